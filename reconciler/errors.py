@@ -1,0 +1,114 @@
+"""Every error Reconciler raises on purpose, as one tree; a class exists only if someone catches it or its exit code differs.
+
+    ReconcilerError            exit 1   something failed; the message says what, where and what to do
+    ├── DeclarationError       exit 1   a kind's declaration contradicts itself (a defect of this program)
+    ├── UsageError             exit 3   the command line cannot be followed
+    ├── ConfigError            exit 3   the project is wrong; carries every problem at once, each with its position
+    ├── Refused                exit 4   a guard, policy or protection says no; prints the way past it
+    ├── Locked                 exit 6   another run holds the state
+    ├── StalePlan              exit 6   a saved plan no longer fits
+    ├── StateError             exit 1   the state cannot be read or written
+    └── ServiceError           exit 1   the service answered in a way we cannot use
+        ├── NotFound                    404 for the object itself
+        ├── Rejected                    any other 4xx: the request was understood and refused; nothing was done
+        ├── Ambiguous                   the request may or may not have been carried out
+        └── Unavailable                 nothing was done, and trying again did not help (connect errors, 429 and 5xx of reads, open circuit)
+
+Nothing here reads, writes or formats for a terminal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class ReconcilerError(Exception):
+    """Something failed; `str(error)` is one calm sentence, `hint` the way past it (or None)."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class DeclarationError(ReconcilerError):
+    """A kind's declaration contradicts itself; raised when the kind is imported."""
+
+
+class UsageError(ReconcilerError):
+    """The command line cannot be followed."""
+
+    exit_code = 3
+
+
+@dataclass(frozen=True, order=True)
+class Problem:
+    """One thing wrong with the project. `line` and `column` count from 1; 0 where the whole file is meant."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{where}  {self.message}"
+
+
+class ConfigError(ReconcilerError):
+    """The project is wrong: all problems found, sorted by position, without duplicates."""
+
+    exit_code = 3
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(set(problems)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class Refused(ReconcilerError):
+    """A guard, policy or protection says no; `hint` is the exact way past it."""
+
+    exit_code = 4
+
+
+class Locked(ReconcilerError):
+    """Another run holds the state."""
+
+    exit_code = 6
+
+
+class StalePlan(ReconcilerError):
+    """A saved plan no longer fits what it was made for."""
+
+    exit_code = 6
+
+
+class StateError(ReconcilerError):
+    """The state cannot be read or written."""
+
+
+class ServiceError(ReconcilerError):
+    """The service answered in a way we cannot use; `status` is its HTTP status, None where there was no answer."""
+
+    def __init__(self, message: str, *, status: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class NotFound(ServiceError):
+    """404 for the object itself."""
+
+
+class Rejected(ServiceError):
+    """A 4xx that is neither 404, 408 nor 429: understood and refused, nothing was done."""
+
+
+class Ambiguous(ServiceError):
+    """The request may or may not have been carried out: a timeout, a reset, a 5xx, a cut or unreadable answer."""
+
+
+class Unavailable(ServiceError):
+    """Nothing was done, and trying again within the limits did not help."""
