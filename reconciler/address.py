@@ -1,0 +1,183 @@
+"""The stable local name of a resource, and patterns over such names.
+
+In: the keys a user wrote and the names of kinds. Out: `Address` and `Glob`, values that hash, sort and print.
+Forbidden: ids of the service, knowledge of any kind, I/O.
+
+An address is a path of segments: the root's key, then pairs of kind and key. A singleton, of which its container has
+at most one, ends with its kind and contains nothing. So the number of segments tells them apart:
+
+    acme                              1, keyed: a root; its kind is not part of its name
+    acme/agent-instructions           2, singleton
+    acme/site/docs                    3, keyed
+    acme/site/docs/adaptive-schema    4, singleton
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, TypeVar
+
+KEY_LENGTH_MAX: Final = 100  # characters
+KEY_PATTERN: Final = rf"[A-Za-z0-9._@+-]{{1,{KEY_LENGTH_MAX}}}"  # unanchored, so that a JSON Schema or another pattern can embed it
+KIND_PATTERN: Final = r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*"
+
+_KEY = re.compile(KEY_PATTERN, re.ASCII)
+_KIND = re.compile(KIND_PATTERN, re.ASCII)
+_GLOB_SEGMENT = re.compile(r"[A-Za-z0-9._@+*-]+", re.ASCII)
+
+_T = TypeVar("_T")
+
+
+def is_key(text: str) -> bool:
+    """Whether `text` can be a segment of an address."""
+    return _KEY.fullmatch(text) is not None
+
+
+@dataclass(frozen=True, order=True)
+class Address:
+    """A resource's name; never a server id. Sorted by segments, so a container comes before what it contains.
+
+    Raises ValueError when a segment is neither a key nor, in a kind's place, a kind.
+    """
+
+    parts: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            raise ValueError("an address needs at least one segment")
+        for index, part in enumerate(self.parts):
+            if index % 2:
+                if _KIND.fullmatch(part) is None:
+                    raise ValueError(
+                        f"address {str(self)!r}: {part!r} stands where a kind belongs; kinds are lower-case words joined by '-'"
+                    )
+            elif _KEY.fullmatch(part) is None:
+                raise ValueError(
+                    f"address {str(self)!r}: {part!r} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
+                )
+
+    @classmethod
+    def parse(cls, text: str) -> Address:
+        """The address that prints as `text`; raises ValueError with a sentence that names the wrong segment."""
+        if not text:
+            raise ValueError("an address is empty")
+        return cls(tuple(text.split("/")))
+
+    @property
+    def is_singleton(self) -> bool:
+        """Whether the address ends with a kind: nothing lies below it."""
+        return len(self.parts) % 2 == 0
+
+    @property
+    def kind(self) -> str | None:
+        """The kind's name; None for a root, whose kind its address does not tell."""
+        if len(self.parts) == 1:
+            return None
+        return self.parts[-1] if self.is_singleton else self.parts[-2]
+
+    @property
+    def key(self) -> str:
+        """The last segment: the key among its siblings of one kind; for a singleton its kind."""
+        return self.parts[-1]
+
+    @property
+    def container(self) -> Address | None:
+        """The address this one lies in; None for a root."""
+        if len(self.parts) == 1:
+            return None
+        return Address(self.parts[: -1 if self.is_singleton else -2])
+
+    @property
+    def root(self) -> Address:
+        """The outermost container; a root is its own."""
+        return self if len(self.parts) == 1 else Address(self.parts[:1])
+
+    def child(self, kind: str, key: str | None = None) -> Address:
+        """The address of `kind` and `key` in this one; without a key, of its singleton. Raises ValueError below a singleton."""
+        if self.is_singleton:
+            raise ValueError(f"nothing lies below {str(self)!r}: it is the only {self.key} of its container")
+        return Address((*self.parts, kind) if key is None else (*self.parts, kind, key))
+
+    def is_within(self, other: Address) -> bool:
+        """Whether this address lies below `other`, at any depth; nothing lies within itself."""
+        depth = len(other.parts)
+        return not other.is_singleton and len(self.parts) > depth and self.parts[:depth] == other.parts
+
+    def __str__(self) -> str:
+        return "/".join(self.parts)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.parts)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Address], tuple[tuple[str, ...]]]:
+        return Address, (self.parts,)  # leaves the hash behind: strings hash differently in every process
+
+
+@dataclass(frozen=True)
+class Glob:
+    """A pattern over addresses: `*` is one segment, or any characters within one; `**` is zero or more segments.
+
+    Make one with `parse`, which refuses what could never match.
+    """
+
+    segments: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Glob:
+        """The pattern that prints as `text`; raises ValueError where no address could match it."""
+        if not text:
+            raise ValueError("a pattern is empty; ** matches everything")
+        segments = tuple(text.split("/"))
+        for segment in segments:
+            if not segment:
+                raise ValueError(f"pattern {text!r}: a segment is empty; drop the extra '/'")
+            if _GLOB_SEGMENT.fullmatch(segment) is None:
+                raise ValueError(
+                    f"pattern {text!r}: {segment!r} has a character that is in no key; allowed are letters, digits, . _ @ + - and *"
+                )
+            if "**" in segment and segment != "**":
+                raise ValueError(f"pattern {text!r}: ** is a segment of its own, unlike in {segment!r}")
+            if len(segment) - segment.count("*") > KEY_LENGTH_MAX:
+                raise ValueError(f"pattern {text!r}: a segment is longer than the {KEY_LENGTH_MAX} characters of a key")
+        return cls(segments)
+
+    def matches(self, address: Address) -> bool:
+        """Whether the whole address fits the pattern; case counts."""
+        return _fits(self.segments, address.parts, many="**", one=_segment_fits)
+
+    def __str__(self) -> str:
+        return "/".join(self.segments)
+
+
+def _segment_fits(pattern: str, segment: str) -> bool:
+    return pattern in ("*", segment) or ("*" in pattern and _fits(pattern, segment, many="*", one=str.__eq__))
+
+
+def _fits(pattern: Sequence[_T], items: Sequence[_T], *, many: _T, one: Callable[[_T, _T], bool]) -> bool:
+    """Whether `pattern`, in which `many` stands for any run of items, covers all of `items`.
+
+    Only the latest `many` is ever widened, because a shorter run at an earlier one leaves later ones more to take: so at
+    most len(pattern) * len(items) comparisons.
+    """
+    at = behind = 0  # positions in items; `behind` is the end of the run that the latest `many` takes
+    index, latest = 0, -1  # positions in pattern
+    while at < len(items):
+        if index < len(pattern) and pattern[index] == many:
+            latest, behind = index, at
+            index += 1
+        elif index < len(pattern) and one(pattern[index], items[at]):
+            index += 1
+            at += 1
+        elif latest >= 0:
+            behind += 1
+            index, at = latest + 1, behind
+        else:
+            return False
+    return all(rest == many for rest in pattern[index:])
