@@ -1,0 +1,75 @@
+"""Types of values that several kinds share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from annotated_types import Len
+from pydantic import AfterValidator, BeforeValidator, TypeAdapter, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from reconciler.address import Address
+from reconciler.resource import To, Wire
+
+
+def _guest_to_null(value: Any) -> Any:
+    return None if value == "guest" else value
+
+
+def _null_to_guest(value: Any) -> Any:
+    return "guest" if value is None else value
+
+
+MemberRole = Annotated[
+    Literal["admin", "create", "review", "edit", "comment", "read", "guest"],
+    Wire(body=_guest_to_null, show=_null_to_guest),
+]
+"""A role; the service spells guest `null`."""
+
+Icon = Annotated[str, Len(1, 100)]
+Condition = Annotated[str, Len(1, 1024)]
+Path = Annotated[str, Len(1, 100)]
+
+_REVIEWERS: TypeAdapter[Any] = TypeAdapter(list[Annotated[Address, To("member")]])
+
+
+def _merge_rules(value: Any) -> Any:
+    """`inherit`, `{reviewers: […]}` or the service's own object -> the service's own object."""
+    if value == "inherit":
+        return {"type": "inherit"}
+    if isinstance(value, Mapping) and set(value) == {"reviewers"} and isinstance(value["reviewers"], list):
+        users = _REVIEWERS.validate_python(value["reviewers"])
+        return {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": users}]}
+    if isinstance(value, Mapping) and isinstance(value.get("type"), str):
+        return dict(value)
+    raise PydanticCustomError("merge_rules", "expected inherit, {{reviewers: [e-mail, …]}} or the service's own object with a type")
+
+
+MergeRules = Annotated[
+    Any,
+    BeforeValidator(_merge_rules),
+    WithJsonSchema(
+        {
+            "description": "inherit, {reviewers: [e-mail, …]}, or the service's own object for other rules.",
+            "anyOf": [
+                {"const": "inherit"},
+                {
+                    "type": "object",
+                    "properties": {"reviewers": {"type": "array", "items": {"type": "string"}}},
+                    "required": ["reviewers"],
+                    "additionalProperties": False,
+                },
+                {"type": "object", "properties": {"type": {"type": "string"}}, "required": ["type"]},
+            ],
+        }
+    ),
+]
+
+
+def _lower(value: str) -> str:
+    return value.lower()
+
+
+Email = Annotated[str, AfterValidator(_lower), Wire(body=_lower, show=_lower)]
+"""An e-mail address; upper and lower case are the same."""

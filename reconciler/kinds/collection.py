@@ -1,0 +1,33 @@
+"""Collections: folders of spaces and of other collections."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Len
+
+from reconciler.kinds._values import MemberRole
+from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, One, Resource, field, inside, within
+
+
+class Collection(
+    Resource,
+    kind="collection",
+    place=Node("collection", {"organization": "content", "collection": "content"}),
+    protected=True,
+):
+    """A group of spaces and of other collections."""
+
+    reads = (Listing("/orgs/{organization}/collections"), One("/collections/{id}"))
+    api = Api(
+        create=POST("/orgs/{organization}/collections"),
+        update=PATCH("/collections/{id}"),
+        move=POST("/collections/{id}/move", anchor={"type": "space", "space": "{id}"}, anchors=("space",)),
+        delete=DELETE("/collections/{id}"),
+    )
+
+    organization = within("organization")
+    parent = inside("collection", on=("create", "move"), key=True)
+    title: Annotated[str, Len(0, 50)] = field(key=True, required=True)  #: Its name.
+    description: Annotated[str, Len(0, 100)] = field(on="update")  #: One line about it.
+    defaultLevel: MemberRole = field(on="update")  #: What members may do with what stands in it.

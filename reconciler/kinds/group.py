@@ -1,0 +1,37 @@
+"""Groups: sections of a site gathered under one title."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Len
+
+from reconciler.kinds._values import Icon
+from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Resource, field, inside, within
+
+
+class Group(
+    Resource,
+    kind="group",
+    place=Node("group", {"site": "structure", "group": "structure"}),
+    object="site-section-group",
+    replaceable=True,
+):
+    """A group of sections, which may stand in another group."""
+
+    reads = (Listing("/orgs/{organization}/sites/{site}/section-groups"),)
+    api = Api(
+        create=POST("/orgs/{organization}/sites/{site}/section-groups"),
+        update=PATCH("/orgs/{organization}/sites/{site}/section-groups/{id}"),
+        move=POST(
+            "/orgs/{organization}/sites/{site}/section-groups/{id}/move",
+            anchor={"type": "site-section", "id": "{id}"},
+            anchors=("section",),
+        ),
+        delete=DELETE("/orgs/{organization}/sites/{site}/section-groups/{id}"),
+    )
+
+    site = within("site")
+    parent = inside("group", on="create", on_change="replace", read="sectionGroup")
+    title: Annotated[str, Len(1, 100)] = field(key=True, required=True)  #: Its name.
+    icon: Icon = field()  #: An icon's name.

@@ -1,0 +1,20 @@
+"""Members: people of an organization; nobody is invited, and nobody removed unless `prune` says so."""
+
+from __future__ import annotations
+
+from reconciler.kinds._values import Email, MemberRole
+from reconciler.resource import DELETE, PATCH, Api, Keyed, Listing, One, Resource, field, within
+
+
+class Member(Resource, kind="member", place=Keyed("members", bare="role", key_is="email"), prune="none", undeclared=True):
+    """A person in an organization, known by e-mail."""
+
+    reads = (Listing("/orgs/{organization}/members"), One("/orgs/{organization}/members/{id}"))
+    api = Api(
+        update=PATCH("/orgs/{organization}/members/{id}"),
+        delete=DELETE("/orgs/{organization}/members/{id}"),
+    )
+
+    organization = within("organization")
+    email: Email = field(on=(), key=True, read="user.email")
+    role: MemberRole = field()  #: What the member may do.

@@ -1,0 +1,38 @@
+"""OpenAPI specifications: API descriptions that pages are made from, known by their slug."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypedDict
+
+from annotated_types import Len
+
+from reconciler.resource import DELETE, PATCH, PUT, UNSET, Api, Keyed, Listing, One, Resource, field, within
+
+
+class Source(TypedDict):
+    """Where the document is fetched from."""
+
+    url: str
+
+
+def _source(raw: Mapping[str, Any]) -> Any:
+    """`sourceURL` is read where `source.url` was written."""
+    return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
+
+
+class OpenApi(Resource, kind="openapi", place=Keyed("openapi", key_is="slug"), object="openapi-spec"):
+    """An OpenAPI document that the service fetches and shows."""
+
+    reads = (Listing("/orgs/{organization}/openapi"), One("/orgs/{organization}/openapi/{slug}"))
+    api = Api(
+        create=PUT("/orgs/{organization}/openapi/{slug}", upsert=True),
+        update=PATCH("/orgs/{organization}/openapi/{slug}"),
+        refresh=PUT("/orgs/{organization}/openapi/{slug}"),  # starts processing again even with the same URL: only on change
+        delete=DELETE("/orgs/{organization}/openapi/{slug}"),
+    )
+
+    organization = within("organization")
+    slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
+    source: Source = field(on=("create", "refresh"), read=_source, required=True)  #: Where the document is.
+    visibility: Literal["private", "public"] = field(on="update")  #: Who can see it.

@@ -1,0 +1,59 @@
+"""Organizations: the root of everything; adopted by id, never created or deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from annotated_types import Len
+from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from reconciler.address import Address
+from reconciler.kinds._values import MemberRole, MergeRules
+from reconciler.resource import PATCH, Api, Keyed, One, Resource, To, field
+
+_SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
+
+
+def _default_content(value: Any) -> Any:
+    """`{site: key}` -> the service's `{type: site, site: …}`; `null` clears."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping) and set(value) == {"site"}:
+        return {"type": "site", "site": _SITE.validate_python(value["site"])}
+    raise PydanticCustomError("default_content", "expected {{site: KEY}} or null")
+
+
+DefaultContent = Annotated[
+    Any,
+    BeforeValidator(_default_content),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "object", "properties": {"site": {"type": "string"}}, "required": ["site"], "additionalProperties": False},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+
+
+class Organization(Resource, kind="organization", place=Keyed("organizations")):
+    """The account that holds members, teams, content and sites."""
+
+    reads = (One("/orgs/{id}"),)
+    api = Api(update=PATCH("/orgs/{id}"))
+
+    title: Annotated[str, Len(2, 255)] = field()  #: Its name.
+    emailDomains: frozenset[str] = field()  #: Domains whose verified addresses may join.
+    hostname: Annotated[str, Len(3, 32)] = field()  #: The default hostname of public content.
+    defaultRole: MemberRole = field()  #: What new members may do.
+    defaultContent: DefaultContent = field(clear=True)  #: The site that members land on.
+    logo: Annotated[str, Len(1, 2048)] | None = field(
+        clear=True, read="urls.logo", lossy=True
+    )  #: The address of an image; hosted anew by the service.
+    sso: bool = field()  #: Whether single sign-on is enforced.
+    ai: bool = field()  #: Whether AI features are on.
+    inviteLinks: bool = field()  #: Whether invite links work.
+    mergeRules: MergeRules = field()  #: Who must review a change request.

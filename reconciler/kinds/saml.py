@@ -1,0 +1,37 @@
+"""SAML providers: single sign-on of an organization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from annotated_types import Len
+
+from reconciler.address import Address
+from reconciler.kinds._values import MemberRole
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Listing, One, Resource, To, field, within
+
+
+def _team(raw: Mapping[str, Any]) -> Any:
+    """The service shows the whole team where an id was written."""
+    team = raw.get("defaultTeam", UNSET)
+    return team.get("id", UNSET) if isinstance(team, Mapping) else team
+
+
+class Saml(Resource, kind="saml", place=Keyed("saml"), object="saml-provider", protected=True):
+    """An identity provider that members sign in with."""
+
+    reads = (Listing("/orgs/{organization}/saml"), One("/orgs/{organization}/saml/{id}"))
+    api = Api(
+        create=POST("/orgs/{organization}/saml"),
+        update=PATCH("/orgs/{organization}/saml/{id}"),
+        delete=DELETE("/orgs/{organization}/saml/{id}"),
+    )
+
+    organization = within("organization")
+    label: Annotated[str, Len(1, 30)] = field(required=True)  #: Its name on the sign-in page.
+    entityID: str = field(key=True, required=True)  #: The provider's own identifier.
+    ssoURL: str = field(required=True, lossy=True)  #: Where members sign in.
+    certificate: str = field(required=True, lossy=True)  #: The provider's certificate, PEM.
+    defaultTeam: Annotated[Address, To("team")] = field(read=_team)  #: The team that new members join.
+    defaultRole: MemberRole = field()  #: What new members may do.

@@ -1,0 +1,45 @@
+"""Sections: the tabs of a site, each with one or more variants."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Len
+
+from reconciler.kinds._values import Condition, Icon, Path
+from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Resource, choice, field, first, member_of, within
+
+
+class Section(Resource, kind="section", place=Node("section", {"site": "structure", "group": "structure"}), object="site-section"):
+    """A part of a site, shown as a tab; its variants are site spaces."""
+
+    reads = (Listing("/orgs/{organization}/sites/{site}/sections", ordered=True),)
+    api = Api(
+        create=POST(
+            "/orgs/{organization}/sites/{site}/sections",
+            brings={"site-space": "siteSpaces"},
+            reshapes=("site-space",),
+        ),
+        update=PATCH("/orgs/{organization}/sites/{site}/sections/{id}"),
+        move=POST(
+            "/orgs/{organization}/sites/{site}/sections/{id}/move",
+            anchor={"type": "site-section", "siteSection": "{id}"},
+            anchors=("section",),
+        ),
+        delete=DELETE("/orgs/{organization}/sites/{site}/sections/{id}", reshapes=("site-space",)),
+    )
+
+    site = within("site")
+    sectionGroup = member_of(
+        "group",
+        join=POST("/orgs/{organization}/sites/{site}/section-groups/{group}/sections"),
+        leave=DELETE("/orgs/{organization}/sites/{site}/section-groups/{group}/sections/{id}"),
+        wire="sectionId",
+    )
+    spaceId = first("site-space", "space")
+    title: Annotated[str, Len(2, 128)] = field(key=True, required=True)  #: Its name.
+    icon: Icon = field()  #: An icon's name.
+    path: Path = field(on="update", unique=True)  #: Its place in the published address.
+    description: Annotated[str, Len(0, 256)] = field(on="update")  #: One line about it.
+    condition: Condition | None = field(on="update", clear=True)  #: Which visitors see it.
+    defaultSiteSpace = choice("site-space", flag="default", on="update")

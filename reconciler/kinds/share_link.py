@@ -1,0 +1,24 @@
+"""Share links: secret addresses of a site that is not public."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Len
+
+from reconciler.resource import DELETE, PATCH, POST, Api, Keyed, Listing, Resource, field, within
+
+
+class ShareLink(Resource, kind="share-link", place=Keyed("shareLinks")):
+    """A secret address of a site. The secret itself is never shown or kept."""
+
+    reads = (Listing("/orgs/{organization}/sites/{site}/share-links"),)
+    api = Api(
+        create=POST("/orgs/{organization}/sites/{site}/share-links"),
+        update=PATCH("/orgs/{organization}/sites/{site}/share-links/{id}"),
+        delete=DELETE("/orgs/{organization}/sites/{site}/share-links/{id}"),
+    )
+
+    site = within("site")
+    name: Annotated[str, Len(1, 50)] = field(key=True, required=True)  #: Who it is for.
+    active: bool = field(on="update")  #: Whether it works.

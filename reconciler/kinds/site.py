@@ -1,0 +1,49 @@
+"""Sites: published documentation, made of sections or of spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypedDict
+
+from annotated_types import Len
+
+from reconciler.kinds._values import Path
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Listing, One, Resource, choice, field, within
+
+
+class AdaptiveContent(TypedDict):
+    """Whether content adapts to the visitor."""
+
+    enabled: bool
+
+
+def _proxy(raw: Mapping[str, Any]) -> Any:
+    """The service shows `{origin, target}` for the string it was given; the origin is that string."""
+    proxy = raw.get("proxy", UNSET)
+    return proxy.get("origin", UNSET) if isinstance(proxy, Mapping) else proxy
+
+
+class Site(Resource, kind="site", place=Keyed("sites"), protected=True):
+    """Published documentation."""
+
+    reads = (Listing("/orgs/{organization}/sites"), One("/orgs/{organization}/sites/{id}"))
+    api = Api(
+        create=POST("/orgs/{organization}/sites"),
+        update=PATCH("/orgs/{organization}/sites/{id}"),
+        publish=POST("/orgs/{organization}/sites/{id}/publish"),
+        delete=DELETE("/orgs/{organization}/sites/{id}"),
+    )
+
+    organization = within("organization")
+    title: Annotated[str, Len(2, 128)] = field(key=True, required=True)  #: Its name.
+    type: str = field(on="create", on_change="refuse")  #: basic, premium, ultimate, …; set when the site is made.
+    visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field()  #: Who can read it.
+    basename: Path = field(on="update", unique=True)  #: Its place in the published address.
+    published: bool = field(on="publish", one_way=True)  #: Once published it stays published.
+    agentsContext: Literal["included", "excluded"] = field(on="update")  #: Whether agents may read it.
+    adaptiveContent: AdaptiveContent = field(on="update")  #: Content that depends on the visitor.
+    proxy: Annotated[str, Len(1, 512)] | None = field(
+        on="update", clear=True, read=_proxy, lossy=True
+    )  #: Host and path it is served under; no scheme.
+    defaultSiteSection = choice("section", flag="default", on="update")
+    defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -1,0 +1,43 @@
+"""Site spaces: a space's place in a site; the variants of a section, or the whole of a site without sections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from reconciler.address import Address
+from reconciler.kinds._values import Condition, Path
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Listing, Node, Resource, To, field, inside, within
+
+
+def _space(raw: Mapping[str, Any]) -> Any:
+    """The service shows the whole space where an id was written."""
+    space = raw.get("space")
+    return space.get("id", UNSET) if isinstance(space, Mapping) else UNSET
+
+
+class SiteSpace(
+    Resource,
+    kind="site-space",
+    place=Node("space", {"site": "structure", "section": "spaces"}, bare=True, alone=True),
+    replaceable=True,
+):
+    """A space as it stands in a site."""
+
+    reads = (Listing("/orgs/{organization}/sites/{site}/site-spaces", ordered=True),)
+    api = Api(
+        create=POST("/orgs/{organization}/sites/{site}/site-spaces"),
+        update=PATCH("/orgs/{organization}/sites/{site}/site-spaces/{id}"),
+        move=POST(
+            "/orgs/{organization}/sites/{site}/site-spaces/{id}/move",
+            anchor={"type": "site-space", "siteSpace": "{id}"},
+            anchors=("site-space",),
+        ),
+        delete=DELETE("/orgs/{organization}/sites/{site}/site-spaces/{id}"),
+    )
+
+    site = within("site")
+    section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
+    space: Annotated[Address, To("space")] = field(wire="spaceId", read=_space, key=True, required=True)  #: What it shows.
+    path: Path = field(on="update", unique=True)  #: Its place in the published address.
+    condition: Condition | None = field(on="update", clear=True)  #: Which visitors see it.

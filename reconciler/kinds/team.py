@@ -1,0 +1,27 @@
+"""Teams: groups of members, whose membership goes only with creation."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from annotated_types import Len
+
+from reconciler.address import Address
+from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Listing, One, Resource, To, field, within
+
+
+class Team(Resource, kind="team", place=Keyed("teams")):
+    """A group of organization members. The service tells only how many members a team has."""
+
+    reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
+    api = Api(
+        create=PUT("/orgs/{organization}/teams"),  # PUT, not POST; each call makes another team
+        update=PATCH("/orgs/{organization}/teams/{id}", always=("title",)),
+        delete=DELETE("/orgs/{organization}/teams/{id}"),
+    )
+
+    organization = within("organization")
+    title: Annotated[str, Len(1, 64)] = field(key=True, required=True)  #: Its name.
+    members: frozenset[Annotated[Address, To("member")]] = field(
+        on="create", on_change="report", readable=False
+    )  #: E-mails; sent when the team is made.

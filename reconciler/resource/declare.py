@@ -1,0 +1,165 @@
+"""`Resource`, the base class of every declaration: compiles a class body into a `Kind` and refuses what contradicts itself.
+
+Raises `DeclarationError` when the class is made, so that a wrong declaration cannot be imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+from reconciler.errors import DeclarationError
+from reconciler.resource.kind import Field, Kind
+from reconciler.resource.words import UNSET, Api, Keyed, Listing, Node, One, Reading, Role, Verb, Wire, Word, placeholders
+
+RESERVED = ("id", "key", "previously", "protect", "adopt", "forEach")
+"""Words that stand on every resource; no field may be called like one."""
+
+PRUNE_SCOPES = ("owned", "all", "none")
+
+
+class Resource:
+    """A resource kind: subclass it with a docstring, `reads`, `api` and fields. See CONTRIBUTING, "Add a kind".
+
+    Class words: `kind` the name used everywhere; `place` where it stands in the YAML; `object` the constant the service puts on its
+    objects (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes want
+    consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `deleted_at` and
+    `restore_days`: the field that marks a deleted object that can still be restored, and for how long.
+    """
+
+    kind: ClassVar[Kind]
+    reads: ClassVar[tuple[Reading, ...]] = ()
+    api: ClassVar[Api] = Api()
+
+    def __init_subclass__(
+        cls,
+        *,
+        kind: str,
+        place: Keyed | Node,
+        object: str | None = None,
+        replaceable: bool = False,
+        protected: bool = False,
+        prune: str = "owned",
+        undeclared: bool = False,
+        deleted_at: str | None = None,
+        restore_days: int = 0,
+    ) -> None:
+        super().__init_subclass__()
+        hints = get_type_hints(cls, include_extras=True)
+        words = {name: word for name, word in vars(cls).items() if isinstance(word, Word)}
+        docs = _field_docs(cls)
+        fields = {name: _compile(name, hints.get(name), word, cls.api, docs.get(name, "")) for name, word in words.items()}
+        cls.kind = Kind(
+            name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
+            object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
+            deleted_at=deleted_at, restore_days=restore_days,
+        )  # fmt: skip
+        check(cls.kind)
+
+
+def _field_docs(cls: type) -> dict[str, str]:
+    """The `#:` comment behind or above each field, by name; nothing where the source is not at hand."""
+    try:
+        lines = inspect.getsource(cls).splitlines()
+    except (OSError, TypeError):
+        return {}
+    docs: dict[str, str] = {}
+    above = ""
+    for line in lines:
+        code, marker, text = line.strip().partition("#:")
+        name = code.split(":")[0].strip()
+        if not code and marker:
+            above = f"{above} {text.strip()}".strip()
+        else:
+            docs[name] = text.strip() if marker else above
+            above = ""
+    return docs
+
+
+def _compile(name: str, hint: Any, word: Word, api: Api, doc: str) -> Field:
+    on = word.on if word.on is not None else tuple(verb for verb in ("create", "update") if verb in api)
+    parts = list(_parts(hint))
+    return Field(
+        name=name, type=hint, role=word.role, on=on, on_change=word.on_change, to=word.to, wire=name if word.wire is None else word.wire,
+        read=_reader(word.read if word.read is not None else name), required=word.required, clear=word.clear, sensitive=word.sensitive,
+        readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
+        flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
+        travels=next((part for part in parts if isinstance(part, Wire)), None),
+        unordered=any(part in (frozenset, set) for part in parts), doc=doc,
+    )  # fmt: skip
+
+
+def _named(verb: Verb | None, name: str) -> Verb | None:
+    return None if verb is None else Verb(**{**vars(verb), "name": name})
+
+
+def _parts(hint: Any) -> Any:
+    """The annotation's own type and metadata, through `Annotated` and unions, not into collections."""
+    origin = get_origin(hint)
+    if origin is Annotated:
+        inner, *extras = get_args(hint)
+        yield from extras
+        yield from _parts(inner)
+    elif origin in (Union, UnionType):
+        for option in get_args(hint):
+            yield from _parts(option)
+    else:
+        yield origin or hint
+
+
+def _reader(read: str | Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+    if not isinstance(read, str):
+        return read
+    keys = read.split(".")
+
+    def dotted(raw: Mapping[str, Any]) -> Any:
+        value: Any = raw
+        for key in keys:
+            if not isinstance(value, Mapping) or key not in value:
+                return UNSET
+            value = value[key]
+        return value
+
+    return dotted
+
+
+def check(kind: Kind) -> None:
+    """Raise `DeclarationError` for the first contradiction within one kind. (Between kinds: `registry.Kinds`.)"""
+
+    def wrong(what: str) -> DeclarationError:
+        return DeclarationError(f"kind {kind.name}: {what}")
+
+    if not kind.doc:
+        raise wrong("a docstring of one sentence is missing")
+    if kind.prune not in PRUNE_SCOPES:
+        raise wrong(f"prune is {kind.prune!r}, not one of {', '.join(PRUNE_SCOPES)}")
+    for name, field in kind.fields.items():
+        if name in RESERVED:
+            raise wrong(f"field {name} is called like a reserved word")
+        if field.type is None and field.written:
+            raise wrong(f"field {name} has no annotation")
+        for named in field.on:
+            if named not in kind.api:
+                raise wrong(f"field {name} names the verb {named}, which the kind lacks")
+        if field.on_change == "replace" and not kind.replaceable:
+            raise wrong(f"field {name} replaces, but the kind is not replaceable")
+        if (
+            field.compared
+            and field.role is not Role.MEMBER
+            and field.on in ((), ("create",))
+            and field.on_change == "send"
+            and not field.key
+        ):
+            raise wrong(f"field {name} cannot be changed after creation: say on_change")
+    filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
+    for verb in kind.api.values():
+        for name in verb.always:
+            if name not in kind.fields:
+                raise wrong(f"verb {verb.name} always carries {name}, which is no field")
+    for reading in kind.reads:
+        if isinstance(reading, One) and "id" not in placeholders(reading.path) and not filled & set(placeholders(reading.path)):
+            raise wrong(f"{reading.path} reads one object but names none")
+        if isinstance(reading, Listing) and reading.each is not None and reading.each not in placeholders(reading.path):
+            raise wrong(f"{reading.path} has no {{{reading.each}}} to fill")

@@ -1,0 +1,164 @@
+"""A kind as the engine sees it: what a declaration compiles to. Frozen data and the few pure questions that follow from it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from reconciler.resource.words import (
+    LIFECYCLE,
+    UNSET,
+    Keyed,
+    Node,
+    OnChange,
+    Reading,
+    Role,
+    Verb,
+    Wire,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """One field of a kind. `type` is the annotation, `wire` the name in requests; see `words.field` for the rest."""
+
+    name: str
+    type: Any
+    role: Role
+    on: tuple[str, ...]
+    on_change: OnChange
+    to: str | None
+    wire: str
+    read: Callable[[Mapping[str, Any]], Any]
+    required: bool
+    clear: bool
+    sensitive: bool
+    readable: bool
+    lossy: bool
+    key: bool
+    one_way: bool
+    unique: bool
+    cascade: bool
+    flag: str | None
+    child_field: str | None
+    join: Verb | None
+    leave: Verb | None
+    label: str | None
+    travels: Wire | None
+    unordered: bool
+    doc: str
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        """Validates a value written in the YAML; use `validate`."""
+        return TypeAdapter(self.type)
+
+    def validate(self, value: Any) -> Any:
+        """The value as the engine keeps it. Raises pydantic's `ValidationError`. Strict: the scalars already have the field's types."""
+        return self.adapter.validate_python(value, strict=True)
+
+    @property
+    def container(self) -> bool:
+        """Whether the field says what the object stands in."""
+        return self.role in (Role.INSIDE, Role.MEMBER)
+
+    @property
+    def written(self) -> bool:
+        """Whether users write it as a key of the resource (containers, choices and first children come from the place in the YAML)."""
+        return self.role in (Role.VALUE, Role.SEED)
+
+    @property
+    def compared(self) -> bool:
+        """Whether a difference of it can be a reason for a change."""
+        return self.role in (Role.VALUE, Role.INSIDE, Role.MEMBER, Role.CHOICE)
+
+    def body(self, value: Any) -> Any:
+        """The request's form of a value (references already turned into ids): the only form that is compared."""
+        if self.travels is not None:
+            value = self.travels.body(value)
+        if self.unordered and isinstance(value, list | tuple | set | frozenset):
+            return sorted(value, key=repr)
+        return value
+
+    def shown(self, wire: Any) -> Any:
+        """The YAML's form of a request's value, for people."""
+        return self.travels.show(wire) if self.travels is not None and wire is not UNSET else wire
+
+    def seen(self, raw: Mapping[str, Any]) -> Any:
+        """What an object as the service shows it says of this field, in the request's form; UNSET where it says nothing."""
+        if not self.readable:
+            return UNSET
+        value = self.read(raw)
+        if value is UNSET and (self.clear or self.container):
+            value = None
+        if self.unordered and isinstance(value, list):
+            return sorted(value, key=repr)
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A declared type of remote object."""
+
+    name: str
+    doc: str
+    place: Keyed | Node
+    reads: tuple[Reading, ...]
+    api: Mapping[str, Verb]
+    fields: Mapping[str, Field]
+    object: str
+    replaceable: bool
+    protected: bool
+    prune: str
+    undeclared: bool
+    deleted_at: str | None
+    restore_days: int
+
+    def __repr__(self) -> str:
+        return f"Kind({self.name})"
+
+    @cached_property
+    def within(self) -> str | None:
+        """The kind of the fixed container; None for a root."""
+        return next((f.to for f in self.fields.values() if f.role is Role.WITHIN), None)
+
+    @cached_property
+    def inside(self) -> Field | None:
+        """The field that says which node the object stands in; None where nodes of this kind do not nest."""
+        return next((f for f in self.fields.values() if f.container), None)
+
+    @cached_property
+    def keys(self) -> tuple[Field, ...]:
+        """The fields of the natural identity."""
+        return tuple(f for f in self.fields.values() if f.key)
+
+    @cached_property
+    def carriers(self) -> tuple[Verb, ...]:
+        """The verbs that carry fields of an object that exists, in the order they are tried."""
+        return tuple(verb for name, verb in self.api.items() if name not in LIFECYCLE)
+
+    @cached_property
+    def ordered(self) -> bool:
+        """Whether siblings of this kind have an order that can be changed."""
+        return "move" in self.api
+
+    @cached_property
+    def seed(self) -> Field | None:
+        return next((f for f in self.fields.values() if f.role is Role.SEED), None)
+
+    @cached_property
+    def first(self) -> Field | None:
+        return next((f for f in self.fields.values() if f.role is Role.FIRST), None)
+
+    @property
+    def by_id(self) -> bool:
+        """Whether the YAML must name the object by `id`: nothing makes it, and nothing else tells it apart."""
+        return "create" not in self.api and not self.keys
+
+    def carried(self, verb: str) -> tuple[Field, ...]:
+        """The fields whose values the verb's requests carry."""
+        return tuple(f for f in self.fields.values() if verb in f.on)

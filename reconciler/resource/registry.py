@@ -1,0 +1,123 @@
+"""All kinds together: what follows from several declarations at once. Pure; made once from the classes the command line hands in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+
+from reconciler.address import Address
+from reconciler.errors import DeclarationError
+from reconciler.resource.kind import Field, Kind
+from reconciler.resource.words import Keyed, Listing, Node, Role, Sighting
+
+
+class Kinds(Mapping[str, Kind]):
+    """The kinds by name, containers before what they contain. Raises `DeclarationError` where two declarations contradict each other."""
+
+    def __init__(self, kinds: Iterable[Kind]) -> None:
+        found = sorted(kinds, key=lambda kind: kind.name)
+        self._kinds: dict[str, Kind] = {}
+        pending = {kind.name: kind for kind in found}
+        if len(pending) != len(found):
+            raise DeclarationError("two kinds share a name: " + ", ".join(kind.name for kind in found))
+        while pending:
+            ready = [kind for kind in pending.values() if kind.within is None or kind.within in self._kinds]
+            if not ready:
+                raise DeclarationError(
+                    "unknown or circular containers: " + ", ".join(f"{k.name} within {k.within}" for k in pending.values())
+                )
+            for kind in ready:
+                self._kinds[kind.name] = pending.pop(kind.name)
+        for kind in self._kinds.values():
+            self._check(kind)
+
+    def __getitem__(self, name: str) -> Kind:
+        return self._kinds[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kinds)
+
+    def __len__(self) -> int:
+        return len(self._kinds)
+
+    def _check(self, kind: Kind) -> None:
+        def wrong(what: str) -> DeclarationError:
+            return DeclarationError(f"kind {kind.name}: {what}")
+
+        for field in kind.fields.values():
+            if field.to is not None and field.to not in self:
+                raise wrong(f"field {field.name} points to the unknown kind {field.to}")
+        for reading in kind.reads:
+            other = reading.each if isinstance(reading, Listing) else reading.kind if isinstance(reading, Sighting) else None
+            if other is not None and other not in self:
+                raise wrong(f"a reading names the unknown kind {other}")
+        for verb in kind.api.values():
+            for name in (*verb.brings, *verb.reshapes, *verb.anchors):
+                if name not in self:
+                    raise wrong(f"verb {verb.name} names the unknown kind {name}")
+            outer = set(self.containers(kind.name))
+            for hole in verb.placeholders:
+                if hole not in outer and hole not in kind.fields and hole != "id" and hole != (kind.inside.to if kind.inside else None):
+                    raise wrong(f"nothing fills {{{hole}}} in {verb.method} {verb.path}")
+        if isinstance(kind.place, Node):
+            for host in kind.place.lists:
+                if host not in self:
+                    raise wrong(f"stands in a list of the unknown kind {host}")
+
+    def containers(self, name: str) -> tuple[str, ...]:
+        """The kinds of the fixed containers, innermost first: `section` -> `site`, `organization`."""
+        chain: list[str] = []
+        kind = self[name]
+        while kind.within is not None:
+            chain.append(kind.within)
+            kind = self[kind.within]
+        return tuple(chain)
+
+    @cached_property
+    def roots(self) -> tuple[Kind, ...]:
+        return tuple(kind for kind in self.values() if kind.within is None)
+
+    def of(self, address: Address) -> Kind:
+        """The kind an address belongs to. Raises `KeyError` for a kind that is not declared."""
+        return self.roots[0] if address.kind is None else self[address.kind]
+
+    def container(self, address: Address, kind: str) -> Address:
+        """The container of that kind around an address (itself included). Raises `KeyError` where there is none."""
+        at: Address | None = address
+        while at is not None:
+            if self.of(at).name == kind:
+                return at
+            at = at.container
+        raise KeyError(f"{address} is not within any {kind}")
+
+    def below(self, name: str) -> tuple[Kind, ...]:
+        """The kinds whose fixed container is the named one, in the order of names."""
+        return tuple(kind for kind in self.values() if kind.within == name)
+
+    def sections(self, name: str) -> dict[str, Kind]:
+        """The maps that stand in the YAML of a kind: section name to the kind of its entries."""
+        return {kind.place.section: kind for kind in self.below(name) if isinstance(kind.place, Keyed)}
+
+    def lists(self, name: str) -> dict[str, tuple[Kind, ...]]:
+        """The ordered lists that stand in the YAML of a kind: list name to the kinds of its nodes."""
+        found: dict[str, list[Kind]] = {}
+        for kind in self.values():
+            if isinstance(kind.place, Node) and name in kind.place.lists:
+                found.setdefault(kind.place.lists[name], []).append(kind)
+        return {section: tuple(kinds) for section, kinds in found.items()}
+
+    def flags(self, name: str) -> dict[str, tuple[tuple[Kind, Field], ...]]:
+        """The flags that stand on a kind's YAML because a parent chooses among its children: flag to the parents' choice fields."""
+        found: dict[str, list[tuple[Kind, Field]]] = {}
+        for kind in self.values():
+            for field in kind.fields.values():
+                if field.role is Role.CHOICE and field.to == name and field.flag is not None:
+                    found.setdefault(field.flag, []).append((kind, field))
+        return {flag: tuple(pairs) for flag, pairs in found.items()}
+
+    def address(self, scope: Address, kind: str, key: str) -> Address:
+        """The address that a bare key names, seen from inside `scope`: `guides` in a site of acme -> `acme/space/guides`."""
+        container = self[kind].within
+        if container is None:
+            return Address((key,))
+        return self.container(scope, container).child(kind, key)

@@ -1,0 +1,342 @@
+"""The words a kind is declared with: places, readings, verbs and fields.
+
+A declaration in `reconciler/kinds/` imports these and nothing else of the engine. Each word has one generic rule in the engine; the
+table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are frozen and hold no behaviour. No I/O, clock or randomness.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from enum import Enum
+from typing import Any, Final, Literal
+
+from pydantic_core import PydanticCustomError, core_schema
+
+
+class _Unset(Enum):
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNSET: Final = _Unset.UNSET
+"""Absence: not written in the YAML (not managed), or not reported by the service (not known). Never `None`, which is a value."""
+
+Unset = Literal[_Unset.UNSET]
+
+
+# -- values -----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Named:
+    """A reference as written: the key of a resource of `kind`, not yet looked up. Lives only inside the configuration."""
+
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML)."""
+
+    id: str
+
+
+@dataclass(frozen=True)
+class To:
+    """`Annotated[Address, To("space")]`: the value is a reference to a resource of that kind; it becomes an id when it is sent."""
+
+    kind: str
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        def named(value: Any) -> Named | Foreign:
+            if isinstance(value, str):
+                return Named(self.kind, value)
+            if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
+                return Foreign(value["id"])
+            raise PydanticCustomError(
+                "reference", "expected the key of a {kind}, or {{id: …}} for one outside the project", {"kind": self.kind}
+            )
+
+        return core_schema.no_info_plain_validator_function(named)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        text = {"type": "string"}
+        outside = {"type": "object", "properties": {"id": text}, "required": ["id"], "additionalProperties": False}
+        return {"description": f"The key of a {self.kind}, or {{id: …}} for one outside the project.", "anyOf": [text, outside]}
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How a value travels when it is not sent as it is written: `body` turns the YAML's value into the request's, `show` turns it back.
+
+    Both are total and pure. What is compared is always the request's form. In `Annotated[...]`, beside the type.
+    """
+
+    body: Callable[[Any], Any]
+    show: Callable[[Any], Any]
+
+
+# -- places in the YAML -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A map in the container's YAML: `teams: {writers: {…}}`.
+
+    `bare` names the field that a bare scalar stands for (`ada@…: admin`), `key_is` the field that the key itself is.
+    """
+
+    section: str
+    bare: str | None = None
+    key_is: str | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    """An item of an ordered list: `content: [{space: guides, …}]`.
+
+    `lists` maps each host kind to the name of its list. `tag` is the item's first word; its value is the key, or, where a field is called
+    like the tag, that field's value (a reference), which is the key too unless `key` says otherwise. `bare` allows `- guides` for
+    `- {<tag>: guides}`. In one list, nodes with `alone` stand only beside nodes of their own kind.
+    """
+
+    tag: str
+    lists: Mapping[str, str]
+    bare: bool = False
+    alone: bool = False
+
+
+# -- readings ---------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All objects of the kind below what fills the path's placeholders; only a listing that ended proves absence.
+
+    `each` names a kind whose objects fill a placeholder of that name, one listing an object (spaces: each collection). `ordered`: the
+    answer shows the siblings' order. `item` names the key that holds the object in each item, None where the item is the object.
+    `lister`: a placeholder `{lister}` is filled with the id of a member who reaches everything.
+    """
+
+    path: str
+    each: str | None = None
+    ordered: bool = False
+    item: str | None = None
+    lister: bool = False
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """Objects of the kind that stand whole inside objects of another kind; proves presence, never absence."""
+
+    kind: str
+    at: str
+
+
+@dataclass(frozen=True)
+class One:
+    """One object by its own id; a 404 proves absence."""
+
+    path: str
+
+
+Reading = Listing | Sighting | One
+
+
+# -- verbs ------------------------------------------------------------------------------------------------------------------------
+
+Method = Literal["POST", "PUT", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One request the service understands for a kind.
+
+    `always`: fields sent along whenever the verb is used. `upsert`: sending it twice does no harm although it creates. `copies`: the field
+    that names the object a create copies; the copy's title and place are the service's choice. `brings`: kinds of children that the
+    answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges when the
+    first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`: the kinds
+    that can be named so.
+    """
+
+    method: Method
+    path: str
+    name: str = ""
+    always: tuple[str, ...] = ()
+    upsert: bool = False
+    copies: str | None = None
+    brings: Mapping[str, str] = dataclass_field(default_factory=dict)
+    reshapes: tuple[str, ...] = ()
+    anchor: Mapping[str, str] = dataclass_field(default_factory=dict)
+    anchors: tuple[str, ...] = ()
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        return placeholders(self.path)
+
+
+def placeholders(path: str) -> tuple[str, ...]:
+    """The names in braces of a path template, in order."""
+    return tuple(re.findall(r"\{(\w[\w-]*)\}", path))
+
+
+def POST(path: str, **words: Any) -> Verb:  # noqa: N802 - reads as the request it declares
+    return Verb("POST", path, **words)
+
+
+def PUT(path: str, **words: Any) -> Verb:  # noqa: N802
+    return Verb("PUT", path, **words)
+
+
+def PATCH(path: str, **words: Any) -> Verb:  # noqa: N802
+    return Verb("PATCH", path, **words)
+
+
+def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
+    return Verb("DELETE", path, **words)
+
+
+class Api(dict[str, Verb]):
+    """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
+
+    `create`, `delete`, `restore` and `move` mean what they say to the engine; every other verb carries fields of an object that exists.
+    """
+
+    def __init__(self, **verbs: Verb) -> None:
+        super().__init__()
+        for name, verb in verbs.items():
+            self[name] = Verb(**{**vars(verb), "name": name})
+
+
+LIFECYCLE: Final = ("create", "delete", "restore", "move")
+
+
+# -- fields -----------------------------------------------------------------------------------------------------------------------
+
+
+class Role(Enum):
+    """What a field is to the engine."""
+
+    VALUE = "value"  # an ordinary value
+    WITHIN = "within"  # the fixed container
+    INSIDE = "inside"  # the container that may change, or that replaces when it changes
+    MEMBER = "member"  # membership through other endpoints
+    CHOICE = "choice"  # a default written here and read as a flag on a child
+    FIRST = "first"  # taken from the first child, which the create brings
+    SEED = "seed"  # an argument of a create, sent once, never compared
+    OUTPUT = "output"  # server-assigned
+
+
+OnChange = Literal["send", "refuse", "report", "replace"]
+
+
+@dataclass(frozen=True)
+class Word:
+    """What `field()` and its siblings return: one field as declared, before its class gives it a name and a type."""
+
+    role: Role = Role.VALUE
+    on: tuple[str, ...] | None = None
+    on_change: OnChange = "send"
+    to: str | None = None
+    wire: str | None = None
+    read: str | Callable[[Mapping[str, Any]], Any] | None = None
+    required: bool = False
+    clear: bool = False
+    sensitive: bool = False
+    readable: bool = True
+    lossy: bool = False
+    key: bool = False
+    one_way: bool = False
+    unique: bool = False
+    cascade: bool = False
+    flag: str | None = None
+    child_field: str | None = None
+    join: Verb | None = None
+    leave: Verb | None = None
+    label: str | None = None
+
+
+def _verbs(on: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return (on,) if isinstance(on, str) else on
+
+
+def field(
+    *,
+    on: str | tuple[str, ...] | None = None,
+    on_change: OnChange = "send",
+    wire: str | None = None,
+    read: str | Callable[[Mapping[str, Any]], Any] | None = None,
+    required: bool = False,
+    clear: bool = False,
+    sensitive: bool = False,
+    readable: bool = True,
+    lossy: bool = False,
+    key: bool = False,
+    one_way: bool = False,
+    unique: bool = False,
+) -> Any:
+    """An ordinary value.
+
+    `on`: the verbs that carry it (default: create and update, where the kind has them). `on_change`: what a change means where no verb
+    can carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a
+    pure function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
+    service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can be
+    made true and never false again. `unique`: no two siblings may hold the same value at any moment.
+    """
+    return Word(
+        on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
+        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique,
+    )  # fmt: skip
+
+
+def within(kind: str) -> Any:
+    """The fixed container: fills its placeholder, and its delete takes this object along."""
+    return Word(role=Role.WITHIN, to=kind, on=())
+
+
+def inside(
+    kind: str,
+    *,
+    on: str | tuple[str, ...],
+    wire: str | None = None,
+    on_change: OnChange = "send",
+    cascade: bool = False,
+    key: bool = False,
+    read: str | Callable[[Mapping[str, Any]], Any] | None = None,
+) -> Any:
+    """The node it stands in, which may change; None at the root of the list. `cascade`: that node's delete takes it along."""
+    return Word(role=Role.INSIDE, to=kind, on=_verbs(on), wire=wire, on_change=on_change, cascade=cascade, key=key, read=read)
+
+
+def member_of(kind: str, *, join: Verb, leave: Verb, wire: str, read: str | None = None) -> Any:
+    """Membership that is written through the container's endpoints; `wire` is the body field of `join` that takes this object's id."""
+    return Word(role=Role.MEMBER, to=kind, on=(), join=join, leave=leave, wire=wire, read=read)
+
+
+def choice(kind: str, *, flag: str, on: str) -> Any:
+    """A default among the children of a kind: in the YAML the flag stands on the child, one a parent; it is written here."""
+    return Word(role=Role.CHOICE, to=kind, flag=flag, on=_verbs(on))
+
+
+def first(kind: str, child_field: str) -> Any:
+    """Sent on create with the first child's field; that child is then made by this create."""
+    return Word(role=Role.FIRST, to=kind, child_field=child_field, on=("create",))
+
+
+def seed(to: str, *, label: str) -> Any:
+    """An argument of a create, a reference; sent once, never compared, never a reason for a change. `label`: what is done with it."""
+    return Word(role=Role.SEED, to=to, on=("create",), label=label)
+
+
+def output(*, read: str | None = None) -> Any:
+    """Server-assigned: shown, never sent, never compared."""
+    return Word(role=Role.OUTPUT, on=(), read=read)
