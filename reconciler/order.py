@@ -1,0 +1,201 @@
+"""The fewest moves that bring siblings into a wanted order.
+
+In: siblings as they stand and as they are wanted. Out: moves, to be sent one after the other, and `replay`, the model of
+what the service does with them. Forbidden: knowledge of any kind, I/O; an item is anything that hashes.
+
+Items that stay are chosen first, as many as possible; every other item is then placed beside one that stays or was
+placed before it. Where every item can be an anchor, those that stay are a longest increasing subsequence. Where some
+cannot (the service anchors moves on spaces, never on collections), a gap is within reach only if an anchor or the end of
+the list borders on it. So between two anchors that stay, the others that stay must be neighbours in the wanted order, and
+before the first such anchor they must be the very first: there is no move to the front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Move(Generic[T]):
+    """Take `item` out and put it directly before or directly after an anchor; to the end where neither is given."""
+
+    item: T
+    before: T | None = None
+    after: T | None = None
+
+    def __post_init__(self) -> None:
+        if self.before is not None and self.after is not None:
+            raise ValueError(f"a move of {self.item!r} has two anchors: before {self.before!r} and after {self.after!r}")
+
+
+def _every_item(_: object) -> bool:
+    return True
+
+
+def moves(
+    current: Sequence[T], wanted: Sequence[T], *, must: Collection[T] = (), anchors: Callable[[T], bool] = _every_item
+) -> tuple[Move[T], ...]:
+    """The moves after which the items of `wanted` stand in that order among each other; empty where they already do.
+
+    `current` may hold items that are not wanted: they stay where they are and are never anchors. It may lack wanted items
+    that are in `must`: they are anchors only once their own move has brought them. `must` names wanted items that are
+    moved in any case.
+
+    No item is moved twice, and an anchor either stays or has had its own move, so that a run that breaks off leaves no item
+    beside one that was about to go. Under these two rules the moves are as few as can be; where every item can be an anchor,
+    no rule would make them fewer. Of equally small answers it is the one that leaves the earliest wanted items where they
+    are. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted and on
+    a wanted one that is neither in `current` nor in `must`.
+    """
+    positions = {item: position for position, item in enumerate(current)}
+    moving = frozenset(must)
+    _check(current, wanted, positions, moving)
+    places = [None if item in moving else positions[item] for item in wanted]
+    can_anchor = [anchors(item) for item in wanted]
+    staying = _staying(places, can_anchor, len(current))
+    found = tuple(_placements(wanted, can_anchor, staying))
+    members = frozenset(wanted)
+    assert [item for item in replay(current, found) if item in members] == list(wanted), "moves that do not lead to the wanted order"
+    return found
+
+
+def replay(current: Sequence[T], moves: Iterable[Move[T]]) -> tuple[T, ...]:
+    """The siblings after `moves`, as the service would leave them; O(1) a move.
+
+    An item that is not in `current` arrives by its first move. Raises ValueError on duplicates, and where an anchor is
+    not among the siblings or is the moved item itself.
+    """
+    number = {item: index for index, item in enumerate(current, start=1)}  # 0 is the list itself: it closes the ring
+    if len(number) != len(current):
+        raise ValueError("siblings are listed twice")
+    items = list(current)
+    following = [*range(1, len(items) + 1), 0]
+    preceding = [len(items), *range(len(items))]
+    for move in moves:
+        anchor = move.after if move.before is None else move.before
+        if anchor is not None and (anchor == move.item or anchor not in number):
+            raise ValueError(
+                f"{move.item!r} cannot be put beside {anchor!r}: {'that is itself' if anchor == move.item else 'not a sibling'}"
+            )
+        moved = number.get(move.item)
+        if moved is None:
+            items.append(move.item)
+            moved = number[move.item] = len(items)
+            following.append(moved)
+            preceding.append(moved)
+        else:
+            following[preceding[moved]], preceding[following[moved]] = following[moved], preceding[moved]
+        if move.before is not None:
+            right = number[move.before]
+        elif move.after is not None:
+            right = following[number[move.after]]
+        else:
+            right = 0
+        left = preceding[right]
+        following[left] = preceding[right] = moved
+        preceding[moved], following[moved] = left, right
+    order: list[T] = []
+    index = following[0]
+    while index:
+        order.append(items[index - 1])
+        index = following[index]
+    return tuple(order)
+
+
+def _check(current: Sequence[T], wanted: Sequence[T], positions: Collection[T], moving: Collection[T]) -> None:
+    members = frozenset(wanted)
+    if len(positions) != len(current) or len(members) != len(wanted):
+        raise ValueError("siblings are listed twice")
+    for item in moving:
+        if item not in members:
+            raise ValueError(f"{item!r} must be moved but has no place in the wanted order")
+    for item in wanted:
+        if item not in positions and item not in moving:
+            raise ValueError(f"{item!r} is wanted but neither there nor about to arrive")
+
+
+class _LongestBehind:
+    """For each position of a list the longest chain that begins behind it; a Fenwick tree of maxima."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._tree = [0] * (size + 1)
+
+    def add(self, position: int, length: int) -> None:
+        index = self._size - position
+        while index <= self._size:
+            self._tree[index] = max(self._tree[index], length)
+            index += index & -index
+
+    def behind(self, position: int) -> int:
+        index, longest = self._size - position - 1, 0
+        while index:
+            longest = max(longest, self._tree[index])
+            index -= index & -index
+        return longest
+
+
+def _staying(places: Sequence[int | None], can_anchor: Sequence[bool], size: int) -> list[bool]:
+    """Which wanted items stay: as many as can, of those the earliest.
+
+    `places` are positions among `size` current items, None for what is moved in any case. A chain is a run of items that
+    can stay together; it is measured from its end, so that the earliest can be picked in one pass from the front.
+    """
+    count = len(places)
+    longest = [0] * (count + 1)  # of a chain that begins with this item
+    behind_any, behind_anchors = _LongestBehind(size), _LongestBehind(size)
+    for index in reversed(range(count)):
+        place = places[index]
+        if place is None:
+            continue
+        if can_anchor[index]:
+            longest[index] = 1 + behind_any.behind(place)
+            behind_anchors.add(place, longest[index])
+        else:
+            rest = behind_anchors.behind(place)
+            if index + 1 < count and not can_anchor[index + 1] and _rises(place, places[index + 1]):
+                rest = max(rest, longest[index + 1])
+            longest[index] = 1 + rest
+        behind_any.add(place, longest[index])
+
+    staying = [False] * count
+    left = max((longest[index] for index in range(count) if can_anchor[index] or index == 0), default=0)
+    last = -1
+    for index in range(count):
+        if not left or longest[index] != left:
+            continue
+        # Without an anchor the item must directly follow the last one that stays, or stand first of all.
+        reachable = can_anchor[index] or last == index - 1 or (last >= 0 and can_anchor[last])
+        if reachable and _rises(places[last] if last >= 0 else -1, places[index]):
+            staying[index] = True
+            last = index
+            left -= 1
+    return staying
+
+
+def _rises(left: int | None, right: int | None) -> bool:
+    return left is not None and right is not None and left < right
+
+
+def _placements(wanted: Sequence[T], can_anchor: Sequence[bool], staying: Sequence[bool]) -> Iterator[Move[T]]:
+    """One move for each item that does not stay, gap by gap from the front; a gap lies between two items that stay."""
+    kept = [-1, *(index for index, stays in enumerate(staying) if stays), len(wanted)]
+    for left, right in pairwise(kept):
+        closed = right < len(wanted) and not can_anchor[right]
+        index = left + 1
+        while index < right and not (closed and not can_anchor[index]):
+            if index > 0 and can_anchor[index - 1]:
+                yield Move(wanted[index], after=wanted[index - 1])
+            elif right < len(wanted):
+                yield Move(wanted[index], before=wanted[right])
+            else:
+                yield Move(wanted[index])
+            index += 1
+        # Only the left side of a closed gap has an anchor: what is put there last stands first.
+        for late in reversed(range(index, right)):
+            yield Move(wanted[late], after=wanted[index - 1])

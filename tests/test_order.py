@@ -1,0 +1,239 @@
+"""Sibling order: right by replay, and with as few moves as a search over all moves finds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from reconciler.order import Move, moves, replay
+
+UNMANAGED = 100  # items from here on are not wanted
+
+
+@dataclass(frozen=True)
+class Case:
+    current: tuple[int, ...]
+    wanted: tuple[int, ...]
+    must: frozenset[int] = frozenset()
+    no_anchors: frozenset[int] = frozenset()
+
+    def anchors(self, item: int) -> bool:
+        return item not in self.no_anchors
+
+    def answer(self) -> tuple[Move[int], ...]:
+        return moves(self.current, self.wanted, must=self.must, anchors=self.anchors)
+
+
+@st.composite
+def cases(draw: st.DrawFn, *, size: int, mixed: bool) -> Case:
+    wanted = tuple(range(draw(st.integers(0, size))))
+    some = st.frozensets(st.sampled_from(wanted)) if wanted else st.just(frozenset[int]())
+    must = draw(some)
+    arriving = must & draw(some)
+    here = [item for item in wanted if item not in arriving] + [UNMANAGED + index for index in range(draw(st.integers(0, 2)))]
+    return Case(tuple(draw(st.permutations(here))), wanted, must, draw(some) if mixed else frozenset())
+
+
+def fewest(case: Case, *, borrow: bool) -> int:
+    """The length of the shortest sequence of moves that will do, by trying all of them.
+
+    Without `borrow`, no item is moved twice or after another was anchored on it.
+    """
+    state = (case.current, frozenset[int](), frozenset[int]())
+    seen, level, count = {state}, [state], 0
+    while True:
+        deeper = []
+        for siblings, moved, used in level:
+            if case.must <= moved and tuple(item for item in siblings if item < UNMANAGED) == case.wanted:
+                return count
+            for item in case.wanted:
+                if not borrow and item in moved | used:
+                    continue
+                rest = tuple(other for other in siblings if other != item)
+                found = [((*rest, item), used)]
+                for index, anchor in enumerate(rest):
+                    if anchor < UNMANAGED and case.anchors(anchor):
+                        now_used = used if borrow else used | {anchor}
+                        found += [((*rest[:at], item, *rest[at:]), now_used) for at in (index, index + 1)]
+                for order, now_used in found:
+                    after = (order, moved | ({item} & case.must if borrow else {item}), now_used)
+                    if after not in seen:
+                        seen.add(after)
+                        deeper.append(after)
+        level, count = deeper, count + 1
+
+
+def rising(numbers: Sequence[int]) -> bool:
+    return list(numbers) == sorted(numbers)
+
+
+@given(st.one_of(cases(size=30, mixed=False), cases(size=30, mixed=True)))
+def test_the_moves_lead_to_the_wanted_order(case: Case) -> None:
+    after = replay(case.current, case.answer())
+    assert tuple(item for item in after if item < UNMANAGED) == case.wanted
+
+
+@given(st.one_of(cases(size=30, mixed=False), cases(size=30, mixed=True)))
+def test_unmanaged_siblings_stay_put_and_are_never_anchors(case: Case) -> None:
+    answer = case.answer()
+    assert all(value is None or value < UNMANAGED for move in answer for value in (move.item, move.before, move.after))
+    unmanaged = [item for item in case.current if item >= UNMANAGED]
+    assert [item for item in replay(case.current, answer) if item >= UNMANAGED] == unmanaged
+
+
+@given(cases(size=30, mixed=True))
+def test_only_anchors_that_stand_for_good_are_used(case: Case) -> None:
+    answer = case.answer()
+    later = [move.item for move in answer]
+    for move in answer:
+        later.pop(0)
+        anchor = move.after if move.before is None else move.before
+        assert anchor is None or (case.anchors(anchor) and anchor not in later)
+
+
+@given(cases(size=30, mixed=True))
+def test_what_must_move_moves_and_nothing_moves_twice(case: Case) -> None:
+    items = [move.item for move in case.answer()]
+    assert case.must <= set(items)
+    assert len(items) == len(set(items))
+
+
+@given(cases(size=8, mixed=False))
+def test_where_all_are_anchors_everything_but_the_longest_rising_run_moves(case: Case) -> None:
+    free = [item for item in case.current if item in case.wanted and item not in case.must]
+    longest = max(size for size in range(len(free) + 1) if any(rising(some) for some in combinations(free, size)))
+    assert len(case.answer()) == len(case.wanted) - longest
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(size=6, mixed=False))
+def test_where_all_are_anchors_no_sequence_of_moves_is_shorter(case: Case) -> None:
+    assert len(case.answer()) == fewest(case, borrow=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(cases(size=5, mixed=True))
+@example(Case((4, 3, 1, 2, 0), (0, 1, 2, 3, 4), no_anchors=frozenset({0, 1, 2, 3})))
+def test_with_mixed_anchors_no_sequence_that_moves_each_once_is_shorter(case: Case) -> None:
+    assert len(case.answer()) == fewest(case, borrow=False)
+
+
+def one_item_out_of_place(size: int) -> list[Case]:
+    wanted = tuple(range(size))
+    found = []
+    for item, bits in product(wanted, product((False, True), repeat=size)):
+        no_anchors = frozenset(other for other, bit in zip(wanted, bits, strict=True) if bit)
+        rest = [other for other in wanted if other != item]
+        found.append(Case(tuple(rest), wanted, frozenset({item}), no_anchors))
+        found += [Case((*rest[:at], item, *rest[at:]), wanted, no_anchors=no_anchors) for at in range(size)]
+    return found
+
+
+def test_one_new_or_displaced_item_takes_the_fewest_moves_whatever_the_anchors() -> None:
+    for case in one_item_out_of_place(4):
+        assert len(case.answer()) == fewest(case, borrow=True), case
+
+
+@given(cases(size=7, mixed=True))
+def test_of_equally_small_answers_the_earliest_items_stay(case: Case) -> None:
+    def sufficient(kept: tuple[int, ...]) -> bool:
+        """Whether the kept items can stay, by the rules in the module's docstring."""
+        if not rising([case.current.index(item) for item in kept]):
+            return False
+        for index, item in enumerate(kept):
+            before = kept[index - 1] if index else -1
+            if not case.anchors(item) and before != item - 1 and not (index and case.anchors(before)):
+                return False
+        return True
+
+    answer = case.answer()
+    free = [item for item in case.wanted if item not in case.must]
+    kept = tuple(item for item in case.wanted if item not in {move.item for move in answer})
+    possible = [some for some in combinations(free, len(kept)) if sufficient(some)]
+    assert kept == min(possible)
+
+
+@pytest.mark.parametrize(
+    ("current", "wanted", "collections", "expected", "why"),
+    [
+        ("abc", "abc", "", [], "nothing to do"),
+        ("", "", "", [], "nothing at all"),
+        ("bca", "abc", "", [Move("a", before="b")], "the first has no previous sibling"),
+        ("acb", "abc", "", [Move("c", after="b")], "of two equal answers the earlier item b stays"),
+        ("cab", "abc", "", [Move("c", after="b")], "the previous sibling is preferred to the end"),
+        ("cab", "abc", "b", [Move("c")], "the previous sibling is a collection and nothing follows"),
+        ("cabd", "abcd", "b", [Move("c", before="d")], "the previous sibling is a collection, the next is not"),
+        ("aCc", "abCc", "bC", [Move("b", after="a")], "the next sibling is a collection"),
+        ("bca", "abc", "bca", [Move("b"), Move("c")], "there is no move to the front"),
+        ("abzcd", "acbd", "bc", [Move("b", before="d")], "z is unmanaged"),
+        ("aefd", "abcdef", "", [Move("b", after="a"), Move("c", after="b"), Move("d", after="c")], "b and c arrive from elsewhere"),
+        ("aBCd", "abcBCd", "bcBC", [Move("c", after="a"), Move("b", after="a")], "what is put after a last stands first"),
+    ],
+)
+def test_moves_are_anchored_on_the_nearest_placed_sibling(
+    current: str, wanted: str, collections: str, expected: list[Move[str]], why: str
+) -> None:
+    must = [item for item in wanted if item not in current]
+    assert list(moves(current, wanted, must=must, anchors=lambda item: item not in collections)) == expected, why
+
+
+@pytest.mark.parametrize(
+    ("current", "wanted", "must", "says"),
+    [
+        ("aa", "a", "", "twice"),
+        ("a", "aa", "", "twice"),
+        ("a", "ab", "", "'b' is wanted"),
+        ("ab", "a", "b", "'b' must be moved"),
+    ],
+)
+def test_contradicting_siblings_are_refused(current: str, wanted: str, must: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        moves(current, wanted, must=must)
+
+
+@pytest.mark.parametrize("anchor", ["x", "a"])
+def test_replay_refuses_an_anchor_that_is_missing_or_the_item_itself(anchor: str) -> None:
+    with pytest.raises(ValueError, match="cannot be put beside"):
+        replay("abc", [Move("a", after=anchor)])
+
+
+def test_a_move_has_one_anchor_at_most() -> None:
+    with pytest.raises(ValueError, match="two anchors"):
+        Move("a", before="b", after="c")
+
+
+def plainly(current: Sequence[int], some: Sequence[Move[int]]) -> tuple[int, ...]:
+    """The definition of replay, on a list."""
+    siblings = list(current)
+    for move in some:
+        siblings = [item for item in siblings if item != move.item]
+        at = len(siblings)
+        if move.before is not None:
+            at = siblings.index(move.before)
+        elif move.after is not None:
+            at = siblings.index(move.after) + 1
+        siblings.insert(at, move.item)
+    return tuple(siblings)
+
+
+@given(st.permutations(range(6)), st.lists(st.tuples(st.integers(0, 7), st.integers(0, 5), st.sampled_from(["before", "after", "end"]))))
+def test_replay_agrees_with_its_definition(current: list[int], drawn: list[tuple[int, int, str]]) -> None:
+    some = [
+        Move(item, before=anchor if side == "before" else None, after=anchor if side == "after" else None)
+        for item, anchor, side in drawn
+        if item != anchor
+    ]
+    assert replay(current, some) == plainly(current, some)
+
+
+@pytest.mark.parametrize("anchors", [lambda _: True, lambda item: item % 2 == 0, lambda _: False])
+def test_reversing_a_thousand_siblings_takes_less_than_half_a_second(anchors: Callable[[int], bool]) -> None:
+    started = time.perf_counter()
+    assert len(moves(range(999, -1, -1), range(1000), anchors=anchors)) == 999
+    assert time.perf_counter() - started < 0.5
