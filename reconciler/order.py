@@ -47,10 +47,10 @@ def moves(
     moved in any case.
 
     No item is moved twice, and an anchor either stays or has had its own move, so that a run that breaks off leaves no item
-    beside one that was about to go. Under these two rules the moves are as few as can be; where every item can be an anchor,
-    no rule would make them fewer. Of equally small answers it is the one that leaves the earliest wanted items where they
-    are. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted and on
-    a wanted one that is neither in `current` nor in `must`.
+    beside one that was about to go. Under these two rules the moves are as few as can be; where every item can be an
+    anchor, they would be no fewer without them. Of equally small answers it is the one that leaves the earliest wanted items
+    where they are. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted and on a
+    wanted one that is neither in `current` nor in `must`.
     """
     positions = {item: position for position, item in enumerate(current)}
     moving = frozenset(must)
@@ -111,9 +111,8 @@ def _check(current: Sequence[T], wanted: Sequence[T], positions: Collection[T], 
     members = frozenset(wanted)
     if len(positions) != len(current) or len(members) != len(wanted):
         raise ValueError("siblings are listed twice")
-    for item in moving:
-        if item not in members:
-            raise ValueError(f"{item!r} must be moved but has no place in the wanted order")
+    if strays := sorted(repr(item) for item in moving if item not in members):
+        raise ValueError(f"{strays[0]} must be moved but has no place in the wanted order")
     for item in wanted:
         if item not in positions and item not in moving:
             raise ValueError(f"{item!r} is wanted but neither there nor about to arrive")

@@ -1,0 +1,200 @@
+"""The graph of steps: an order for people to read, and the bookkeeping of a run that works on many steps at once.
+
+In: numbered nodes, each with the nodes it needs and those it comes after. Out: a deterministic order, or the nodes that are
+ready. Forbidden: knowledge of what a node does, I/O, waiting; whoever drives the schedule runs the steps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Edges:
+    """What a node waits for: `needs` must have succeeded, `after` must have ended in any way, skipped included."""
+
+    needs: frozenset[int] = frozenset()
+    after: frozenset[int] = frozenset()
+
+    @property
+    def all(self) -> frozenset[int]:
+        """Everything the node waits for."""
+        return self.needs | self.after
+
+
+class Cycle(Exception):
+    """Nodes that wait for each other: each of `nodes` waits for the next, the last for the first."""
+
+    def __init__(self, nodes: tuple[int, ...]) -> None:
+        super().__init__(f"steps wait for each other: {' -> '.join(map(str, (*nodes, nodes[0])))}")
+        self.nodes = nodes
+
+
+def _by_number(node: int) -> tuple[int, ...]:
+    return (node,)
+
+
+def ordered(
+    nodes: Mapping[int, Edges], rank: Mapping[int, tuple[Any, ...]] | Callable[[int], tuple[Any, ...]] = _by_number
+) -> tuple[int, ...]:
+    """All nodes, each behind what it waits for; of the possible next ones always the one with the smallest rank.
+
+    Equal ranks go by number, so neither the order of the mapping nor that of the edges shows. Takes O(edges + n log n).
+    Raises Cycle, and ValueError where an edge leads to no node.
+    """
+    _check(nodes)
+    ranked = rank if callable(rank) else rank.__getitem__
+    waiting = {node: len(edges.all) for node, edges in nodes.items()}
+    followers = _followers(nodes, lambda edges: edges.all)
+    possible = [(ranked(node), node) for node, count in waiting.items() if not count]
+    heapify(possible)
+    order: list[int] = []
+    while possible:
+        _, node = heappop(possible)
+        order.append(node)
+        for follower in followers[node]:
+            waiting[follower] -= 1
+            if not waiting[follower]:
+                heappush(possible, (ranked(follower), follower))
+    if len(order) < len(nodes):
+        raise Cycle(_cycle({node: edges for node, edges in nodes.items() if waiting[node]}))
+    return tuple(order)
+
+
+def _check(nodes: Mapping[int, Edges]) -> None:
+    for node, edges in nodes.items():
+        for other in sorted(edges.all):
+            if other not in nodes:
+                raise ValueError(f"step {node} waits for {other}, which is not a step")
+
+
+def _followers(nodes: Mapping[int, Edges], of: Callable[[Edges], Iterable[int]]) -> dict[int, list[int]]:
+    """For each node the nodes that wait for it, in ascending order."""
+    followers: dict[int, list[int]] = {node: [] for node in nodes}
+    for node in sorted(nodes):
+        for other in of(nodes[node]):
+            followers[other].append(node)
+    return followers
+
+
+def _cycle(stuck: Mapping[int, Edges]) -> tuple[int, ...]:
+    """One cycle among nodes that each wait for another of them: the shortest through a node of some cycle.
+
+    Not the shortest of all, which would take a search from every node.
+    """
+    waits = {node: sorted(other for other in edges.all if other in stuck) for node, edges in stuck.items()}
+    start, met = min(stuck), set[int]()
+    while start not in met:  # whoever follows the edges must come round
+        met.add(start)
+        start = waits[start][0]
+    came_from: dict[int, int] = {}
+    ahead = deque([start])
+    while start not in came_from:
+        node = ahead.popleft()
+        for other in waits[node]:
+            if other not in came_from:
+                came_from[other] = node
+                ahead.append(other)
+    path = [start]
+    while came_from[path[-1]] != start:
+        path.append(came_from[path[-1]])
+    path = [start, *reversed(path[1:])]
+    smallest = path.index(min(path))
+    return (*path[smallest:], *path[:smallest])
+
+
+class _Stage(Enum):
+    WAITING = auto()
+    READY = auto()
+    RUNNING = auto()
+    SUCCEEDED = auto()
+    FAILED = auto()
+    SKIPPED = auto()
+
+
+class Schedule:
+    """Which steps may run now, as others end: start what is `ready`, report how it ended, until `done`.
+
+    Every tuple is in the order of `ordered` by the same rank. Reporting all steps takes O(edges) together, apart from the
+    sorting of what is ready. A step that is reported out of turn raises ValueError and changes nothing.
+    """
+
+    def __init__(
+        self, nodes: Mapping[int, Edges], rank: Mapping[int, tuple[Any, ...]] | Callable[[int], tuple[Any, ...]] = _by_number
+    ) -> None:
+        """Raises Cycle, and ValueError where an edge leads to no node."""
+        self._turn = {node: turn for turn, node in enumerate(ordered(nodes, rank))}
+        self._open = {node: len(edges.all) for node, edges in nodes.items()}
+        self._followers = _followers(nodes, lambda edges: edges.all)
+        self._needed_by = _followers(nodes, lambda edges: edges.needs)
+        self._stage = dict.fromkeys(nodes, _Stage.WAITING)
+        self._ready = {node for node, count in self._open.items() if not count}
+        self._ended = 0
+        for node in self._ready:
+            self._stage[node] = _Stage.READY
+
+    @property
+    def done(self) -> bool:
+        """Whether every step has ended."""
+        return self._ended == len(self._stage)
+
+    def ready(self) -> tuple[int, ...]:
+        """The steps that may start and have not been started."""
+        return self._sorted(self._ready)
+
+    def start(self, node: int) -> None:
+        """Take a ready step."""
+        self._expect(node, _Stage.READY, "started")
+        self._ready.remove(node)
+        self._stage[node] = _Stage.RUNNING
+
+    def succeed(self, node: int) -> tuple[int, ...]:
+        """End a started step well; returns the steps that became ready by it."""
+        self._expect(node, _Stage.RUNNING, "ended")
+        return self._sorted(self._end(node, _Stage.SUCCEEDED))
+
+    def fail(self, node: int) -> tuple[int, ...]:
+        """End a started step badly; returns the steps that are skipped because they need it, directly or not.
+
+        Steps that only come after these may become ready: see `ready`.
+        """
+        self._expect(node, _Stage.RUNNING, "ended")
+        skipped: list[int] = []
+        met = {node}
+        ahead = [node]
+        while ahead:
+            for follower in self._needed_by[ahead.pop()]:
+                if follower not in met and self._stage[follower] is _Stage.WAITING:
+                    met.add(follower)
+                    skipped.append(follower)
+                    ahead.append(follower)
+        for follower in skipped:  # all of them first, so that none becomes ready when another ends
+            self._stage[follower] = _Stage.SKIPPED
+        self._end(node, _Stage.FAILED)
+        for follower in skipped:
+            self._end(follower, _Stage.SKIPPED)
+        return self._sorted(skipped)
+
+    def _end(self, node: int, stage: _Stage) -> list[int]:
+        self._stage[node] = stage
+        self._ended += 1
+        released: list[int] = []
+        for follower in self._followers[node]:
+            self._open[follower] -= 1
+            if not self._open[follower] and self._stage[follower] is _Stage.WAITING:
+                self._stage[follower] = _Stage.READY
+                released.append(follower)
+        self._ready.update(released)
+        return released
+
+    def _expect(self, node: int, stage: _Stage, verb: str) -> None:
+        if self._stage.get(node) is not stage:
+            raise ValueError(f"step {node} cannot be {verb}: it is {self._stage[node].name.lower() if node in self._stage else 'unknown'}")
+
+    def _sorted(self, some: Iterable[int]) -> tuple[int, ...]:
+        return tuple(sorted(some, key=self._turn.__getitem__))
