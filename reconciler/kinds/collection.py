@@ -28,6 +28,6 @@ class Collection(
 
     organization = within("organization")
     parent = inside("collection", on=("create", "move"), key=True)
-    title: Annotated[str, Len(0, 50)] = field(key=True, required=True)  #: Its name.
-    description: Annotated[str, Len(0, 100)] = field(on="update")  #: One line about it.
-    defaultLevel: MemberRole = field(on="update")  #: What members may do with what stands in it.
+    title: Annotated[str, Len(0, 50)] = field("Its name.", key=True, required=True)
+    description: Annotated[str, Len(0, 100)] = field("One line about it.", on="update")
+    defaultLevel: MemberRole = field("What members may do with what stands in it.", on="update")

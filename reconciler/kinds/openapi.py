@@ -34,5 +34,5 @@ class OpenApi(Resource, kind="openapi", place=Keyed("openapi", key_is="slug"), o
 
     organization = within("organization")
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
-    source: Source = field(on=("create", "refresh"), read=_source, required=True)  #: Where the document is.
-    visibility: Literal["private", "public"] = field(on="update")  #: Who can see it.
+    source: Source = field("Where the document is.", on=("create", "refresh"), read=_source, required=True)
+    visibility: Literal["private", "public"] = field("Who can see it.", on="update")

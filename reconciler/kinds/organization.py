@@ -45,15 +45,15 @@ class Organization(Resource, kind="organization", place=Keyed("organizations")):
     reads = (One("/orgs/{id}"),)
     api = Api(update=PATCH("/orgs/{id}"))
 
-    title: Annotated[str, Len(2, 255)] = field()  #: Its name.
-    emailDomains: frozenset[str] = field()  #: Domains whose verified addresses may join.
-    hostname: Annotated[str, Len(3, 32)] = field()  #: The default hostname of public content.
-    defaultRole: MemberRole = field()  #: What new members may do.
-    defaultContent: DefaultContent = field(clear=True)  #: The site that members land on.
+    title: Annotated[str, Len(2, 255)] = field("Its name.")
+    emailDomains: frozenset[str] = field("Domains whose verified addresses may join.")
+    hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.")
+    defaultRole: MemberRole = field("What new members may do.")
+    defaultContent: DefaultContent = field("The site that members land on.", clear=True)
     logo: Annotated[str, Len(1, 2048)] | None = field(
-        clear=True, read="urls.logo", lossy=True
-    )  #: The address of an image; hosted anew by the service.
-    sso: bool = field()  #: Whether single sign-on is enforced.
-    ai: bool = field()  #: Whether AI features are on.
-    inviteLinks: bool = field()  #: Whether invite links work.
-    mergeRules: MergeRules = field()  #: Who must review a change request.
+        "The address of an image; the service hosts it anew.", clear=True, read="urls.logo", lossy=True
+    )
+    sso: bool = field("Whether single sign-on is enforced.")
+    ai: bool = field("Whether AI features are on.")
+    inviteLinks: bool = field("Whether invite links work.")
+    mergeRules: MergeRules = field("Who must review a change request.")

@@ -29,9 +29,9 @@ class Saml(Resource, kind="saml", place=Keyed("saml"), object="saml-provider", p
     )
 
     organization = within("organization")
-    label: Annotated[str, Len(1, 30)] = field(required=True)  #: Its name on the sign-in page.
-    entityID: str = field(key=True, required=True)  #: The provider's own identifier.
-    ssoURL: str = field(required=True, lossy=True)  #: Where members sign in.
-    certificate: str = field(required=True, lossy=True)  #: The provider's certificate, PEM.
-    defaultTeam: Annotated[Address, To("team")] = field(read=_team)  #: The team that new members join.
-    defaultRole: MemberRole = field()  #: What new members may do.
+    label: Annotated[str, Len(1, 30)] = field("Its name on the sign-in page.", required=True)
+    entityID: str = field("The provider's own identifier.", key=True, required=True)
+    ssoURL: str = field("Where members sign in.", required=True, lossy=True)
+    certificate: str = field("The provider's certificate, PEM.", required=True, lossy=True)
+    defaultTeam: Annotated[Address, To("team")] = field("The team that new members join.", read=_team)
+    defaultRole: MemberRole = field("What new members may do.")

@@ -37,9 +37,9 @@ class Section(Resource, kind="section", place=Node("section", {"site": "structur
         wire="sectionId",
     )
     spaceId = first("site-space", "space")
-    title: Annotated[str, Len(2, 128)] = field(key=True, required=True)  #: Its name.
-    icon: Icon = field()  #: An icon's name.
-    path: Path = field(on="update", unique=True)  #: Its place in the published address.
-    description: Annotated[str, Len(0, 256)] = field(on="update")  #: One line about it.
-    condition: Condition | None = field(on="update", clear=True)  #: Which visitors see it.
+    title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
+    icon: Icon = field("An icon's name.")
+    path: Path = field("Its place in the published address.", on="update", unique=True)
+    description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
+    condition: Condition | None = field("Which visitors see it.", on="update", clear=True)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -20,5 +20,5 @@ class ShareLink(Resource, kind="share-link", place=Keyed("shareLinks")):
     )
 
     site = within("site")
-    name: Annotated[str, Len(1, 50)] = field(key=True, required=True)  #: Who it is for.
-    active: bool = field(on="update")  #: Whether it works.
+    name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True)
+    active: bool = field("Whether it works.", on="update")

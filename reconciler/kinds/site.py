@@ -35,15 +35,15 @@ class Site(Resource, kind="site", place=Keyed("sites"), protected=True):
     )
 
     organization = within("organization")
-    title: Annotated[str, Len(2, 128)] = field(key=True, required=True)  #: Its name.
-    type: str = field(on="create", on_change="refuse")  #: basic, premium, ultimate, …; set when the site is made.
-    visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field()  #: Who can read it.
-    basename: Path = field(on="update", unique=True)  #: Its place in the published address.
-    published: bool = field(on="publish", one_way=True)  #: Once published it stays published.
-    agentsContext: Literal["included", "excluded"] = field(on="update")  #: Whether agents may read it.
-    adaptiveContent: AdaptiveContent = field(on="update")  #: Content that depends on the visitor.
+    title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
+    type: str = field("basic, premium, ultimate, …; set when the site is made.", on="create", on_change="refuse")
+    visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field("Who can read it.")
+    basename: Path = field("Its place in the published address.", on="update", unique=True)
+    published: bool = field("Once published it stays published.", on="publish", one_way=True)
+    agentsContext: Literal["included", "excluded"] = field("Whether agents may read it.", on="update")
+    adaptiveContent: AdaptiveContent = field("Content that depends on the visitor.", on="update")
     proxy: Annotated[str, Len(1, 512)] | None = field(
-        on="update", clear=True, read=_proxy, lossy=True
-    )  #: Host and path it is served under; no scheme.
+        "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True
+    )
     defaultSiteSection = choice("section", flag="default", on="update")
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -38,6 +38,6 @@ class SiteSpace(
 
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
-    space: Annotated[Address, To("space")] = field(wire="spaceId", read=_space, key=True, required=True)  #: What it shows.
-    path: Path = field(on="update", unique=True)  #: Its place in the published address.
-    condition: Condition | None = field(on="update", clear=True)  #: Which visitors see it.
+    space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
+    path: Path = field("Its place in the published address.", on="update", unique=True)
+    condition: Condition | None = field("Which visitors see it.", on="update", clear=True)

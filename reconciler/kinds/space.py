@@ -52,10 +52,10 @@ class Space(
 
     organization = within("organization")
     parent = inside("collection", on="move", key=True)
-    duplicateOf: Annotated[Address, To("space")] = seed("space", label="duplicate")  #: The space it starts as a copy of.
-    title: Annotated[str, Len(0, 50)] = field(on="update", key=True, required=True)  #: Its name.
-    emoji: Annotated[str, Len(1, 50)] = field(on="update")  #: Shown beside the title.
-    editMode: Literal["live", "locked"] = field(on="update")  #: Whether people may edit directly.
-    defaultLevel: MemberRole = field(on="update")  #: What members may do with it.
-    language: str = field(on="update")  #: The language of its content.
-    mergeRules: MergeRules = field(on="update")  #: Who must review a change request.
+    duplicateOf: Annotated[Address, To("space")] = seed("The space it starts as a copy of.", "space", label="duplicate")
+    title: Annotated[str, Len(0, 50)] = field("Its name.", on="update", key=True, required=True)
+    emoji: Annotated[str, Len(1, 50)] = field("Shown beside the title.", on="update")
+    editMode: Literal["live", "locked"] = field("Whether people may edit directly.", on="update")
+    defaultLevel: MemberRole = field("What members may do with it.", on="update")
+    language: str = field("The language of its content.", on="update")
+    mergeRules: MergeRules = field("Who must review a change request.", on="update")

@@ -21,7 +21,7 @@ class Team(Resource, kind="team", place=Keyed("teams")):
     )
 
     organization = within("organization")
-    title: Annotated[str, Len(1, 64)] = field(key=True, required=True)  #: Its name.
+    title: Annotated[str, Len(1, 64)] = field("Its name.", key=True, required=True)
     members: frozenset[Annotated[Address, To("member")]] = field(
-        on="create", on_change="report", readable=False
-    )  #: E-mails; sent when the team is made.
+        "E-mails; sent when the team is made.", on="create", on_change="report", readable=False
+    )

@@ -49,8 +49,7 @@ class Resource:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
         words = {name: word for name, word in vars(cls).items() if isinstance(word, Word)}
-        docs = _field_docs(cls)
-        fields = {name: _compile(name, hints.get(name), word, cls.api, docs.get(name, "")) for name, word in words.items()}
+        fields = {name: _compile(name, hints.get(name), word, cls.api) for name, word in words.items()}
         cls.kind = Kind(
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
@@ -59,26 +58,7 @@ class Resource:
         check(cls.kind)
 
 
-def _field_docs(cls: type) -> dict[str, str]:
-    """The `#:` comment behind or above each field, by name; nothing where the source is not at hand."""
-    try:
-        lines = inspect.getsource(cls).splitlines()
-    except (OSError, TypeError):
-        return {}
-    docs: dict[str, str] = {}
-    above = ""
-    for line in lines:
-        code, marker, text = line.strip().partition("#:")
-        name = code.split(":")[0].strip()
-        if not code and marker:
-            above = f"{above} {text.strip()}".strip()
-        else:
-            docs[name] = text.strip() if marker else above
-            above = ""
-    return docs
-
-
-def _compile(name: str, hint: Any, word: Word, api: Api, doc: str) -> Field:
+def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
     on = word.on if word.on is not None else tuple(verb for verb in ("create", "update") if verb in api)
     parts = list(_parts(hint))
     return Field(
@@ -87,7 +67,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api, doc: str) -> Field:
         readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
-        unordered=any(part in (frozenset, set) for part in parts), doc=doc,
+        unordered=any(part in (frozenset, set) for part in parts), doc=word.doc,
     )  # fmt: skip
 
 

@@ -263,6 +263,7 @@ class Word:
     join: Verb | None = None
     leave: Verb | None = None
     label: str | None = None
+    doc: str = ""
 
 
 def _verbs(on: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -270,6 +271,7 @@ def _verbs(on: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
 
 
 def field(
+    doc: str = "",
     *,
     on: str | tuple[str, ...] | None = None,
     on_change: OnChange = "send",
@@ -284,7 +286,7 @@ def field(
     one_way: bool = False,
     unique: bool = False,
 ) -> Any:
-    """An ordinary value.
+    """An ordinary value; `doc` is one sentence about it for users.
 
     `on`: the verbs that carry it (default: create and update, where the kind has them). `on_change`: what a change means where no verb
     can carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a
@@ -294,7 +296,7 @@ def field(
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
-        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique,
+        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, doc=doc,
     )  # fmt: skip
 
 
@@ -332,9 +334,9 @@ def first(kind: str, child_field: str) -> Any:
     return Word(role=Role.FIRST, to=kind, child_field=child_field, on=("create",))
 
 
-def seed(to: str, *, label: str) -> Any:
+def seed(doc: str, to: str, *, label: str) -> Any:
     """An argument of a create, a reference; sent once, never compared, never a reason for a change. `label`: what is done with it."""
-    return Word(role=Role.SEED, to=to, on=("create",), label=label)
+    return Word(role=Role.SEED, to=to, on=("create",), label=label, doc=doc)
 
 
 def output(*, read: str | None = None) -> Any:
