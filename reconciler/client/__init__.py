@@ -1,1 +1,37 @@
-"""client"""
+"""The only place that talks HTTP.
+
+get, list, send      service.py        what the program sees
+  ask                conversation.py   attempts, until there is an answer or an error
+    enter            pacing.py         the gate, fed by hints.py
+    run              exchange.py       one request within one deadline
+      the seam       transport.py      httpx's interface; wire.py is aiohttp behind it
+    classify         retry.py          what an outcome means
+  read_all           paging.py         a list to its end
+  encode             paths.py          no value leaves its segment
+Settings, normalise  settings.py
+"""
+
+from reconciler.client.conversation import Answer, Listener, Silent
+from reconciler.client.pacing import Clock, SystemClock
+from reconciler.client.paging import Listing
+from reconciler.client.paths import encode
+from reconciler.client.retry import RetryClass
+from reconciler.client.service import Reader, Writer
+from reconciler.client.settings import Settings, normalise
+from reconciler.client.transport import WriteRefused
+
+__all__ = [
+    "Answer",
+    "Clock",
+    "Listener",
+    "Listing",
+    "Reader",
+    "RetryClass",
+    "Settings",
+    "Silent",
+    "SystemClock",
+    "WriteRefused",
+    "Writer",
+    "encode",
+    "normalise",
+]

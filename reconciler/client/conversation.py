@@ -1,0 +1,178 @@
+"""One operation from its first attempt to its answer or its error.
+
+In: an operation and its retry class. Out: an `Answer`, or the error that tells what is known of its effect.
+Forbidden: knowing what the operation is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import count
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from reconciler.client.exchange import Exchange, Outcome
+from reconciler.client.pacing import Clock, Gate, Pace, TooLate
+from reconciler.client.paths import PREFIX, checked
+from reconciler.client.retry import (
+    ATTEMPTS_MAX,
+    Breaker,
+    Budget,
+    Effect,
+    Fault,
+    RetryClass,
+    backoff,
+    classify,
+    error_for,
+)
+from reconciler.client.settings import TOKEN_VARIABLE, Settings
+from reconciler.errors import Ambiguous, ServiceError
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC."""
+
+    status: int
+    body: Any
+    date: datetime | None
+
+
+class Listener(Protocol):
+    """Hears what happens on the wire; `path` has no query, so no secret of one."""
+
+    def request(self, method: str, path: str) -> None:
+        """A request is being sent."""
+
+    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
+        """It was answered; `status` is None where it was not."""
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """Nothing is sent for `seconds`."""
+
+
+class Silent:
+    """A listener that keeps it all to itself."""
+
+    def request(self, method: str, path: str) -> None:
+        """Nothing."""
+
+    def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
+        """Nothing."""
+
+    def waiting(self, seconds: float, why: str) -> None:
+        """Nothing."""
+
+
+class _HeldBack(Exception):
+    """This attempt was not sent, and no other will be."""
+
+
+class Conversation:
+    """All that the operations of one run share: the gate, the retry budget, the circuit breaker."""
+
+    def __init__(
+        self, settings: Settings, transport: httpx.AsyncBaseTransport, listener: Listener, clock: Clock, jitter: Callable[[], float]
+    ) -> None:
+        self.requests = 0
+        self._base = settings.base_url + PREFIX
+        self._timeout = settings.timeout
+        self._listener = listener
+        self._clock = clock
+        self._jitter = jitter
+        self._exchange = Exchange(settings, transport)
+        self._pace = Pace(settings.max_rps, jitter)
+        self._gate = Gate(clock, self._pace, listener.waiting)
+        self._places = asyncio.Semaphore(settings.max_concurrency)
+        self._budget = Budget()
+        self._breaker = Breaker()
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Any | None = None,
+        *,
+        retry: RetryClass,
+        deadline: float | None = None,
+    ) -> Answer:
+        """Ask until there is an answer, or asking again is of no use; `deadline`: seconds for all of it, waiting included."""
+        url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
+        content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
+        until = float("inf") if deadline is None else self._clock.monotonic() + deadline
+        in_doubt = False
+        for attempt in count(1):
+            try:
+                outcome = await self._attempt(method, url, path, content, until)
+            except _HeldBack as held_back:
+                raise _error(retry, method, path, Outcome(Fault.NOT_SENT, str(held_back)), in_doubt) from None
+            verdict = classify(retry, outcome.result)
+            if verdict.effect is Effect.DONE and outcome.status is not None:
+                return Answer(outcome.status, outcome.body, outcome.hints.date)
+            in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
+            if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
+                raise _error(retry, method, path, outcome, in_doubt)
+        raise AssertionError("unreachable")
+
+    async def _back_off(self, outcome: Outcome, attempt: int, until: float) -> bool:
+        """Wait before asking again; False where that is too late or one time too many."""
+        if outcome.result == 429:
+            return True  # the gate holds everybody back until the service is ready
+        if not self._budget.grant(self.requests):
+            return False
+        seconds = backoff(attempt, self._jitter())
+        if self._clock.monotonic() + seconds >= until:
+            return False
+        self._listener.waiting(seconds, outcome.says)
+        await self._clock.sleep(seconds)
+        return True
+
+    async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float) -> Outcome:
+        late = "there was no time left to send it"
+        try:
+            async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
+                await self._places.acquire()
+        except TimeoutError:
+            raise _HeldBack(late) from None
+        try:
+            ticket = await self._gate.enter(method, until)
+            sent = self._clock.monotonic()
+            outcome: Outcome | None = None
+            try:
+                if not self._breaker.allows(sent):
+                    raise _HeldBack("it was not sent, because the service has been failing")
+                self.requests += 1
+                self._listener.request(method, path)
+                outcome = await self._exchange.run(method, url, content, seconds=min(self._timeout, until - sent), wall=self._clock.wall())
+            finally:
+                now = self._clock.monotonic()
+                if outcome is None or outcome.status is None:
+                    self._pace.lost(ticket)
+                else:
+                    self._pace.answered(ticket, outcome.status, outcome.hints, now)
+        except TooLate:
+            raise _HeldBack(late) from None
+        finally:
+            self._places.release()
+        self._breaker.record(outcome.result, sent=sent, now=now)
+        self._listener.answer(method, path, outcome.status, now - sent)
+        return outcome
+
+
+def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt: bool) -> ServiceError:
+    kind = error_for(retry, method, outcome.result, in_doubt=in_doubt)
+    says, hint = outcome.says, None
+    if outcome.result == 401:
+        says, hint = f"the token was refused ({says})", f"Check the token in {TOKEN_VARIABLE}."
+    elif outcome.result == 403:
+        says, hint = f"the token's owner may not do this ({says})", f"Give the owner of the token in {TOKEN_VARIABLE} that right."
+    if kind is Ambiguous:
+        says, hint = f"{says}; it may have been carried out", None
+    return kind(f"{method} {path}: {says}", status=outcome.status, hint=hint)

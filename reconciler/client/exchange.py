@@ -1,0 +1,154 @@
+"""One request and its answer, within one deadline; whatever happens becomes an `Outcome`.
+
+In: a method, a URL and a body. Out: an `Outcome`; no error of the network leaves this module, since those hold the token.
+Forbidden: sending twice, following a redirect, waiting for anything but the network.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import Any, Final, NoReturn, cast
+
+import httpx
+
+from reconciler import __version__
+from reconciler.client.hints import Hints, read_hints
+from reconciler.client.retry import Fault, Result
+from reconciler.client.settings import Settings
+
+SAYS_MAX: Final = 200  # characters of the service's own words in a message
+ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
+EMPTY: Final = frozenset({204, 205})  # their bodies are never read: there is none
+ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one at a time: gzip in gzip is a bomb
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one attempt came to. `says` tells it in words that are safe to print, without the token."""
+
+    result: Result
+    says: str
+    body: Any = None
+    hints: Hints = Hints()  # noqa: RUF009  frozen
+
+    @property
+    def status(self) -> int | None:
+        """The HTTP status, None where there was no answer."""
+        return self.result if isinstance(self.result, int) else None
+
+
+class Exchange:
+    """Sends through a transport, each time exactly once."""
+
+    def __init__(self, settings: Settings, transport: httpx.AsyncBaseTransport) -> None:
+        self._token = settings.token
+        self._max_body = settings.max_body
+        self._transport = transport
+        self._headers = {
+            "Authorization": f"Bearer {settings.token}",
+            "User-Agent": f"reconciler/{__version__}",
+            "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
+        }
+
+    async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float) -> Outcome:
+        """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds."""
+        headers = self._headers if content is None else {**self._headers, "Content-Type": "application/json"}
+        request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": {"connect": seconds / 2}})
+        try:
+            async with asyncio.timeout(seconds):
+                outcome = await self._send(request, wall)
+        except TimeoutError:
+            outcome = Outcome(Fault.BROKEN, f"there was no complete answer within {seconds:g} s")
+        return replace(outcome, says=printable(outcome.says.replace(self._token, "***")))
+
+    async def _send(self, request: httpx.Request, wall: float) -> Outcome:
+        try:
+            response = await self._transport.handle_async_request(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
+            return Outcome(Fault.NOT_SENT, f"the service cannot be reached: {error}")
+        except (httpx.HTTPError, OSError) as error:
+            return Outcome(Fault.BROKEN, str(error) or "the connection broke off")
+        try:
+            return await self._read(response, request.method, read_hints(response.headers, wall))
+        finally:
+            await response.aclose()
+
+    async def _read(self, response: httpx.Response, method: str, hints: Hints) -> Outcome:
+        status = response.status_code
+        if not 200 <= status <= 299:
+            return Outcome(status, await _complaint(response), hints=hints)
+        if status in EMPTY:
+            return Outcome(status, "done", hints=hints)
+        if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
+            return Outcome(Fault.UNREADABLE, f"it answered {status} in an encoding that was not asked for", hints=hints)
+        try:
+            data = await _body(response, self._max_body)
+        except httpx.DecodingError:
+            return Outcome(Fault.UNREADABLE, f"it answered {status} and a body that cannot be decompressed", hints=hints)
+        except (httpx.HTTPError, OSError):
+            return Outcome(Fault.BROKEN, f"it answered {status}, but the answer was cut off", hints=hints)
+        if len(data) > self._max_body:
+            return Outcome(Fault.TOO_LARGE, f"it answered {status} and more than {self._max_body} bytes", hints=hints)
+        if not data and method != "GET" and _ends_by_itself(response):
+            return Outcome(status, "done", hints=hints)
+        try:
+            return Outcome(status, "done", _decode(data), hints)
+        except (ValueError, RecursionError):
+            return Outcome(Fault.UNREADABLE, f"it answered {status} and a body that is not JSON", hints=hints)
+
+
+def printable(text: str) -> str:
+    """`text` on one line, with everything a terminal could act on escaped, cut to 200 characters."""
+    cut = text[: SAYS_MAX + 1]
+    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in cut)
+    return escaped if len(escaped) <= SAYS_MAX else escaped[: SAYS_MAX - 1] + "…"
+
+
+def _ends_by_itself(response: httpx.Response) -> bool:
+    return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be one that was cut
+
+
+async def _body(response: httpx.Response, cap: int) -> bytes:
+    """The decoded body; reading stops once it is over `cap`, which the last chunk may pass by 16 MiB (16 KiB, decompressed)."""
+    data = bytearray()
+    async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as chunks:
+        async for chunk in chunks:
+            data += chunk
+            if len(data) > cap:
+                break
+    return bytes(data)
+
+
+async def _complaint(response: httpx.Response) -> str:
+    """What an answer outside 2xx says, from its body where it has one that can be read."""
+    status = response.status_code
+    if 300 <= status <= 399:
+        return f"it answered {status}, a redirect, and those are never followed"
+    prefix = f"it answered {status}"
+    if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
+        return prefix
+    try:
+        data = await _body(response, ERROR_BODY_MAX)
+    except (httpx.HTTPError, OSError):
+        return prefix  # the status line is answer enough
+    text = data[:ERROR_BODY_MAX].decode("utf-8", "replace").strip()
+    try:
+        message = _decode(data)["error"]["message"]
+    except (ValueError, RecursionError, TypeError, KeyError, IndexError):
+        message = None
+    if isinstance(message, str) and message.strip():
+        text = message.strip()
+    return f"{prefix}: {text}" if text else prefix
+
+
+def _decode(data: bytes) -> Any:
+    return json.loads(data, parse_constant=_no_constant)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,60 @@
+"""What the headers of an answer say about time and pace.
+
+In: headers. Out: `Hints`, every value plausible or None. Forbidden: I/O; the local clock is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+HOLD_MAX: Final = 120.0  # seconds; whatever the service asks for, nobody wants to watch a longer silence without being told
+
+
+@dataclass(frozen=True)
+class Hints:
+    """`retry_after`: seconds, 0 to 120. `remaining` of `limit` requests are left until `reset` (UTC epoch seconds); all three or none."""
+
+    date: datetime | None = None
+    retry_after: float | None = None
+    limit: int | None = None
+    remaining: int = 0
+    reset: int = 0
+
+
+def read_hints(headers: Mapping[str, str], wall: float) -> Hints:
+    """The hints in `headers`, whose names are looked up in lower case; `wall`: local epoch seconds, where the service tells no Date."""
+    date = _date(headers.get("date"))
+    limit, remaining, reset = (_number(headers.get(f"x-ratelimit-{name}")) for name in ("limit", "remaining", "reset"))
+    retry_after = _retry_after(headers.get("retry-after"), date.timestamp() if date else wall)
+    if not limit or remaining is None or reset is None or reset > 10**11:  # milliseconds, or nonsense: year 5138
+        return Hints(date, retry_after)
+    return Hints(date, retry_after, limit, remaining, reset)
+
+
+def _retry_after(text: str | None, service_now: float) -> float | None:
+    seconds: float | None = _number(text)
+    if seconds is None:
+        date = _date(text)
+        if date is None:
+            return None
+        seconds = date.timestamp() - service_now
+    return min(HOLD_MAX, max(0.0, seconds))
+
+
+def _number(text: str | None) -> int | None:
+    text = (text or "").strip()
+    return int(text) if 0 < len(text) <= 15 and text.isascii() and text.isdigit() else None
+
+
+def _date(text: str | None) -> datetime | None:
+    if not text or len(text) > 40:
+        return None
+    try:
+        date = parsedate_to_datetime(text)
+        return (date if date.tzinfo else date.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, TypeError, OverflowError):
+        return None

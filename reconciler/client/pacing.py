@@ -1,0 +1,237 @@
+"""One gate for all workers: nobody sends before the service is ready to take it.
+
+In: what answers say about the rate limit. Out: when the next request may go.
+Forbidden: HTTP; the clock and chance are handed in.
+
+Three limits, whichever is the latest: the user's `max_rps`; the quota the service tells (`X-RateLimit-*`, one for each limit it
+names, since method families differ); and where it tells none, a rate learned from its 429s: cut once for each wave of them, then
+raised slowly. What is left of a quota is what the last answer said, less everything that is under way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from reconciler.client.hints import HOLD_MAX, Hints
+
+SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time left, so that nobody waits long for the reset
+SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
+CATCH_UP: Final = 0.05  # seconds a late timer may be made up for
+POLL: Final = 0.02  # seconds; while an answer that is under way will say how much is left
+CUT: Final = 0.8  # of the rate that was going well
+GROWTH: Final = 1.002  # for each success: back at the old rate after about 110
+RATE_MIN: Final = 0.5  # requests a second
+SPAN: Final = 5.0  # seconds over which the rate of successes is measured
+
+
+class Clock(Protocol):
+    """Time, as the client sees it."""
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start."""
+
+    def wall(self) -> float:
+        """UTC epoch seconds."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Come back after `seconds`."""
+
+
+class SystemClock:
+    """The machine's time."""
+
+    def monotonic(self) -> float:
+        """Seconds from an arbitrary start."""
+        return time.monotonic()
+
+    def wall(self) -> float:
+        """UTC epoch seconds."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Come back after `seconds`."""
+        await asyncio.sleep(seconds)
+
+
+class TooLate(Exception):
+    """The deadline would pass while waiting at the gate; nothing was sent."""
+
+
+class Quota:
+    """What is left of one limit until it is reset; times are monotonic seconds."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.remaining = limit  # the least that an answer said in this window
+        self.under_way = 0
+        self.resets_at: float | None = None  # None: a new window nobody has told us about yet
+        self._refill = 1  # what a reset brings; 1, a probe, until one was seen
+        self._taken_at = float("-inf")
+
+    def ready_at(self, now: float) -> float:
+        """When the next request may go; not later than `now` when it may go at once."""
+        if self.resets_at is not None and now >= self.resets_at:
+            self.resets_at, self.remaining = None, self._refill
+        left = self.remaining - self.under_way
+        if left < 1:
+            if self.resets_at is not None:
+                return self.resets_at
+            return now + POLL if self.under_way else now
+        if self.resets_at is not None and left < self.limit * SCARCE and self.resets_at - now <= SPREAD_MAX:
+            return self._taken_at + (self.resets_at - now) / left
+        return now
+
+    def take(self, now: float) -> None:
+        """Count a request that is sent at `now`."""
+        self.under_way += 1
+        self._taken_at = now
+
+    def told(self, remaining: int, resets_at: float, now: float) -> bool:
+        """Learn what an answer said; False where it speaks of a window that is over."""
+        resets_at = min(resets_at, now + HOLD_MAX)
+        if self.resets_at is None and resets_at > now:
+            self._refill = max(1, remaining + 1)
+            self.remaining, self.resets_at = remaining, resets_at
+        elif self.resets_at is None:
+            self.remaining = remaining
+            return False
+        elif resets_at > self.resets_at + 0.5:  # the next window; half of the header's resolution
+            self.remaining, self.resets_at = remaining, resets_at
+        elif resets_at >= self.resets_at - 1.5:  # this window
+            self.remaining, self.resets_at = min(self.remaining, remaining), min(self.resets_at, resets_at)
+        else:
+            return False
+        return True
+
+    def refused(self, until: float | None) -> None:
+        """Learn of a 429: nothing is left, until `until` where that is told."""
+        self.remaining = 0
+        if until is not None:
+            self.resets_at = until
+
+
+@dataclass
+class Ticket:
+    """Leave to send one request."""
+
+    method: str
+    at: float
+    quota: Quota | None
+
+
+class Pace:
+    """The arithmetic of the gate: no waiting happens here."""
+
+    def __init__(self, max_rps: float | None, jitter: Callable[[], float]) -> None:
+        self._max_rps = max_rps
+        self._jitter = jitter
+        self._quotas: dict[int, Quota] = {}  # by limit: families that share a limit are taken for one, which is only slower
+        self._of_method: dict[str, Quota] = {}
+        self._held_until = float("-inf")
+        self._next_slot = float("-inf")
+        self._rate: float | None = None  # learned; None: nobody complained
+        self._cut_at = float("-inf")
+        self._cuts = 0  # in a row without a success
+        self._successes: deque[float] = deque()
+        self._ahead: float | None = None  # the service's epoch time less our monotonic time: a lower bound, its Date has whole seconds
+
+    def ready_at(self, method: str, now: float) -> float:
+        """When a request may go; not later than `now` when it may go at once."""
+        quota = self._of_method.get(method)
+        return max(self._held_until, self._next_slot, quota.ready_at(now) if quota else now)
+
+    def take(self, method: str, now: float) -> Ticket:
+        """Leave to send now; `answered` or `lost` follows, exactly once."""
+        quota = self._of_method.get(method)
+        if quota:
+            quota.take(now)
+        rates = [rate for rate in (self._max_rps, self._rate) if rate is not None]
+        if rates:
+            self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)
+        return Ticket(method, now, quota)
+
+    def lost(self, ticket: Ticket) -> None:
+        """No answer came: the service may have counted it."""
+        if ticket.quota:
+            ticket.quota.under_way -= 1
+            ticket.quota.remaining -= 1
+
+    def answered(self, ticket: Ticket, status: int, hints: Hints, now: float) -> None:
+        """Learn from an answer."""
+        if ticket.quota:
+            ticket.quota.under_way -= 1
+        self._tell_time(hints, now)
+        quota, current = self._told_quota(ticket, hints, now)
+        if status == 429:
+            self._slow_down(ticket, quota, current, hints, now)
+            return
+        if status == 503 and hints.retry_after:
+            self._held_until = max(self._held_until, now + hints.retry_after)
+        self._cuts = 0
+        self._successes.append(now)
+        while self._successes[0] < now - SPAN:
+            self._successes.popleft()
+        if self._rate is not None:
+            self._rate *= GROWTH
+
+    def _tell_time(self, hints: Hints, now: float) -> None:
+        if hints.date is None:
+            return
+        ahead = hints.date.timestamp() - now
+        if self._ahead is None or not self._ahead - 2.0 < ahead <= self._ahead:  # far below: its clock was set back
+            self._ahead = ahead
+
+    def _told_quota(self, ticket: Ticket, hints: Hints, now: float) -> tuple[Quota | None, bool]:
+        """The quota an answer names, and whether it speaks of the present window."""
+        if hints.limit is None or self._ahead is None:
+            self._of_method.pop(ticket.method, None)
+            return None, False
+        quota = self._quotas.setdefault(hints.limit, Quota(hints.limit))
+        self._of_method[ticket.method] = quota
+        self._rate = None
+        return quota, quota.told(hints.remaining, hints.reset - self._ahead, now)
+
+    def _slow_down(self, ticket: Ticket, quota: Quota | None, current: bool, hints: Hints, now: float) -> None:
+        if quota and hints.retry_after is not None:
+            quota.refused(now + hints.retry_after)
+            return
+        if quota and quota.resets_at is not None:
+            if current:
+                quota.refused(None)
+            return
+        if hints.retry_after is not None:
+            self._held_until = max(self._held_until, now + hints.retry_after)
+        if ticket.at < self._cut_at:
+            return  # sent before the last cut: the same wave
+        if hints.retry_after is None:
+            self._held_until = max(self._held_until, now + (0.5 + 0.5 * self._jitter()) * min(HOLD_MAX, 2.0**self._cuts))
+        well = self._rate or max(RATE_MIN, sum(1 for at in self._successes if at >= now - SPAN) / SPAN)
+        self._rate = max(RATE_MIN, CUT * well)
+        self._cut_at, self._cuts = now, self._cuts + 1
+
+
+class Gate:
+    """Where every request waits for its turn."""
+
+    def __init__(self, clock: Clock, pace: Pace, waiting: Callable[[float, str], None]) -> None:
+        self._clock = clock
+        self._pace = pace
+        self._waiting = waiting
+
+    async def enter(self, method: str, until: float) -> Ticket:
+        """Leave to send; raises TooLate at once where the wait would end after `until` (monotonic)."""
+        while True:
+            now = self._clock.monotonic()
+            wait = self._pace.ready_at(method, now) - now
+            if now + max(0.0, wait) > until:
+                raise TooLate
+            if wait <= 0:
+                return self._pace.take(method, now)
+            if wait >= 1.0:  # shorter waits are the pace itself, and no news
+                self._waiting(wait, "the service's rate limit")
+            await self._clock.sleep(wait)

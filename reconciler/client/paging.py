@@ -1,0 +1,104 @@
+"""Reading a list to its end, and saying so when the end was not reached.
+
+In: a function that reads one page. Out: `Listing`. Forbidden: HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from reconciler.errors import NotFound, ServiceError
+
+PAGE_SIZE: Final = 1000  # the service's maximum
+PAGES_MAX: Final = 10_000  # ten million objects; a service that pages on forever must not hang us
+
+
+@dataclass(frozen=True)
+class Page:
+    """One answer of a list, not looked into yet."""
+
+    body: Any
+    date: datetime | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """All pages of a list. `date`: the service's, of the first page, before which nothing seen can have changed.
+
+    `pages` counts every page asked for. `complete` is False where fewer items came than the service counts, twice, or where its paging
+    ran in a circle: what such a listing lacks may exist.
+    """
+
+    items: tuple[dict[str, Any], ...]
+    pages: int
+    date: datetime | None
+    complete: bool = True
+
+
+async def read_all(fetch: Callable[[str | None], Awaitable[Page]], key: Callable[[dict[str, Any]], str], what: str) -> Listing:
+    """Every page, each object once, in the order of its first appearance and as it was last seen.
+
+    Read a second time when the service's `count` disagrees. `what` names the list in errors.
+    """
+    first = await _read_once(fetch, key, what)
+    count, listing = first
+    if count is None or count == len(listing.items):
+        return listing
+    count, again = await _read_once(fetch, key, what)
+    complete = again.complete if count is None else len(again.items) >= count
+    return Listing(again.items, listing.pages + again.pages, again.date, complete)
+
+
+async def _read_once(
+    fetch: Callable[[str | None], Awaitable[Page]], key: Callable[[dict[str, Any]], str], what: str
+) -> tuple[int | None, Listing]:
+    items: dict[str, dict[str, Any]] = {}
+    tokens: set[str] = set()
+    token: str | None = None
+    date: datetime | None = None
+    count: int | None = None
+    for number in range(1, PAGES_MAX + 1):
+        try:
+            page = await fetch(token)
+        except NotFound as error:
+            if number == 1:
+                raise
+            raise ServiceError(f"{what}: page {number} was not found", status=error.status) from None  # not the container's absence
+        body = page.body
+        if not isinstance(body, dict) or not isinstance(body.get("items"), list):
+            raise ServiceError(f"{what}: the answer is not a list")
+        for item in body["items"]:
+            items[_key_of(item, key, what)] = item
+        date = date if number > 1 else page.date
+        count = body["count"] if type(body.get("count")) is int else count
+        token = _next_token(body, what)
+        if token is None or token in tokens:
+            complete = token is None or count == len(items)
+            return count, Listing(tuple(items.values()), number, date, complete)
+        tokens.add(token)
+    raise ServiceError(f"{what}: there is no end after {PAGES_MAX} pages")
+
+
+def _key_of(item: Any, key: Callable[[dict[str, Any]], str], what: str) -> str:
+    try:
+        found = key(item)
+    except (KeyError, TypeError, IndexError, AttributeError):
+        found = None
+    if not isinstance(item, dict) or not isinstance(found, str) or not found:
+        raise ServiceError(f"{what}: an item of the list has no identity")
+    return found
+
+
+def _next_token(body: dict[str, Any], what: str) -> str | None:
+    following = body.get("next")
+    if following is None:
+        return None
+    token = following.get("page") if isinstance(following, dict) else following
+    if token is None or token == "":
+        return None
+    if not isinstance(following, dict) or not isinstance(token, str):
+        raise ServiceError(f"{what}: the answer does not say where the list goes on")
+    return token

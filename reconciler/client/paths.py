@@ -1,0 +1,46 @@
+"""Paths of the service: filling a template so that no value can leave its segment.
+
+In: a template and values. Out: an encoded path. Forbidden: I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
+
+from reconciler.errors import ReconcilerError
+
+PREFIX: Final = "/v1"  # every path of the service begins with it
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_ENCODED = re.compile(r"(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-F]{2})+)+", re.ASCII)
+
+
+def encode(template: str, values: Mapping[str, str]) -> str:
+    """`template` with every `{placeholder}` filled; a value is encoded wholly, `/`, `.` and `..` included.
+
+    Raises ReconcilerError for a value that is missing or empty: an empty one would address the list instead of the object.
+    """
+
+    def fill(match: re.Match[str]) -> str:
+        value = values.get(match[1])
+        if not value:
+            raise ReconcilerError(f"the path {template} needs a value for {{{match[1]}}}")
+        try:
+            return quote(value, safe="")
+        except UnicodeEncodeError:
+            raise ReconcilerError(f"the value of {{{match[1]}}} for the path {template} is not text that can be sent") from None
+
+    return "/".join(_undot(_PLACEHOLDER.sub(fill, segment)) for segment in template.split("/"))
+
+
+def checked(path: str) -> str:
+    """`path`, if it is one that `encode` can have made; else ReconcilerError, a defect of this program."""
+    if _ENCODED.fullmatch(path) is None or any(_undot(segment) != segment for segment in path.split("/")):
+        raise ReconcilerError(f"the path {path!r} is not encoded")
+    return path
+
+
+def _undot(segment: str) -> str:
+    return segment.replace(".", "%2E") if segment in {".", ".."} else segment  # RFC 3986 lets anybody remove a plain one

@@ -1,0 +1,197 @@
+"""What an outcome means: whether something was done, whether to ask again, and which error it is in the end.
+
+In: the retry class of an operation and what came back. Out: verdicts and error classes.
+Forbidden: I/O, clocks and dice; time and chance are arguments.
+
+| outcome                            | READ           | IDEMPOTENT          | CREATE    |
+|------------------------------------|----------------|---------------------|-----------|
+| 2xx                                | done           | done                | done      |
+| 2xx, complete but unreadable       | again          | ambiguous           | ambiguous |
+| 3xx, too large, unheard-of status  | failed         | ambiguous           | ambiguous |
+| 4xx but for the next two           | refused        | refused             | refused   |
+| 408, 5xx, timeout, broken off      | again          | again, then doubt   | ambiguous |
+| 429, provably not sent             | again          | again               | again     |
+
+Once an attempt may have been carried out, the write stays in doubt whatever later attempts are answered (a second move may be
+refused *because* the first one was done), but for a delete that finds nothing: what it wanted is so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Final, assert_never
+
+from reconciler.errors import Ambiguous, NotFound, Rejected, ServiceError, Unavailable
+
+ATTEMPTS_MAX: Final = 4
+BACKOFF_FIRST: Final = 1.0  # seconds, doubled each time; a load balancer needs about this long to notice a dead instance
+BACKOFF_MAX: Final = 30.0  # seconds
+BUDGET_SHARE: Final = 0.2  # retries per request sent so far: an outage must not multiply the load
+BUDGET_MIN: Final = 20  # retries that are always granted
+BREAKER_FAILURES: Final = 10  # in a row
+BREAKER_COOL: Final = 30.0  # seconds until one request may try again
+
+
+class RetryClass(Enum):
+    """A property of the operation, not of its HTTP method: `PUT` of a team makes another team each time."""
+
+    READ = auto()
+    IDEMPOTENT = auto()
+    CREATE = auto()
+
+
+class Fault(Enum):
+    """Why there is no usable answer."""
+
+    NOT_SENT = auto()  # provably: there never was a connection for it
+    BROKEN = auto()  # a reset, a cut or a timeout: it may have arrived
+    UNREADABLE = auto()  # a complete 2xx that is not JSON
+    TOO_LARGE = auto()  # a 2xx above the cap
+
+
+class Effect(Enum):
+    """What the attempt did to the service."""
+
+    DONE = auto()
+    NOTHING = auto()
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one attempt did, and whether asking again is safe and may help."""
+
+    effect: Effect
+    again: bool
+
+
+Result = int | Fault  # a status with a readable body (any body outside 2xx), or why there is none
+
+_DONE = Verdict(Effect.DONE, again=False)
+_NOTHING = Verdict(Effect.NOTHING, again=False)
+_NOTHING_AGAIN = Verdict(Effect.NOTHING, again=True)
+_UNKNOWN = Verdict(Effect.UNKNOWN, again=False)
+_UNKNOWN_AGAIN = Verdict(Effect.UNKNOWN, again=True)
+
+
+def classify(retry: RetryClass, result: Result) -> Verdict:
+    """The table above, one attempt at a time."""
+    reading = retry is RetryClass.READ
+    match result:
+        case Fault.NOT_SENT | 429:
+            return _NOTHING_AGAIN
+        case Fault.UNREADABLE:
+            return _NOTHING_AGAIN if reading else _UNKNOWN
+        case Fault.TOO_LARGE:
+            return _NOTHING if reading else _UNKNOWN
+        case Fault.BROKEN:
+            pass
+        case int() if 200 <= result <= 299:
+            return _DONE
+        case int() if 400 <= result <= 499 and result != 408:
+            return _NOTHING
+        case int() if result != 408 and not 500 <= result <= 599:
+            return _NOTHING if reading else _UNKNOWN
+        case int():
+            pass
+        case _ as never:
+            assert_never(never)
+    match retry:
+        case RetryClass.READ:
+            return _NOTHING_AGAIN
+        case RetryClass.IDEMPOTENT:
+            return _UNKNOWN_AGAIN
+        case RetryClass.CREATE:
+            return _UNKNOWN
+        case _ as never_retry:
+            assert_never(never_retry)
+
+
+def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool) -> type[ServiceError]:
+    """The error that ends a request whose last attempt came to `result`; `in_doubt`: one of its attempts may have been carried out."""
+    if in_doubt and not (method == "DELETE" and result == 404):
+        return Ambiguous
+    match result:
+        case 404:
+            return NotFound
+        case Fault.UNREADABLE | Fault.TOO_LARGE:
+            return ServiceError
+        case Fault():
+            return Unavailable
+        case 408 | 429:
+            return Unavailable
+        case _ if 400 <= result <= 499:
+            return Rejected
+        case _ if 500 <= result <= 599:
+            return Unavailable
+        case _:
+            return ServiceError
+
+
+def is_failure(result: Result) -> bool:
+    """Whether `result` speaks of a service in trouble, to the circuit breaker. A 429 says nothing either way; see `is_sign_of_life`."""
+    return isinstance(result, Fault) or result == 408 or result >= 500
+
+
+def is_sign_of_life(result: Result) -> bool:
+    """Whether the service answered as a healthy one does."""
+    return not is_failure(result) and result != 429
+
+
+def backoff(attempt: int, jitter: float) -> float:
+    """Seconds to wait after the attempt-th failure (from 1): full jitter, `jitter` in [0, 1)."""
+    return jitter * min(BACKOFF_MAX, BACKOFF_FIRST * 2.0 ** (attempt - 1))
+
+
+class Budget:
+    """Retries granted so far, against the requests sent so far. 429s are not charged: the gate slows those down."""
+
+    def __init__(self) -> None:
+        self._retries = 0
+
+    def grant(self, requests: int) -> bool:
+        """Whether one more retry may be sent after `requests` requests; a granted one is charged."""
+        if self._retries >= max(BUDGET_MIN, BUDGET_SHARE * requests):
+            return False
+        self._retries += 1
+        return True
+
+
+class Breaker:
+    """Stops asking a service that is down. Open after 10 failures in a row; every 30 s one request may try.
+
+    Failures of requests that were under way when the row began count as its first one: a single reset that cuts 64
+    connections is one failure, and not an outage.
+    """
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self._row_began = 0.0
+        self._next_try: float | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether requests are held back."""
+        return self._next_try is not None
+
+    def allows(self, now: float) -> bool:
+        """Whether a request may be sent at `now`; the one that may try while it is open is taken by asking."""
+        if self._next_try is None:
+            return True
+        if now < self._next_try:
+            return False
+        self._next_try = now + BREAKER_COOL
+        return True
+
+    def record(self, result: Result, *, sent: float, now: float) -> None:
+        """Learn of a request sent at `sent` and answered, or given up, at `now`."""
+        if is_sign_of_life(result):
+            self._failures, self._next_try = 0, None
+        elif is_failure(result):
+            if self._failures == 0:
+                self._failures, self._row_began = 1, now
+            elif sent >= self._row_began:
+                self._failures += 1
+            if self._failures >= BREAKER_FAILURES and self._next_try is None:
+                self._next_try = now + BREAKER_COOL

@@ -1,0 +1,95 @@
+"""The service, as the rest of the program sees it: something to read from, and something to write to.
+
+In: encoded paths without `/v1`. Out: answers and listings, or errors of the tree. Forbidden: knowing what any path is for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from reconciler.client.conversation import Answer, Conversation, Listener, Silent
+from reconciler.client.pacing import Clock, SystemClock
+from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
+from reconciler.client.retry import RetryClass
+from reconciler.client.settings import Settings
+from reconciler.client.transport import OnlyGet, default_transport
+
+_SYSTEM = SystemClock()
+_CHANCE = random.SystemRandom().random
+
+
+def _by_id(item: dict[str, Any]) -> str:
+    identity: str = item["id"]
+    return identity
+
+
+class Reader:
+    """Reads, and cannot do anything else: it has no writing method, and its transport refuses all but GET.
+
+    Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
+    `jitter`: chance in [0, 1).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        listener: Listener = Silent(),  # noqa: B008  has no state
+        clock: Clock = _SYSTEM,
+        jitter: Callable[[], float] = _CHANCE,
+    ) -> None:
+        self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
+        self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
+        self._base_url = settings.base_url
+
+    def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+        return OnlyGet(transport)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._base_url!r})"
+
+    async def __aenter__(self) -> Self:
+        await self._transport.__aenter__()
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        await self._transport.__aexit__(kind, error, trace)
+
+    @property
+    def requests(self) -> int:
+        """How many requests were sent, retries included."""
+        return self._conversation.requests
+
+    async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
+        """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""
+        return await self._conversation.ask("GET", path, query, retry=RetryClass.READ)
+
+    async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> Listing:
+        """Read all pages of a list, each object once by `key`. Raises like `get`, whichever page it was that failed."""
+
+        async def fetch(token: str | None) -> Page:
+            page = {} if token is None else {"page": token}
+            answer = await self.get(path, {**(query or {}), "limit": str(PAGE_SIZE), **page})
+            return Page(answer.body, answer.date)
+
+        return await read_all(fetch, key, f"GET {path}")
+
+
+class Writer(Reader):
+    """Reads and writes."""
+
+    def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
+        return transport
+
+    async def send(self, method: str, path: str, body: Any | None, *, retry: RetryClass, deadline: float | None = None) -> Answer:
+        """Write. `deadline`: seconds for everything, waiting and retries included; it ends inside the lease.
+
+        Raises NotFound and Rejected (nothing was done), Unavailable (provably nothing was done), Ambiguous (it may have been done).
+        """
+        return await self._conversation.ask(method, path, None, body, retry=retry, deadline=deadline)

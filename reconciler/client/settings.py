@@ -1,0 +1,97 @@
+"""Where the service is and how hard it may be asked.
+
+In: what the command line or the environment says. Out: `Settings`, checked, with a normalised base address.
+Forbidden: I/O, reading the environment.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from reconciler.errors import UsageError
+
+TOKEN_VARIABLE: Final = "RECONCILER_TOKEN"  # noqa: S105  the name of the variable, not a token
+BODY_MAX: Final = 64 * 1024 * 1024  # decoded bytes; the largest page measured, 1,000 members, is under 2 MB
+PORTS: Final = {"http": 80, "https": 443}
+_HOST = re.compile(r"[a-z0-9._-]+", re.ASCII)
+_PATH = re.compile(r"(?:/[A-Za-z0-9._~-]+)*", re.ASCII)
+_TOKEN = re.compile(r"[!-~]+", re.ASCII)  # visible ASCII: what a header can carry without being split or re-encoded
+
+
+def normalise(base_url: str) -> str:
+    """The one spelling of a base address: scheme and host in lower case, no default port, no trailing slash.
+
+    Raises UsageError for anything but an https address, or an http one on the loopback interface. The message repeats
+    no part of an address that carries credentials.
+    """
+    hint = "Write it like https://api.example.com, without /v1."
+    try:
+        parts = urlsplit(base_url.strip())
+        port = parts.port
+    except ValueError:
+        raise UsageError("the base address of the service is not a URL", hint=hint) from None
+    if parts.username is not None or parts.password is not None:
+        raise UsageError("the base address of the service carries credentials", hint=f"Put the token into {TOKEN_VARIABLE} instead.")
+    host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
+    if parts.scheme not in PORTS or not host or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
+        raise UsageError(f"{base_url!r} is not the base address of a service", hint=hint)
+    if {".", ".."} & set(path.split("/")):
+        raise UsageError(f"the base address {base_url!r} has a path that climbs", hint=hint)
+    if path.endswith("/v1"):
+        raise UsageError(f"the base address {base_url!r} ends with /v1, which is added to every path", hint=hint)
+    if ":" in host:
+        if not _is_address(host):
+            raise UsageError(f"{base_url!r} is not the base address of a service", hint=hint)
+        shown = f"[{host}]"
+    elif _HOST.fullmatch(host) is None:
+        raise UsageError(f"the host in {base_url!r} is not written in ASCII", hint="Write an international name in its xn-- form.")
+    else:
+        shown = host
+    if parts.scheme == "http" and not is_loopback(host):
+        raise UsageError(f"{base_url!r} would send the token unencrypted", hint="Use https; plain http is only for the loopback interface.")
+    return f"{parts.scheme}://{shown}" + (f":{port}" if port not in (None, PORTS[parts.scheme]) else "") + path
+
+
+def is_loopback(host: str) -> bool:
+    """Whether what is sent to `host` cannot leave this machine."""
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Settings:
+    """A service, the token for it and the limits of talking to it. The token is in no repr.
+
+    `timeout`: seconds for one exchange, from connecting to the last byte of the answer.
+    `max_rps`: requests a second that are never exceeded; None leaves the pace to the service.
+    `max_body`: bytes of one decoded body.
+    """
+
+    base_url: str
+    token: str = field(repr=False)
+    timeout: float = 30.0
+    max_concurrency: int = 16
+    max_rps: float | None = None
+    max_body: int = BODY_MAX
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "base_url", normalise(self.base_url))
+        if not self.token:
+            raise UsageError("there is no token for the service", hint=f"Set {TOKEN_VARIABLE}.")
+        if _TOKEN.fullmatch(self.token) is None:
+            raise UsageError("the token holds white space or characters outside ASCII", hint=f"Check {TOKEN_VARIABLE} for a line break.")
+        for name in ("timeout", "max_concurrency", "max_rps", "max_body"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise UsageError(f"{name} is {value}, and must be more than 0")

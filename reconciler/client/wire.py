@@ -1,0 +1,111 @@
+"""aiohttp behind httpx's transport interface; imported only when a real connection is wanted.
+
+In: an httpx request. Out: an httpx response, or an httpx error that tells the truth about whether anything was sent.
+Forbidden: as in `transport`.
+
+It builds on httpx-aiohttp's transport and sends by itself, because measured against that one:
+- a connection that breaks after the request was sent came out as ConnectTimeout, "never sent"; here only an error of the connector does;
+- aiohttp sends GET, PUT and DELETE a second time, unasked, when a kept connection turns out to be closed: `PUT` of a team would make two;
+  a middleware that raises httpx's errors ends the exchange before that;
+- a URL given as text is normalised, `%2E%2E` climbs; here it is sent as it was encoded.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+from httpx_aiohttp.transport import AiohttpResponseStream
+from yarl import URL
+
+from reconciler.client.transport import CONNECT_MAX, KEEP_ALIVE
+
+
+class _Body(AiohttpResponseStream):
+    """The body of an answer; closing it never waits, and drops the connection of an answer that was not read to its end."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._aiohttp_response.content.iter_chunked(self.CHUNK_SIZE):
+                yield chunk
+            return
+        except Exception as error:
+            failure = httpx.ReadError(_broken(error))
+        raise failure
+
+    async def aclose(self) -> None:
+        self._aiohttp_response.close()
+
+
+class Wire(AiohttpTransport):
+    """Sends each request exactly once."""
+
+    def __init__(self, context: ssl.SSLContext, connections: int, proxy: str | None, proxy_headers: dict[str, str]) -> None:
+        super().__init__(verify=context, trust_env=False, client=self._open)
+        self._connections = connections
+        self._proxy = proxy
+        self._proxy_headers = proxy_headers
+
+    def _open(self) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=self._connections, ssl=self.ssl_context, keepalive_timeout=KEEP_ALIVE),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            middlewares=(_truthfully,),
+            auto_decompress=False,
+            trust_env=False,  # it would read ~/.netrc, and send what is there in place of our token
+            timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_MAX),
+        )
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send `request` once; raises httpx.ConnectError where it was provably not sent, else httpx.ReadError."""
+        if not isinstance(self.client, aiohttp.ClientSession):
+            self.client = self._open()
+        seconds = request.extensions.get("timeout", {}).get("connect", CONNECT_MAX)
+        response = await self.client.request(
+            request.method,
+            URL(str(request.url), encoded=True),
+            headers=request.headers.multi_items(),
+            data=request.content or None,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=None, connect=min(CONNECT_MAX, seconds)),
+            proxy=self._proxy,
+            proxy_headers=self._proxy_headers or None,
+        )
+        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response), request=request)
+
+
+async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    try:
+        return await send(request)
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
+        failure: httpx.TransportError = httpx.ConnectError(_connect_trouble(error))
+    except Exception as error:  # whatever it is, the request may have left
+        failure = httpx.ReadError(_broken(error))
+    raise failure  # outside the clauses: aiohttp's errors hold the request's headers, and with them the token
+
+
+def _connect_trouble(error: Exception) -> str:
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return "its certificate is not trusted"
+        case aiohttp.ClientConnectorSSLError():
+            return "the TLS handshake failed"
+        case aiohttp.ClientConnectorDNSError():
+            return "its name cannot be resolved"
+        case aiohttp.ConnectionTimeoutError():
+            return "connecting took too long"
+        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+            return "the proxy refused"
+        case _:
+            return "the connection was refused"
+
+
+def _broken(error: Exception) -> str:
+    match error:
+        case aiohttp.ClientResponseError():
+            return "the answer is not HTTP"
+        case _:
+            return "the connection broke off"
