@@ -77,7 +77,7 @@ class Field:
         return self.role in (Role.VALUE, Role.INSIDE, Role.MEMBER, Role.CHOICE)
 
     def body(self, value: Any) -> Any:
-        """The request's form of a value (references already turned into ids): the only form that is compared."""
+        """The request's form of a value (references already turned into ids): the only form that is compared. Idempotent."""
         if self.travels is not None:
             value = self.travels.body(value)
         if self.unordered and isinstance(value, list | tuple | set | frozenset):
@@ -95,9 +95,7 @@ class Field:
         value = self.read(raw)
         if value is UNSET and (self.clear or self.container):
             value = None
-        if self.unordered and isinstance(value, list):
-            return sorted(value, key=repr)
-        return value
+        return value if value is UNSET else self.body(value)
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,7 +78,7 @@ class To:
 class Wire:
     """How a value travels when it is not sent as it is written: `body` turns the YAML's value into the request's, `show` turns it back.
 
-    Both are total and pure. What is compared is always the request's form. In `Annotated[...]`, beside the type.
+    Both are total and pure, and `body` leaves a request's form as it is. What is compared is always the request's form. In `Annotated[...]`, beside the type.
     """
 
     body: Callable[[Any], Any]

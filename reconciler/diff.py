@@ -1,0 +1,86 @@
+"""What differs between a resource and its object, field by field, and why. Pure.
+
+The one rule: a field is unchanged when now equals desired, or when desired equals what was sent and now equals what was seen after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from deepdiff import DeepDiff
+
+from reconciler.model import Binding, Cause, Observed
+from reconciler.resource import UNSET, Field, Kind, Role
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One field that is not as declared; all values in the request form. `note`: why nothing is sent for it, None where something is."""
+
+    field: Field
+    before: Any
+    after: Any
+    cause: Cause
+    note: str | None = None
+
+
+def differences(
+    kind: Kind, wants: Mapping[str, Any], now: Observed, binding: Binding | None, chosen: Mapping[str, Any]
+) -> tuple[Difference, ...]:
+    """The fields of an existing object that are not as wanted (request form), in the order of the declaration.
+
+    `chosen`: for choice fields the id of the child that carries the flag now.
+    """
+    found = []
+    for name, field in kind.fields.items():
+        want = wants.get(name, UNSET)
+        if want is UNSET or not field.compared:
+            continue
+        current = chosen.get(name, UNSET) if field.role is Role.CHOICE else now.values.get(name, UNSET)
+        difference = _compare(field, want, current, binding)
+        if difference is not None:
+            found.append(difference)
+    return tuple(found)
+
+
+def _compare(field: Field, want: Any, now: Any, binding: Binding | None) -> Difference | None:
+    sent = binding.sent.get(field.name, UNSET) if binding else UNSET
+    seen = binding.seen.get(field.name, UNSET) if binding else UNSET
+    if not field.readable:
+        if sent == want or (sent is UNSET and field.on_change == "report"):
+            return None
+        return _noted(field, Difference(field, sent, want, Cause.YOURS))
+    if now == want or (now == seen and sent == want):
+        return None
+    if now is UNSET and sent == want:
+        return None
+    yours = want != sent
+    drift = seen is not UNSET and now != seen
+    cause = Cause.BOTH if yours and drift and sent is not UNSET else Cause.DRIFT if drift and not yours else Cause.YOURS
+    return _noted(field, Difference(field, now, want, cause))
+
+
+def _noted(field: Field, found: Difference) -> Difference:
+    if field.on_change == "report":
+        return Difference(field, found.before, found.after, found.cause, "cannot be set: the service takes it only when the object is made")
+    return found
+
+
+def explain(before: Any, after: Any) -> tuple[tuple[str, Any, Any], ...]:
+    """Where two structured values differ: (path inside the value, before, after), sorted; UNSET where one side has nothing.
+
+    deepdiff finds the places; it is asked only about values that are not equal.
+    """
+    if before == after:
+        return ()
+    if not isinstance(before, dict | list) or not isinstance(after, dict | list):
+        return (("", before, after),)
+    found = []
+    for group in DeepDiff(before, after, view="tree", verbose_level=2).values():
+        for change in group:
+            path = ".".join(str(part) for part in change.path(output_format="list"))
+            t1, t2 = change.t1, change.t2
+            found.append((path, UNSET if repr(t1) == "not present" else t1, UNSET if repr(t2) == "not present" else t2))
+    return tuple(sorted(found, key=lambda entry: (entry[0], repr(entry[1:]))))

@@ -1,0 +1,103 @@
+"""The order of siblings: which of them move, next to whom, and in which sequence. Pure.
+
+In: the drafts. Out: one `Row` for each list of the YAML, with the fewest moves. Where no listing shows the order (or none of everyone's),
+the order that was last applied stands in for it; where nothing is known, the siblings are taken to stand as the YAML has them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.address import Address
+from reconciler.model import Place
+from reconciler.order import Move, moves
+from reconciler.plan.drafts import Draft
+from reconciler.resource import Role
+
+
+@dataclass(frozen=True)
+class Row:
+    """One list of siblings.
+
+    `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
+    arrivals at the end included. `arrivals`: those that come by a create or a join, in that order. `moves`: in sequence.
+    """
+
+    parent: Address | None
+    wanted: tuple[Address, ...]
+    current: tuple[Address, ...]
+    arrivals: tuple[Address, ...]
+    moves: tuple[Move[Address], ...]
+
+    def places(self) -> dict[Address, Place]:
+        """Where each sibling stands when all is done."""
+        return {address: Place(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
+
+
+def arrange(drafts: Mapping[Address, Draft]) -> tuple[Row, ...]:
+    """One row for each list with ordered siblings, in the order of the drafts."""
+    lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
+    for draft in drafts.values():
+        if draft.kind.ordered and not draft.declared.implied:
+            lists[(draft.declared.parent, draft.declared.section)].append(draft)
+    return tuple(_row(parent, siblings) for (parent, _), siblings in lists.items())
+
+
+def _row(parent: Address | None, siblings: Sequence[Draft]) -> Row:
+    present: list[Draft] = []
+    landing: list[Draft] = []
+    must: list[Draft] = []
+    for draft in siblings:
+        if not draft.active:
+            continue
+        if draft.restore:
+            must.append(draft)
+        elif draft.id is not None and not _arrives(draft):
+            present.append(draft)
+        elif _by_move(draft):
+            must.append(draft)
+        else:
+            landing.append(draft)
+    standing = _standing(present, str(parent or ""))
+    current = tuple(draft.address for draft in (*standing, *landing))
+    wanted = tuple(draft.address for draft in siblings if draft.active)
+    anchors = frozenset(name for draft in siblings for name in draft.kind.api["move"].anchors)
+    kinds = {draft.address: draft.kind.name for draft in siblings}
+    found = moves(current, wanted, must=[draft.address for draft in must], anchors=lambda address: kinds[address] in anchors)
+    return Row(parent, wanted, current, tuple(draft.address for draft in landing), tuple(found))
+
+
+def _arrives(draft: Draft) -> bool:
+    """Whether an existing object comes from another container."""
+    return any(one.field.container for one in draft.sendable)
+
+
+def _by_move(draft: Draft) -> bool:
+    """Whether it comes by its own move, which names its position; a create or a join puts it at the end."""
+    inside = draft.kind.inside
+    if inside is None or inside.role is not Role.INSIDE or "move" not in inside.on:
+        return False
+    return draft.id is not None or "create" not in inside.on
+
+
+def _standing(present: Sequence[Draft], parent: str) -> list[Draft]:
+    """The siblings that stand there now, in the order in which they do as far as anyone can know."""
+    base = list(present)
+    placed = {draft.address: _place(draft, parent) for draft in present}
+    if all(index is not None for index in placed.values()):
+        base.sort(key=lambda draft: placed[draft.address] or 0)
+    shown: dict[str, list[Draft]] = defaultdict(list)
+    for draft in base:
+        shown[draft.kind.name].append(draft)
+    for name, some in shown.items():
+        if all(draft.observed is not None and draft.observed.rank is not None for draft in some):
+            ranked = iter(sorted(some, key=lambda draft: draft.observed.rank if draft.observed and draft.observed.rank is not None else 0))
+            base = [next(ranked) if draft.kind.name == name else draft for draft in base]
+    return base
+
+
+def _place(draft: Draft, parent: str) -> int | None:
+    place = draft.binding.place if draft.binding is not None else None
+    return place.index if place is not None and place.parent == parent else None

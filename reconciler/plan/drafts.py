@@ -1,0 +1,254 @@
+"""What happens to each declared address: nothing, adopt, create, update, move, restore, replace, or blocked. Pure.
+
+In: Desired, State, Actual and what was matched. Out: one `Draft` an address. Requests and their order come later (`steps`, `arrange`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.diff import Difference, differences
+from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
+from reconciler.plan.match import Matches
+from reconciler.reading import wanted
+from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+
+
+@dataclass
+class Draft:
+    """One declared address on its way into the plan.
+
+    `wants`: every declared field in the request form. `found`: what differs. `id`: of the object it is now, None where it must be made.
+    `born`: it is made in this run. `brought_by`: the address whose create makes it. `old`: the object it replaces. `blocked`: why nothing
+    can be done for it; `partly`: the fields that cannot be had, and why. `deferred`: why it waits for a second run.
+    """
+
+    address: Address
+    kind: Kind
+    declared: Declared
+    wants: dict[str, Any]
+    binding: Binding | None = None
+    observed: Observed | None = None
+    id: str | None = None
+    found: tuple[Difference, ...] = ()
+    actions: set[Action] = field(default_factory=set)
+    born: bool = False
+    restore: bool = False
+    brought_by: Address | None = None
+    old: Observed | None = None
+    reason: str = ""
+    blocked: Blocked | None = None
+    partly: list[tuple[str, Blocked]] = field(default_factory=list)
+    deferred: str | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether its requests may be sent in this run."""
+        return self.blocked is None and self.deferred is None
+
+    @property
+    def sendable(self) -> tuple[Difference, ...]:
+        """The differences that a request can mend."""
+        return tuple(one for one in self.found if one.note is None)
+
+
+def drafts(
+    kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches, *, may_replace: Callable[[Address], bool]
+) -> dict[Address, Draft]:
+    """One draft a declared address, in the order of Desired."""
+    doubtful = {intent.address for intent in state.intents}
+    chosen = choices(kinds, actual)
+    made: dict[Address, Draft] = {}
+    for address, declared in desired.resources.items():
+        kind = kinds[declared.kind]
+        draft = Draft(address, kind, declared, wanted(kind, declared, found.ids), binding=found.binding(state, address))
+        made[address] = draft
+        if address in found.blocked:
+            draft.blocked = found.blocked[address]
+        elif address in doubtful:
+            draft.blocked = _block(draft, "a request of an earlier run is in doubt", "reconciler apply reads what became of it")
+        elif address in found.unknown:
+            draft.blocked = _block(draft, f"it is not known what is there: {found.unknown[address]}", "run again when the service answers")
+        elif address in found.ids:
+            _existing(draft, found, actual, chosen, may_replace)
+        else:
+            _missing(draft, address in found.gone, may_replace)
+    _bring(made)
+    return made
+
+
+def _block(draft: Draft, reason: str, remedy: str) -> Blocked:
+    return Blocked(draft.address, reason, remedy, draft.declared.source)
+
+
+def choices(kinds: Kinds, actual: Actual) -> dict[tuple[str, str], dict[str, str]]:
+    """Which child carries the flag now: (parent's kind, parent's id) -> choice field -> child's id."""
+    found: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for child in kinds.values():
+        for flag, holders in kinds.flags(child.name).items():
+            by_kind = {parent.name: field for parent, field in holders}
+            for one in actual.objects.get(child.name, {}).values():
+                if not one.flags.get(flag):
+                    continue
+                stands = one.values.get(child.inside.name) if child.inside else None
+                if stands and child.inside and child.inside.to in by_kind:
+                    found[(child.inside.to, stands)][by_kind[child.inside.to].name] = one.id
+                elif child.within in by_kind and not (stands and child.inside and child.inside.to in by_kind):
+                    found[(child.within, one.within[child.within])][by_kind[child.within].name] = one.id
+    return found
+
+
+def _existing(
+    draft: Draft,
+    found: Matches,
+    actual: Actual,
+    chosen: Mapping[tuple[str, str], Mapping[str, str]],
+    may_replace: Callable[[Address], bool],
+) -> None:
+    kind, address = draft.kind, draft.address
+    draft.id = found.ids[address]
+    now = actual.find(kind.name, draft.id)
+    assert now is not None
+    if now.deleted_at is not None:
+        left = timedelta(days=kind.restore_days) - ((actual.date or now.deleted_at) - now.deleted_at)
+        if left <= timedelta(0):
+            draft.id = None
+            _missing(draft, True, may_replace)
+            return
+        draft.restore = True
+        draft.actions.add(Action.RESTORE)
+        ago = (actual.date or now.deleted_at) - now.deleted_at
+        draft.reason = f"deleted {_span(ago)} ago, {_span(left)} left"
+    draft.observed = now
+    if draft.declared.implied:
+        return
+    if address in found.adopted:
+        draft.actions.add(Action.ADOPT)
+        draft.reason = draft.reason or f"found {found.adopted[address]}; unmanaged until now"
+    elif address in found.renamed:
+        draft.actions.add(Action.ADOPT)
+        draft.reason = draft.reason or f"was {found.renamed[address]}"
+    differing = differences(kind, draft.wants, now, draft.binding, chosen.get((kind.name, draft.id), {}))
+    kept: list[Difference] = []
+    for one in differing:
+        verdict = _verdict(draft, one)
+        if verdict == "replace":
+            if not may_replace(address):
+                draft.blocked = _block(
+                    draft,
+                    f"{one.field.name} cannot be changed on an existing {kind.name}; it would be replaced",
+                    f"to delete it and make it anew: --allow-replace {address}",
+                )
+                return
+            _replace(draft, now)
+            return
+        if isinstance(verdict, Difference):
+            kept.append(verdict)
+    draft.found = tuple(kept)
+    for one in draft.sendable:
+        draft.actions.add(Action.MOVE if one.field.container else Action.UPDATE)
+    if any(one.note for one in kept):
+        draft.actions.add(Action.UPDATE)
+
+
+def _span(delta: timedelta) -> str:
+    days, hours = delta.days, delta.seconds // 3600
+    if days:
+        return f"{days} day{'s' if days != 1 else ''}"
+    return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"
+
+
+def _verdict(draft: Draft, one: Difference) -> Difference | str | None:
+    """The difference as it goes on, "replace", or None where it is blocked (noted on the draft)."""
+    field, kind = one.field, draft.kind
+    if one.note is not None or field.role is Role.MEMBER:
+        return one
+    if field.one_way and not one.after:
+        if one.before:
+            remedy = f"write {field.name}: true, or remove the line"
+            draft.partly.append((field.name, _block(draft, f"{field.name} cannot be taken back by the service's API", remedy)))
+        return None
+    if any(verb not in ("create", "delete", "restore") for verb in field.on):
+        return one
+    if field.on_change == "replace":
+        return "replace"
+    shown = f"{field.shown(one.before)} -> {field.shown(one.after)}" if not field.sensitive else "its value"
+    remedy = f"write {field.name}: {field.shown(one.before)}, or remove the line" if not field.sensitive else "remove the line"
+    draft.partly.append((field.name, _block(draft, f"{field.name} cannot be changed on an existing {kind.name} ({shown})", remedy)))
+    return None
+
+
+def _replace(draft: Draft, now: Observed) -> None:
+    draft.old, draft.observed, draft.id = now, None, None
+    draft.born, draft.restore = True, False
+    draft.actions = {Action.REPLACE}
+    draft.found = _all_fields(draft)
+
+
+def _missing(draft: Draft, gone: bool, may_replace: Callable[[Address], bool]) -> None:
+    kind, address, api = draft.kind, draft.address, draft.kind.api
+    draft.observed = None
+    if "create" not in api:
+        draft.blocked = _block(draft, f"is gone, and a {kind.name} cannot be made here", f"let go of it: reconciler state forget {address}")
+        return
+    if gone and kind.deleted_at is not None and not may_replace(address):
+        draft.blocked = _block(
+            draft, "was deleted outside and can no longer be restored: its content is gone", f"to make it anew: --allow-replace {address}"
+        )
+        return
+    seed = api["create"].copies
+    if seed is not None and draft.wants.get(seed, UNSET) is UNSET:
+        draft.blocked = _block(
+            draft,
+            f"is not there, and the service makes a {kind.name} only as a copy of another",
+            f"write {seed}: KEY, or the id of an existing one",
+        )
+        return
+    first = kind.first
+    if first is not None and draft.wants.get(first.name, UNSET) is UNSET:
+        draft.blocked = _block(draft, f"cannot be made without a first {first.to}", f"give it one {first.to}")
+        return
+    draft.born = True
+    draft.actions.add(Action.CREATE)
+    if gone:
+        draft.reason = "deleted outside"
+    draft.found = _all_fields(draft)
+
+
+def _all_fields(draft: Draft) -> tuple[Difference, ...]:
+    """Every declared field of what is about to be made, as a difference from nothing; what needs no word is left out."""
+    found = []
+    for name, each in draft.kind.fields.items():
+        want = draft.wants.get(name, UNSET)
+        if want is UNSET or not each.compared:
+            continue
+        if (each.container and want is None) or (each.one_way and not want) or (not each.on and each.role is not Role.MEMBER):
+            continue
+        found.append(Difference(each, UNSET, want, Cause.YOURS))
+    return tuple(found)
+
+
+def _bring(made: Mapping[Address, Draft]) -> None:
+    """Mark the children that their parent's create makes, and block parents whose first child cannot be made."""
+    children: dict[tuple[Address, str], Draft] = {}
+    for draft in made.values():
+        parent = draft.declared.parent
+        if parent is not None:
+            children.setdefault((parent, draft.kind.name), draft)
+    for draft in list(made.values()):
+        first: Field | None = draft.kind.first
+        if not draft.born or first is None or first.to is None:
+            continue
+        child = children.get((draft.address, first.to))
+        if child is None or not draft.active:
+            continue
+        if not child.active:
+            assert child.blocked is not None
+            draft.blocked = _block(draft, f"waits for {child.address}", child.blocked.remedy)
+        elif child.born:
+            child.brought_by = draft.address

@@ -1,0 +1,234 @@
+"""Which object is which resource: by binding, by `id`, by natural key. Pure.
+
+In: Desired, State, Actual. Out: the ids that are known, and for every address without one why. Nothing is bound here; an adoption is
+something the plan says. May be called while Actual is still growing: it then knows fewer ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.address import Address
+from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State
+from reconciler.reading import title, unborn, wanted
+from reconciler.resource import UNSET, Kind, Kinds, Listing
+
+
+@dataclass
+class Matches:
+    """`ids`: every address whose object is known. `adopted`: those not bound yet, with how they were found. `gone`: bound, and proven away.
+
+    `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`: a decision people must take.
+    """
+
+    ids: dict[Address, str] = field(default_factory=dict)
+    adopted: dict[Address, str] = field(default_factory=dict)
+    gone: set[Address] = field(default_factory=set)
+    renamed: dict[Address, Address] = field(default_factory=dict)
+    unknown: dict[Address, str] = field(default_factory=dict)
+    blocked: dict[Address, Blocked] = field(default_factory=dict)
+
+    def binding(self, state: State, address: Address) -> Binding | None:
+        """The binding of an address, under the name it had before where it was renamed."""
+        return state.bindings.get(self.renamed.get(address, address))
+
+
+def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
+    """Find the object of every declared resource, containers first."""
+    found = Matches(renamed=renames(desired, state))
+    taken = {(binding.kind, binding.id) for binding in state.bindings.values()}
+    taken |= {(declared.kind, declared.id) for declared in desired.resources.values() if declared.id is not None}
+    index = _Index(kinds, actual)
+    for address, declared in desired.resources.items():
+        kind = kinds[declared.kind]
+        binding = found.binding(state, address)
+        if binding is not None:
+            _bound(kind, declared, binding, actual, found, index)
+        elif declared.id is not None:
+            _by_id(kind, declared, actual, found, index)
+        elif _container_known(kinds, address, found):
+            _by_key(kinds, kind, declared, actual, found, index, taken)
+    return found
+
+
+def renames(desired: Desired, state: State) -> dict[Address, Address]:
+    """New address to the bound address it had before: by `previously`, by `moved`, and below a renamed container."""
+    found: dict[Address, Address] = {}
+    moves = {move.new: move.old for move in desired.moved}
+    for address, declared in desired.resources.items():
+        if address in state.bindings:
+            continue
+        for old in (*declared.previously, *_former(address, moves), *_former(address, found, {})):
+            if old in state.bindings and old not in desired.resources and old not in found.values():
+                found[address] = old
+                break
+        else:
+            if declared.previously:
+                moves.setdefault(address, declared.previously[0])
+    return found
+
+
+def _former(address: Address, *renamed: Mapping[Address, Address]) -> list[Address]:
+    """What the address would be under the former names of itself and of what it stands within."""
+    found = []
+    for names in renamed:
+        at: Address | None = address
+        while at is not None:
+            if at in names:
+                found.append(Address(names[at].parts + address.parts[len(at.parts) :]))
+            at = at.container
+    return found
+
+
+def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str | None:
+    """The id of the fixed container of an address; "" for a root, None where it is not known."""
+    return "" if address.container is None else ids.get(address.container)
+
+
+def _container_known(kinds: Kinds, address: Address, found: Matches) -> bool:
+    """Whether the fixed container exists already; what stands within one that does not, does not either."""
+    container = address.container
+    if container is None or container in found.ids:
+        return True
+    if container in found.unknown or container in found.blocked:
+        found.unknown[address] = f"{container} is not known"
+    return False
+
+
+def listed(kind: Kind) -> bool:
+    """Whether one listing of the container shows all objects of the kind."""
+    return any(isinstance(reading, Listing) and reading.each is None and not reading.lister for reading in kind.reads)
+
+
+class _Index:
+    """Objects by natural key and by title, made once per kind that needs it."""
+
+    def __init__(self, kinds: Kinds, actual: Actual) -> None:
+        self.kinds, self.actual = kinds, actual
+        self._keys: dict[str, dict[tuple[str, ...], list[Observed]]] = {}
+
+    def complete(self, kind: Kind, scope: str) -> bool:
+        return (kind.name, scope) in self.actual.complete
+
+    def candidates(self, kind: Kind, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
+        name = f"{kind.name}/{','.join(fields)}"
+        if name not in self._keys:
+            table: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+            for one in self.actual.objects.get(kind.name, {}).values():
+                if one.deleted_at is None:
+                    table[tuple(repr(one.values.get(field, UNSET)) for field in fields)].append(one)
+            self._keys[name] = table
+        return self._keys[name].get(tuple(repr(value) for value in values), [])
+
+
+def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, found: Matches, index: _Index) -> None:
+    address = declared.address
+    if declared.id is not None and declared.id != binding.id:
+        found.blocked[address] = Blocked(
+            address,
+            f"is bound to {binding.id}, but the YAML says id {declared.id}",
+            f"write the id it is bound to, use another environment, or let go of it: reconciler state forget {address}",
+            declared.source,
+        )
+        return
+    container = address.container
+    if container is not None and container not in found.ids:
+        if container in found.unknown or container in found.blocked:
+            found.unknown[address] = f"{container} is not known"
+        else:
+            found.gone.add(address)
+        return
+    if actual.find(kind.name, binding.id) is not None:
+        found.ids[address] = binding.id
+    elif (kind.name, binding.id) in actual.absent or (listed(kind) and index.complete(kind, found.ids[container] if container else "")):
+        found.gone.add(address)
+    else:
+        found.unknown[address] = _why(kind, found.ids.get(container) if container else None, actual)
+
+
+def _by_id(kind: Kind, declared: Declared, actual: Actual, found: Matches, index: _Index) -> None:
+    address, container = declared.address, declared.address.container
+    assert declared.id is not None
+    scope = found.ids.get(container) if container is not None else ""
+    if actual.find(kind.name, declared.id) is not None:
+        found.ids[address] = declared.id
+        found.adopted[address] = "by id"
+    elif (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and index.complete(kind, scope)):
+        found.blocked[address] = Blocked(
+            address,
+            f"there is no {kind.name} with the id {declared.id}" + (f" in {container}" if container else ""),
+            "correct the id, or remove it" if "create" in kind.api else "correct the id",
+            declared.source,
+        )
+    else:
+        found.unknown[address] = _why(kind, scope or None, actual)
+
+
+def _by_key(
+    kinds: Kinds, kind: Kind, declared: Declared, actual: Actual, found: Matches, index: _Index, taken: set[tuple[str, str]]
+) -> None:
+    address = declared.address
+    scope = scope_id(kinds, address, found.ids) or ""
+    if listed(kind) and not index.complete(kind, scope):
+        found.unknown[address] = _why(kind, scope, actual)
+        return
+    values = wanted(kind, declared, found.ids)
+    names = tuple(field.name for field in kind.keys)
+    sought = tuple(values.get(name, UNSET) for name in names)
+    inside = kind.inside
+    if not names or UNSET in sought:
+        return
+
+    def free(candidates: list[Observed]) -> list[Observed]:
+        return [
+            one
+            for one in candidates
+            if (kind.name, one.id) not in taken and (address.container is None or one.within.get(kind.within or "") == scope)
+        ]
+
+    if not any(True for _ in unborn(list(sought))):
+        here = free(index.candidates(kind, names, sought))
+        if len(here) > 1:
+            listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
+            found.blocked[address] = Blocked(
+                address,
+                f"{len(here)} objects could be meant: {listing}",
+                f"name one: reconciler adopt {address} ID",
+                declared.source,
+            )
+            return
+        if here and (declared.adopt or declared.implied):
+            found.ids[address] = here[0].id
+            found.adopted[address] = "implied" if declared.implied else "by its natural key"
+            taken.add((kind.name, here[0].id))
+            return
+        if here:
+            return
+    if declared.implied or "create" not in kind.api:
+        key = declared.address.key
+        found.blocked[address] = Blocked(
+            address,
+            f"there is no {kind.name} {key} in {address.container}",
+            f"correct the key, or let {key} join first: a {kind.name} cannot be made here",
+            declared.source,
+        )
+        return
+    if inside is not None and inside.key and declared.adopt and inside.on_change == "send":
+        rest = tuple(name for name in names if name != inside.name)
+        elsewhere = free(index.candidates(kind, rest, tuple(values[name] for name in rest)))
+        if elsewhere:
+            found.blocked[address] = Blocked(
+                address,
+                f"would be made, but {elsewhere[0].id} in another place is called {title(elsewhere[0])!r} too",
+                f"if it is the same: reconciler adopt {address} {elsewhere[0].id}; if not, write adopt: never",
+                declared.source,
+            )
+
+
+def _why(kind: Kind, scope: str | None, actual: Actual) -> str:
+    for unknown in actual.unknown:
+        if unknown.kind == kind.name and (unknown.scope is None or unknown.scope == scope):
+            return unknown.reason
+    return f"no reading showed whether it exists ({kind.name})"

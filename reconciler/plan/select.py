@@ -1,0 +1,85 @@
+"""Which addresses a run is about: `--target`, `--exclude`, what a target needs, and what waits for something blocked. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reconciler.address import Address, Glob
+from reconciler.model import Blocked
+from reconciler.plan.drafts import Draft
+from reconciler.plan.removal import Removal
+from reconciler.reading import unborn
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Patterns over addresses; everything is meant where no target is given."""
+
+    targets: tuple[Glob, ...] = ()
+    excludes: tuple[Glob, ...] = ()
+
+    def takes(self, address: Address) -> bool:
+        return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
+            glob.matches(address) for glob in self.excludes
+        )
+
+
+def needed(draft: Draft) -> set[Address]:
+    """The addresses that must exist before the draft's requests can be sent: its container, its parent, and what it refers to."""
+    found = set(unborn(list(draft.declared.values.values()))) | ({draft.declared.parent} if draft.declared.parent else set())
+    if draft.address.container is not None:
+        found.add(draft.address.container)
+    if draft.brought_by is not None:
+        found.add(draft.brought_by)
+    return found - {draft.address}
+
+
+def select(
+    selection: Selection, drafts: dict[Address, Draft], removals: dict[Address, Removal]
+) -> tuple[dict[Address, Draft], dict[Address, Removal], tuple[Address, ...]]:
+    """The drafts and removals the run is about, and which came along because a target needs them made."""
+    chosen = {address for address in drafts if selection.takes(address)}
+    along: set[Address] = set()
+    waiting = [address for address in chosen if drafts[address].active and (drafts[address].actions or drafts[address].born)]
+    while waiting:
+        for address in needed(drafts[waiting.pop()]):
+            if address in drafts and address not in chosen and (drafts[address].born or drafts[address].restore):
+                chosen.add(address)
+                along.add(address)
+                waiting.append(address)
+    kept = {address: draft for address, draft in drafts.items() if address in chosen}
+    gone = {
+        address: removal
+        for address, removal in removals.items()
+        if (removal.replaces in chosen if removal.replaces is not None else selection.takes(address))
+    }
+    return kept, gone, tuple(sorted(along))
+
+
+def block_what_waits(drafts: Mapping[Address, Draft]) -> None:
+    """Block every draft that needs an object which cannot be made in this run."""
+    changed = True
+    while changed:
+        changed = False
+        for draft in drafts.values():
+            if not draft.active or not (draft.born or draft.sendable):
+                continue
+            for address in sorted(needed(draft)):
+                other = drafts.get(address)
+                if other is None or other.active or other.id is not None or address not in _used(draft, address):
+                    continue
+                if other.deferred is not None:
+                    draft.deferred = f"waits for {address}"
+                else:
+                    remedy = other.blocked.remedy if other.blocked else "mend that first"
+                    draft.blocked = Blocked(draft.address, f"waits for {address}, which is blocked", remedy, draft.declared.source)
+                changed = True
+                break
+
+
+def _used(draft: Draft, address: Address) -> set[Address]:
+    """The needed addresses that this run's requests for the draft would really name."""
+    if draft.born:
+        return {address}
+    return set(unborn([one.after for one in draft.sendable]))

@@ -1,0 +1,101 @@
+"""From an object as the service shows it to `Observed`, and from written values to the request form. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Declared, Observed
+from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
+
+
+def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
+    """What one object says of itself. `raw` must carry an `id`."""
+    return Observed(
+        kind=kind.name,
+        id=str(raw["id"]),
+        values={name: field.seen(raw) for name, field in kind.fields.items() if field.compared or field.key},
+        within=dict(within),
+        raw=raw,
+        flags={flag: bool(raw[flag]) for flag in kinds.flags(kind.name) if isinstance(raw.get(flag), bool)},
+        rank=rank,
+        deleted_at=moment(raw.get(kind.deleted_at)) if kind.deleted_at else None,
+    )
+
+
+def moment(text: Any) -> datetime | None:
+    """An ISO 8601 time as the service writes it, in UTC; None where it is absent or unreadable."""
+    if not isinstance(text, str):
+        return None
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+
+
+def is_kind(kind: Kind, raw: Any) -> bool:
+    """Whether an answer is an object of the kind: it has an id, and where it names what it is, it names this kind."""
+    return isinstance(raw, Mapping) and isinstance(raw.get("id"), str) and raw.get("object", kind.object) == kind.object
+
+
+def substitute(value: Any, ids: Mapping[Address, str]) -> Any:
+    """A written value with references turned into ids; what is not born yet stays an `Address`."""
+    match value:
+        case Address():
+            return ids.get(value, value)
+        case Foreign():
+            return value.id
+        case Mapping():
+            return {key: substitute(part, ids) for key, part in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [substitute(part, ids) for part in value]
+        case _:
+            return value
+
+
+def request(field: Field, value: Any, ids: Mapping[Address, str]) -> Any:
+    """The request form of a written value; UNSET stays UNSET."""
+    return UNSET if value is UNSET else field.body(substitute(value, ids))
+
+
+def wanted(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
+    """The request form of every declared field of a resource."""
+    return {name: request(kind.fields[name], value, ids) for name, value in declared.values.items() if name in kind.fields}
+
+
+def unborn(value: Any) -> Iterable[Address]:
+    """The references of a request form that have no id yet."""
+    match value:
+        case Address():
+            yield value
+        case Mapping():
+            for part in value.values():
+                yield from unborn(part)
+        case list() | tuple():
+            for part in value:
+                yield from unborn(part)
+
+
+def ids_in(value: Any) -> Iterable[str]:
+    """Every text in a request form: what could be an id."""
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for part in value.values():
+                yield from ids_in(part)
+        case list() | tuple():
+            for part in value:
+                yield from ids_in(part)
+
+
+def title(observed: Observed) -> str:
+    """What people call the object."""
+    for name in ("title", "name", "label", "slug"):
+        if isinstance(observed.raw.get(name), str):
+            return str(observed.raw[name])
+    user = observed.raw.get("user")
+    return str(user.get("email", observed.id)) if isinstance(user, Mapping) else observed.id
