@@ -31,9 +31,9 @@ class Source:
 class Declared:
     """One resource of the YAML.
 
-    `values`: the written form by field name, containers, choices and first children included. `parent`: the resource in whose map or list
-    it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only referenced,
-    not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
+    `values`: the written form by field name, containers, choices and first children included. `parent`: the resource in whose map or
+    list it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only
+    referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
     """
 
     address: Address
@@ -186,10 +186,10 @@ class Binding:
 class Intent:
     """One request that was about to be sent and has no outcome yet.
 
-    `known`: the ids that stood in the list when it was read. `target`: the id of the object acted on, None for a create. `writes`: the
-    request form by field, sensitive values left out. `date`: the service's clock when the list was read; `deadline`: when the request can
-    no longer take effect (service's clock, settle time not included). `brings`: addresses of the children the create makes, by kind.
-    `lookup`: the paths to read for finding it, ids filled in.
+    `known`: the ids that stood in the list when it was read. `target`: the id of the object acted on or copied, None for a create.
+    `writes`: the request form by field, the natural key of a create included, sensitive values left out. `date`: the service's clock when
+    the list was read; `deadline`: when the request can no longer take effect (service's clock, settle time not included). `brings`:
+    addresses of the children the create makes, by the key of the answer they stand under. `lookup`: the paths to read for finding it.
     """
 
     id: int
@@ -291,8 +291,9 @@ class Step:
     """One request. In `path` and `body` an `Address` stands for the id of what is not born yet.
 
     `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
-    sending it twice would make two. `brings`: the children its answer shows, kind to address, in `body` keys `at`. `reads_back`: whether
-    its answer is the object itself. `needs` must have succeeded, `after` must have ended, before it is sent.
+    sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
+    `brings`: the children its answer shows: (kind, key of the answer, address). `needs` must have succeeded, `after` must have ended,
+    before it is sent.
     """
 
     id: int
@@ -305,6 +306,8 @@ class Step:
     writes: Mapping[str, Any] = field(default_factory=dict)
     target: str | Address | None = None
     create_like: bool = False
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()

@@ -43,7 +43,7 @@ class Space(
         Listing("/orgs/{organization}/members/{lister}/spaces", item="space", lister=True),
     )
     api = Api(
-        create=POST("/spaces/{duplicateOf}/duplicate", copies="duplicateOf"),
+        create=POST("/spaces/{duplicateOf}/duplicate", copies="duplicateOf", fingerprint="/spaces/{id}/content/pages"),
         restore=POST("/spaces/{id}/restore"),
         update=PATCH("/spaces/{id}"),
         move=POST("/spaces/{id}/move", anchor={"type": "space", "space": "{id}"}, anchors=("space",)),

@@ -35,6 +35,8 @@ class _Sketch:
     writes: dict[str, Any] = field(default_factory=dict)
     target: str | Address | None = None
     create_like: bool = False
+    identity: dict[str, Any] = field(default_factory=dict)
+    source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
     needs: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
@@ -95,9 +97,10 @@ class Requests:
             child = next((d for d in self.drafts.values() if d.brought_by == draft.address and d.kind.name == name), None)
             if child is not None:
                 brings.append((name, at, child.address))
-        sketch = _Sketch(
-            draft, verb, self._path(verb, draft), _body(kind, writes), writes, create_like=not verb.upsert, brings=tuple(brings)
-        )  # fmt: skip
+        sketch = _Sketch(draft, verb, self._path(verb, draft), _body(kind, writes) or None, writes, create_like=not verb.upsert)
+        sketch.brings = tuple(brings)
+        sketch.identity = {one.name: draft.wants.get(one.name) for one in kind.keys}
+        sketch.source = draft.wants.get(verb.copies) if verb.copies is not None else None
         return self._add(sketch)
 
     def changes(self) -> None:
@@ -370,6 +373,8 @@ class Requests:
             writes=sketch.writes,
             target=sketch.target,
             create_like=sketch.create_like,
+            identity=sketch.identity,
+            source=sketch.source,
             brings=sketch.brings,
             needs=needs,
             after=frozenset(numbers[n] for n in sketch.after) - needs,

@@ -8,11 +8,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from reconciler.errors import DeclarationError
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import UNSET, Api, Keyed, Listing, Node, One, Reading, Role, Verb, Wire, Word, placeholders
+from reconciler.resource.words import UNSET, Api, Keyed, Listing, Node, One, Reading, Role, To, Verb, Wire, Word, placeholders
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "forEach")
 """Words that stand on every resource; no field may be called like one."""
@@ -67,7 +67,8 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
-        unordered=any(part in (frozenset, set) for part in parts), doc=word.doc,
+        unordered=any(part in (frozenset, set) for part in parts),
+        exact=not word.lossy and any(part in (bool, int, float, Literal) or isinstance(part, To) for part in parts), doc=word.doc,
     )  # fmt: skip
 
 

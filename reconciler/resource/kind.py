@@ -50,6 +50,7 @@ class Field:
     label: str | None
     travels: Wire | None
     unordered: bool
+    exact: bool
     doc: str
 
     @cached_property

@@ -76,9 +76,9 @@ class To:
 
 @dataclass(frozen=True)
 class Wire:
-    """How a value travels when it is not sent as it is written: `body` turns the YAML's value into the request's, `show` turns it back.
+    """How a value travels when it is not sent as it is written: `body` makes the request's form, `show` makes the YAML's again.
 
-    Both are total and pure, and `body` leaves a request's form as it is. What is compared is always the request's form. In `Annotated[...]`, beside the type.
+    Both are total and pure, and `body` leaves a request's form as it is. Stands in `Annotated[...]`, beside the type.
     """
 
     body: Callable[[Any], Any]
@@ -162,7 +162,8 @@ class Verb:
     """One request the service understands for a kind.
 
     `always`: fields sent along whenever the verb is used. `upsert`: sending it twice does no harm although it creates. `copies`: the field
-    that names the object a create copies; the copy's title and place are the service's choice. `brings`: kinds of children that the
+    that names the object a create copies; the copy's title and place are the service's choice. `fingerprint`: a reading whose titles,
+    slugs and order are the same for a copy and its source. `brings`: kinds of children that the
     answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges when the
     first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`: the kinds
     that can be named so.
@@ -174,6 +175,7 @@ class Verb:
     always: tuple[str, ...] = ()
     upsert: bool = False
     copies: str | None = None
+    fingerprint: str | None = None
     brings: Mapping[str, str] = dataclass_field(default_factory=dict)
     reshapes: tuple[str, ...] = ()
     anchor: Mapping[str, str] = dataclass_field(default_factory=dict)

@@ -1,0 +1,29 @@
+"""Limits on a whole plan: a run that would delete more than it may is refused before its first request. Pure."""
+
+from __future__ import annotations
+
+from reconciler.errors import Refused
+from reconciler.model import Action, Change, Desired, Plan
+
+DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
+
+
+def deletes(plan: Plan) -> tuple[Change, ...]:
+    """The changes that delete something, cascaded children and replacements included."""
+    return tuple(change for change in plan.changes if DESTRUCTIVE & set(change.actions))
+
+
+def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
+    """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many this run may delete; None: the project's limit."""
+    found = deletes(plan)
+    limits = desired.guards
+    share = int(plan.managed * limits.max_delete_percent / 100)
+    limit = allow_delete if allow_delete is not None else max(limits.max_delete_at_least, share)
+    if len(found) <= limit:
+        return plan
+    names = ", ".join(str(change.address) for change in found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
+    what = "this run may delete" if allow_delete is not None else f"maxDelete ({limits.max_delete_percent:g} % of {plan.managed}) allows"
+    raise Refused(
+        f"the plan deletes {len(found)} objects, and {what} {limit}: {names}",
+        hint=f"if that is meant: --allow-delete {len(found)}",
+    )

@@ -1,0 +1,142 @@
+"""Where what a create makes would be seen: the readings that tell it from what was there before.
+
+In: the living service and what was observed of it. Out: ids known before a create, and the paths to read for finding it again. Only GET.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.client import Reader, encode
+from reconciler.errors import Rejected, ServiceError
+from reconciler.model import Actual, Desired
+from reconciler.reading import observed
+from reconciler.resource import Kind, Kinds, Listing, Role, placeholders
+
+
+class Landing:
+    """The lists of one run in which new objects land; each is read at most once, and what the run makes is added by `add`."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> None:
+        self.reader, self.kinds, self.desired, self.actual, self.ids = reader, kinds, desired, actual, ids
+        self._lock = asyncio.Lock()
+        self._read: dict[str, tuple[frozenset[str], datetime | None]] = {}
+        self._made: dict[str, set[str]] = {name: set() for name in kinds}
+        self._offset = (actual.date - datetime.now(UTC)) if actual.date is not None else None
+
+    def now(self, fallback: datetime | None) -> datetime:
+        """The service's clock now, as far as its last `Date` tells."""
+        return datetime.now(UTC) + self._offset if self._offset is not None else fallback or datetime.now(UTC)
+
+    def add(self, kind: str, id: str) -> None:
+        """Remember an object that this run made."""
+        self._made[kind].add(id)
+
+    def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str], identity: Mapping[str, Any]) -> tuple[str, ...]:
+        """The listings that would show a new object of the kind at that address."""
+        holes = self._holes(address, ids)
+        return tuple(
+            encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
+            for reading in kind.reads
+            if isinstance(reading, Listing)
+            and reading.each is None
+            and not reading.lister
+            and set(placeholders(reading.path)) <= set(holes)
+        )
+
+    def _holes(self, address: Address, ids: Mapping[Address, str]) -> dict[str, str]:
+        holes: dict[str, str] = {}
+        at = address.container
+        while at is not None:
+            if at in ids:
+                holes[self.kinds.of(at).name] = ids[at]
+            at = at.container
+        return holes
+
+    async def snapshot(self, kind: Kind, source: str) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
+        """The ids a copy of `source` could be mistaken for, when they were read, and the paths that would show the copy.
+
+        Raises `ServiceError` where nothing would show it: the copy is then not made.
+        """
+        async with self._lock:
+            paths = await self._where_copies_land(kind, source)
+            known: set[str] = set(self._made[kind.name])
+            date = None
+            for path in paths:
+                ids, date = self._read[path]
+                known |= ids
+            return frozenset(known), date, paths
+
+    async def _where_copies_land(self, kind: Kind, source: str) -> tuple[str, ...]:
+        original = self.actual.find(kind.name, source)
+        if original is None:  # it was made in this run, or stands outside the project: its copy is looked for at the lister's
+            original = observed(self.kinds, kind, {"id": source}, within=self._outer())
+        inside = kind.inside
+        stands = original.values.get(inside.name) if inside is not None and inside.role is Role.INSIDE else None
+        paths = []
+        for reading in kind.reads:
+            if isinstance(reading, Listing) and reading.each is not None and stands and inside is not None and reading.each == inside.to:
+                path = encode(reading.path, {**original.within, reading.each: str(stands)})
+                await self._read_once(path, reading)
+                paths.append(path)
+        lister = await self._by_lister(kind, original.within, needed=not paths)
+        return (*paths, *([lister] if lister else []))
+
+    def _outer(self) -> Mapping[str, str]:
+        """The ids of the outermost container, taken from anything that was seen."""
+        for objects in self.actual.objects.values():
+            for one in objects.values():
+                if one.within:
+                    return one.within
+        return {}
+
+    async def _by_lister(self, kind: Kind, within: Mapping[str, str], *, needed: bool) -> str | None:
+        """The listing of a member who reaches everything: the project's, else the first admin's that answers."""
+        reading = next((one for one in kind.reads if isinstance(one, Listing) and one.lister), None)
+        if reading is None:
+            return None
+        named = self.ids.get(self.desired.lister) if self.desired.lister is not None else None
+        if named is None and not needed:
+            return None
+        for id in [named] if named is not None else await self._reaching(within):
+            path = encode(reading.path, {**within, "lister": id})
+            try:
+                await self._read_once(path, reading)
+            except Rejected:
+                continue
+            return path
+        if not needed:
+            return None
+        raise ServiceError(
+            f"a copy at the root could not be told from other {kind.name}s: no member was found who reaches them all",
+            hint="name one as service.member",
+        )
+
+    async def _reaching(self, within: Mapping[str, str]) -> list[str]:
+        """Members who may be expected to reach everything, from the listing of the kind that may be referenced undeclared."""
+        found: list[str] = []
+        for kind in self.kinds.values():
+            if not kind.undeclared:
+                continue
+            for reading in kind.reads:
+                if isinstance(reading, Listing):
+                    pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
+                    found += [str(one["id"]) for one in pages.items if one.get("role") == "admin"]
+        return found
+
+    async def _read_once(self, path: str, reading: Listing) -> None:
+        if path in self._read:
+            return
+        item = reading.item
+
+        def key(one: dict[str, Any]) -> str:
+            return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
+
+        pages = await self.reader.list(path, key=key)
+        if not pages.complete:
+            raise ServiceError(f"GET {path} did not come to its end")
+        self._read[path] = (frozenset(key(one) for one in pages.items), pages.date)
