@@ -14,7 +14,7 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
 
 
 def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
-    """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many this run may delete; None: the project's limit."""
+    """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
     found = deletes(plan)
     limits = desired.guards
     share = int(plan.managed * limits.max_delete_percent / 100)

@@ -102,7 +102,7 @@ def _places(rows: Collection[Row]) -> dict[Address, Place]:
 
 
 def _changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Mapping[str, Address]) -> list[Change]:
-    moved = {move.item: row for row in rows for move in row.moves}
+    moved = {move.item: row for row in rows for move in row.moving()}
     found = []
     for draft in mine.values():
         if not draft.active:

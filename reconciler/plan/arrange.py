@@ -22,7 +22,8 @@ class Row:
     """One list of siblings.
 
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
-    arrivals at the end included. `arrivals`: those that come by a create or a join, in that order. `moves`: in sequence.
+    the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create or a join; then `moves`; then `tail`,
+    the newcomers at the end of the list, each by its own move or (an address) by its create or join.
     """
 
     parent: Address | None
@@ -30,6 +31,11 @@ class Row:
     current: tuple[Address, ...]
     arrivals: tuple[Address, ...]
     moves: tuple[Move[Address], ...]
+    tail: tuple[Move[Address] | Address, ...] = ()
+
+    def moving(self) -> tuple[Move[Address], ...]:
+        """Every move of the row."""
+        return (*self.moves, *(one for one in self.tail if isinstance(one, Move)))
 
     def places(self) -> dict[Address, Place]:
         """Where each sibling stands when all is done."""
@@ -61,12 +67,25 @@ def _row(parent: Address | None, siblings: Sequence[Draft]) -> Row:
         else:
             landing.append(draft)
     standing = _standing(present, str(parent or ""))
-    current = tuple(draft.address for draft in (*standing, *landing))
     wanted = tuple(draft.address for draft in siblings if draft.active)
+    newcomers = {draft.address for draft in (*landing, *must)}
+    split = len(wanted)
+    while split and wanted[split - 1] in newcomers:
+        split -= 1
+    head, tail = wanted[:split], wanted[split:]
     anchors = frozenset(name for draft in siblings for name in draft.kind.api["move"].anchors)
     kinds = {draft.address: draft.kind.name for draft in siblings}
-    found = moves(current, wanted, must=[draft.address for draft in must], anchors=lambda address: kinds[address] in anchors)
-    return Row(parent, wanted, current, tuple(draft.address for draft in landing), tuple(found))
+    comes = tuple(draft.address for draft in landing if draft.address in head)
+    current = (*(draft.address for draft in standing), *comes)
+    sent = [draft.address for draft in must if draft.address in head]
+    found = moves(current, head, must=sent, anchors=lambda address: kinds[address] in anchors)
+    lands = {draft.address for draft in landing}
+    last: list[Move[Address] | Address] = []
+    for index, address in enumerate(tail, start=split):
+        previous = wanted[index - 1] if index else None
+        beside = previous if previous is not None and kinds[previous] in anchors else None
+        last.append(address if address in lands else Move(address, after=beside))
+    return Row(parent, wanted, current, comes, tuple(found), tuple(last))
 
 
 def _arrives(draft: Draft) -> bool:

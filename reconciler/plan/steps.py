@@ -155,10 +155,11 @@ class Requests:
                     self.sketches[index].after |= set(arrived[-1:])
                     arrived.append(index)
             previous: set[int] = set(arrived)
-            for move in row.moves:
-                index = self._move(self.drafts[move.item], move)
-                self.sketches[index].after |= previous - {index}
-                previous = {index}
+            for one in (*row.moves, *row.tail):
+                index = self._move(self.drafts[one.item], one) if isinstance(one, Move) else self.arrivals.get(one, self.makers.get(one))
+                if index is not None:
+                    self.sketches[index].after |= previous - {index}
+                    previous = {index}
 
     def _move(self, draft: Draft, move: Move[Address]) -> int:
         verb, inside = draft.kind.api["move"], draft.kind.inside
@@ -255,7 +256,7 @@ class Requests:
             self._free_first(level, name, indices)
             born = {index: self.makers.get(self.sketches[index].draft.address) for index in indices}
             settled = {index for index, maker in born.items() if maker is None or not self._is_born(index)}
-            made = creates.get(level, [])
+            made = sorted(creates.get(level, []))
             for position, maker in enumerate(made):
                 earlier = set(made[:position])
                 waits = settled | {index for index, own in born.items() if own in earlier}
