@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.model import Place
+from reconciler.model import Origin, Place
 from reconciler.order import Move, moves
 from reconciler.plan.drafts import Draft
 from reconciler.resource import Role
@@ -62,6 +62,8 @@ def _row(parent: Address | None, siblings: Sequence[Draft]) -> Row:
             must.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
+            if _never_placed(draft):
+                must.append(draft)
         elif _by_move(draft):
             must.append(draft)
         else:
@@ -86,6 +88,12 @@ def _row(parent: Address | None, siblings: Sequence[Draft]) -> Row:
         beside = previous if previous is not None and kinds[previous] in anchors else None
         last.append(address if address in lands else Move(address, after=beside))
     return Row(parent, wanted, current, comes, tuple(found), tuple(last))
+
+
+def _never_placed(draft: Draft) -> bool:
+    """Whether we made it, nothing shows where it stands, and no run ever came to the end of its row."""
+    shown = draft.observed is not None and draft.observed.rank is not None
+    return not shown and draft.binding is not None and draft.binding.origin is not Origin.ADOPTED and draft.binding.place is None
 
 
 def _arrives(draft: Draft) -> bool:

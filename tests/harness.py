@@ -1,0 +1,166 @@
+"""One project against one sandbox, in process: the sandbox over ASGI, a real state database, the real planner, client and apply.
+
+Every request is kept as (method, path), so that a test can say what was sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+
+from reconciler.apply import apply
+from reconciler.client import Reader, Settings, Writer
+from reconciler.config import Project, load
+from reconciler.guard import guard
+from reconciler.kinds import load as kinds
+from reconciler.model import Outcome, Plan
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.prove import prove
+from reconciler.recover import recover
+from reconciler.sandbox.app import create_app
+from reconciler.sandbox.seed import seed
+from reconciler.state import Scope, Store
+
+TOKEN = "token-of-ada"
+BASE = "http://127.0.0.1:1"
+ORGANIZATION = "org_acme"
+
+SEED: dict[str, Any] = {
+    "organizations": [{"id": ORGANIZATION, "title": "Acme"}],
+    "members": [
+        {"organization": ORGANIZATION, "id": "usr_ada", "email": "ada@acme.example", "displayName": "Ada", "role": "admin"},
+        {"organization": ORGANIZATION, "id": "usr_linus", "email": "linus@acme.example", "displayName": "Linus", "role": "read"},
+    ],
+    "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}],
+    "spaces": [{"organization": ORGANIZATION, "id": "spc_blank", "title": "Blank", "parent": None}],
+}
+
+
+class Recording(httpx.AsyncBaseTransport):
+    """Passes requests on and remembers them."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, seen: list[tuple[str, str]]) -> None:
+        self.inner, self.seen = inner, seen
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.seen.append((request.method, request.url.path.removeprefix("/v1")))
+        return await self.inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()
+
+
+@dataclass
+class Org:
+    """A project directory, a sandbox and a state database below `root`."""
+
+    root: Path
+    seed: Mapping[str, Any] = field(default_factory=lambda: SEED)
+    name: str = "sandbox"
+    requests: list[tuple[str, str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.project = self.root / "project"
+        self.project.mkdir(parents=True, exist_ok=True)
+        self.db = self.root / f"{self.name}.db"
+        seed(self.db, self.seed)
+        self.app = create_app(self.db)
+
+    # -- the project -------------------------------------------------------------------------------------------------------------
+
+    def write(self, organization: Mapping[str, Any] | str, **top: Any) -> None:
+        """Write `reconciler.yaml` with one organization (its YAML as data), or the whole text."""
+        if isinstance(organization, str):
+            (self.project / "reconciler.yaml").write_text(organization, encoding="utf-8")
+            return
+        document = {
+            "version": 1,
+            "project": "test",
+            "service": {"member": "ada@acme.example"},
+            "protect": [],
+            "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
+            "defaults": {"space": {"duplicateOf": "blank"}},
+            **top,
+            "organizations": {"acme": {"id": ORGANIZATION, **organization}},
+        }
+        text = yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+        (self.project / "reconciler.yaml").write_text(text, encoding="utf-8")
+
+    def load(self) -> Project:
+        return load(self.project, kinds())
+
+    # -- runs --------------------------------------------------------------------------------------------------------------------
+
+    def store(self) -> Store:
+        scope = Scope("test", None, f"sandbox:{self.name}")
+        return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True)
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        return Recording(httpx.ASGITransport(self.app), self.requests)
+
+    def client(self, cls: type[Reader] = Writer) -> Any:
+        return cls(Settings(BASE, TOKEN), transport=self.transport())
+
+    def plan(self, *, allow_replace: tuple[str, ...] = ()) -> Plan:
+        return asyncio.run(self._plan(allow_replace))
+
+    async def _plan(self, allow_replace: tuple[str, ...]) -> Plan:
+        desired = self.load().desired
+        store = self.store()
+        try:
+            state = store.read()
+            async with self.client(Reader) as reader:
+                actual = await observe(reader, kinds(), desired, state)
+        finally:
+            store.close()
+        made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
+        return prove(kinds(), desired, state, actual, made)
+
+    def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
+        return asyncio.run(self._apply(allow_replace))
+
+    async def _apply(self, allow_replace: tuple[str, ...]) -> Outcome:
+        desired = self.load().desired
+        store = self.store()
+        try:
+            with store.lease(who="test", command="apply") as journal:
+                async with self.client() as writer:
+                    await recover(writer, kinds(), desired, journal, settle=None)
+                    state = journal.state()
+                    actual = await observe(writer, kinds(), desired, state)
+                    made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
+                    made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
+                    return await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
+        finally:
+            store.close()
+
+    # -- behind its back -----------------------------------------------------------------------------------------------------------
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """One request by somebody else; answers the decoded body."""
+        return asyncio.run(self._call(method, path, body))
+
+    async def _call(self, method: str, path: str, body: Any) -> Any:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE) as client:
+            answer = await client.request(method, f"/v1{path}", json=body, headers={"Authorization": f"Bearer {TOKEN}"})
+            assert answer.status_code < 300, answer.text
+            return answer.json() if answer.content else None
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        return list(self.call("GET", f"{path}?limit=1000")["items"])
+
+    def id(self, address: str) -> str:
+        """The id an address is bound to."""
+        store = self.store()
+        try:
+            return next(binding.id for at, binding in store.read().bindings.items() if str(at) == address)
+        finally:
+            store.close()
