@@ -110,7 +110,7 @@ class Conversation:
         in_doubt = False
         for attempt in count(1):
             try:
-                outcome = await self._attempt(method, url, path, content, until)
+                outcome = await self._attempt(method, url, path, content, until, attempt)
             except _HeldBack as held_back:
                 raise _error(retry, method, path, Outcome(Fault.NOT_SENT, str(held_back)), in_doubt) from None
             verdict = classify(retry, outcome.result)
@@ -134,7 +134,7 @@ class Conversation:
         await self._clock.sleep(seconds)
         return True
 
-    async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float) -> Outcome:
+    async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float, number: int) -> Outcome:
         late = "there was no time left to send it"
         try:
             async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
@@ -142,7 +142,7 @@ class Conversation:
         except TimeoutError:
             raise _HeldBack(late) from None
         try:
-            ticket = await self._gate.enter(method, until)
+            ticket = await self._gate.enter(method, until, number)
             sent = self._clock.monotonic()
             outcome: Outcome | None = None
             try:

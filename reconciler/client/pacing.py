@@ -23,6 +23,8 @@ SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time le
 SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
 CATCH_UP: Final = 0.05  # seconds a late timer may be made up for
 POLL: Final = 0.02  # seconds; while an answer that is under way will say how much is left
+START: Final = 8  # requests of a method under way while none was answered: what the limit is, the first answer tells
+HOLD_FIRST: Final = 0.25  # seconds after a 429 that says nothing else; doubled while nothing succeeds
 CUT: Final = 0.8  # of the rate that was going well
 GROWTH: Final = 1.002  # for each success: back at the old rate after about 110
 RATE_MIN: Final = 0.5  # requests a second
@@ -71,12 +73,14 @@ class Quota:
         self.under_way = 0
         self.resets_at: float | None = None  # None: a new window nobody has told us about yet
         self._refill = 1  # what a reset brings; 1, a probe, until one was seen
+        self._was_reset = False
+        self._trusted = True
         self._taken_at = float("-inf")
 
     def ready_at(self, now: float) -> float:
         """When the next request may go; not later than `now` when it may go at once."""
         if self.resets_at is not None and now >= self.resets_at:
-            self.resets_at, self.remaining = None, self._refill
+            self.resets_at, self.remaining, self._was_reset = None, self._refill, True
         left = self.remaining - self.under_way
         if left < 1:
             if self.resets_at is not None:
@@ -95,7 +99,8 @@ class Quota:
         """Learn what an answer said; False where it speaks of a window that is over."""
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:
-            self._refill = max(1, remaining + 1)
+            if self._was_reset and self._trusted:
+                self._refill = max(1, remaining + 1)
             self.remaining, self.resets_at = remaining, resets_at
         elif self.resets_at is None:
             self.remaining = remaining
@@ -111,6 +116,8 @@ class Quota:
     def refused(self, until: float | None) -> None:
         """Learn of a 429: nothing is left, until `until` where that is told."""
         self.remaining = 0
+        if self._was_reset:
+            self._trusted, self._refill = False, 1  # it does not refill at once; from now on each reset is probed
         if until is not None:
             self.resets_at = until
 
@@ -136,12 +143,25 @@ class Pace:
         self._next_slot = float("-inf")
         self._rate: float | None = None  # learned; None: nobody complained
         self._cut_at = float("-inf")
-        self._cuts = 0  # in a row without a success
+        self._cuts = 0  # in a row without a success; while there are any, one request at a time tries
+        self._trying: Ticket | None = None
+        self._began: float | None = None
         self._successes: deque[float] = deque()
+        self._unanswered: dict[str, int] = {}  # by method, until its first answer
+        self._heard: set[str] = set()
         self._ahead: float | None = None  # the service's epoch time less our monotonic time: a lower bound, its Date has whole seconds
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether nothing succeeded since a 429 that said nothing of a quota, so that one request at a time tries."""
+        return self._cuts > 0
 
     def ready_at(self, method: str, now: float) -> float:
         """When a request may go; not later than `now` when it may go at once."""
+        if method not in self._heard and self._unanswered.get(method, 0) >= START:
+            return now + POLL
+        if self._cuts and self._trying:
+            return now + POLL
         quota = self._of_method.get(method)
         return max(self._held_until, self._next_slot, quota.ready_at(now) if quota else now)
 
@@ -150,21 +170,26 @@ class Pace:
         quota = self._of_method.get(method)
         if quota:
             quota.take(now)
+        self._unanswered[method] = self._unanswered.get(method, 0) + 1
+        self._began = now if self._began is None else self._began
         rates = [rate for rate in (self._max_rps, self._rate) if rate is not None]
         if rates:
             self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)
-        return Ticket(method, now, quota)
+        ticket = Ticket(method, now, quota)
+        if self._cuts:
+            self._trying = ticket
+        return ticket
 
     def lost(self, ticket: Ticket) -> None:
         """No answer came: the service may have counted it."""
+        self._back(ticket)
         if ticket.quota:
-            ticket.quota.under_way -= 1
             ticket.quota.remaining -= 1
 
     def answered(self, ticket: Ticket, status: int, hints: Hints, now: float) -> None:
         """Learn from an answer."""
-        if ticket.quota:
-            ticket.quota.under_way -= 1
+        self._back(ticket)
+        self._heard.add(ticket.method)
         self._tell_time(hints, now)
         quota, current = self._told_quota(ticket, hints, now)
         if status == 429:
@@ -178,6 +203,13 @@ class Pace:
             self._successes.popleft()
         if self._rate is not None:
             self._rate *= GROWTH
+
+    def _back(self, ticket: Ticket) -> None:
+        self._unanswered[ticket.method] -= 1
+        if ticket.quota:
+            ticket.quota.under_way -= 1
+        if ticket is self._trying:
+            self._trying = None
 
     def _tell_time(self, hints: Hints, now: float) -> None:
         if hints.date is None:
@@ -209,9 +241,11 @@ class Pace:
         if ticket.at < self._cut_at:
             return  # sent before the last cut: the same wave
         if hints.retry_after is None:
-            self._held_until = max(self._held_until, now + (0.5 + 0.5 * self._jitter()) * min(HOLD_MAX, 2.0**self._cuts))
-        well = self._rate or max(RATE_MIN, sum(1 for at in self._successes if at >= now - SPAN) / SPAN)
-        self._rate = max(RATE_MIN, CUT * well)
+            self._held_until = max(self._held_until, now + (0.5 + 0.5 * self._jitter()) * min(HOLD_MAX, HOLD_FIRST * 2.0**self._cuts))
+        if not self._cuts:
+            span = min(SPAN, max(POLL, now - max(self._cut_at, self._began or 0.0)))
+            went_well = sum(1 for at in self._successes if at >= now - span) / span
+            self._rate = max(RATE_MIN, CUT * min(went_well, self._rate or went_well))
         self._cut_at, self._cuts = now, self._cuts + 1
 
 
@@ -222,16 +256,26 @@ class Gate:
         self._clock = clock
         self._pace = pace
         self._waiting = waiting
+        self._here: list[int] = []  # the attempts of those that wait
 
-    async def enter(self, method: str, until: float) -> Ticket:
-        """Leave to send; raises TooLate at once where the wait would end after `until` (monotonic)."""
-        while True:
-            now = self._clock.monotonic()
-            wait = self._pace.ready_at(method, now) - now
-            if now + max(0.0, wait) > until:
-                raise TooLate
-            if wait <= 0:
-                return self._pace.take(method, now)
-            if wait >= 1.0:  # shorter waits are the pace itself, and no news
-                self._waiting(wait, "the service's rate limit")
-            await self._clock.sleep(wait)
+    async def enter(self, method: str, until: float, attempt: int = 1) -> Ticket:
+        """Leave to send; raises TooLate at once where the wait would end after `until` (monotonic).
+
+        While one request at a time tries, the one with the fewest attempts behind it goes first, so that none uses all of its own up.
+        """
+        self._here.append(attempt)
+        try:
+            while True:
+                now = self._clock.monotonic()
+                wait = self._pace.ready_at(method, now) - now
+                if wait <= 0 and self._pace.is_trying and attempt > min(self._here):
+                    wait = POLL
+                if now + max(0.0, wait) > until:
+                    raise TooLate
+                if wait <= 0:
+                    return self._pace.take(method, now)
+                if wait >= 1.0:  # shorter waits are the pace itself, and no news
+                    self._waiting(wait, "the service's rate limit")
+                await self._clock.sleep(wait)
+        finally:
+            self._here.remove(attempt)

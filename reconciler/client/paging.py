@@ -13,7 +13,7 @@ from typing import Any, Final
 from reconciler.errors import NotFound, ServiceError
 
 PAGE_SIZE: Final = 1000  # the service's maximum
-PAGES_MAX: Final = 10_000  # ten million objects; a service that pages on forever must not hang us
+PAGES_MAX: Final = 1_000  # a million objects; a service that pages on forever must not hang us
 
 
 @dataclass(frozen=True)

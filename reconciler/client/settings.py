@@ -37,14 +37,15 @@ def normalise(base_url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise UsageError("the base address of the service carries credentials", hint=f"Put the token into {TOKEN_VARIABLE} instead.")
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
-    if parts.scheme not in PORTS or not host or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
+    plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs without a word
+    if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
         raise UsageError(f"{base_url!r} is not the base address of a service", hint=hint)
     if {".", ".."} & set(path.split("/")):
         raise UsageError(f"the base address {base_url!r} has a path that climbs", hint=hint)
     if path.endswith("/v1"):
         raise UsageError(f"the base address {base_url!r} ends with /v1, which is added to every path", hint=hint)
-    if ":" in host:
-        if not _is_address(host):
+    if "[" in parts.netloc:
+        if not _is_address(host) or "%" in host:
             raise UsageError(f"{base_url!r} is not the base address of a service", hint=hint)
         shown = f"[{host}]"
     elif _HOST.fullmatch(host) is None:

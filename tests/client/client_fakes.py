@@ -6,6 +6,7 @@ import asyncio
 import json
 import selectors
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -180,6 +181,8 @@ class FakeService:
             pass
         finally:
             writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
 
 def mock(handler: Callable[[httpx.Request], httpx.Response]) -> httpx.MockTransport:

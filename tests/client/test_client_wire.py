@@ -1,0 +1,255 @@
+"""The default transport: sends once, as it was told, and says truthfully what was sent."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import shutil
+import ssl
+import subprocess
+import warnings
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from client_fakes import TOKEN, FakeService, Leap, Seen, answer, hang_up, raw
+
+from reconciler.client import Reader, RetryClass, Settings, Writer, encode
+from reconciler.client.transport import _no_tls, default_transport
+from reconciler.client.wire import Wire
+from reconciler.errors import Ambiguous, Unavailable
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST", "PATCH"])
+def test_a_request_on_a_kept_connection_that_was_closed_is_sent_once_and_not_called_unsent(method: str) -> None:
+    async def main() -> None:
+        async with FakeService([answer(200, {}), hang_up(), answer(200, {})]) as service:
+            transport = default_transport(service.base_url, 4)
+            async with transport:
+                await transport.handle_async_request(httpx.Request("GET", f"{service.base_url}/warm"))
+                with pytest.raises(httpx.ReadError):
+                    await transport.handle_async_request(httpx.Request(method, f"{service.base_url}/x"))
+            assert [seen.target for seen in service.seen] == ["/warm", "/x"]
+            assert service.connections == 1
+
+    asyncio.run(main())
+
+
+def test_a_service_that_closes_as_we_send_never_makes_us_believe_that_nothing_was_sent() -> None:
+    async def main() -> None:
+        done = json_then_close(b'{"id":"n"}')
+        async with FakeService([done]) as service, Writer(service.settings(), clock=Leap()) as writer:
+            answered = doubted = 0
+            for _ in range(200):
+                try:
+                    await writer.send("PUT", "/orgs/o/teams", {"title": "T"}, retry=RetryClass.CREATE)
+                    answered += 1
+                except Ambiguous:
+                    doubted += 1
+            assert answered + doubted == writer.requests == 200
+            assert answered <= len(service.seen) <= answered + doubted
+
+    asyncio.run(main())
+
+
+def json_then_close(body: bytes) -> Callable[[Seen, asyncio.StreamWriter], Awaitable[None]]:
+    return raw(b"HTTP/1.1 201 Created\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body), close=True)
+
+
+@pytest.mark.parametrize("value", ["..", ".", "a/b", "é", "a%2Fb", "?", "#", "a;b=c", "+", "~"])
+def test_a_path_arrives_as_it_was_encoded(value: str) -> None:
+    async def main() -> None:
+        path = encode("/orgs/{org}/spaces", {"org": value})
+        async with FakeService([answer(200, {})]) as service, Reader(service.settings()) as reader:
+            await reader.get(path, {"page": "a+/=%2E é"})
+            assert service.seen[0].target == f"/v1{path}?page=a%2B%2F%3D%252E+%C3%A9"
+
+    asyncio.run(main())
+
+
+def test_connections_are_kept_and_no_more_than_the_requests_under_way() -> None:
+    async def main() -> None:
+        async with FakeService([answer(200, {})]) as service, Reader(service.settings(max_concurrency=3)) as reader:
+            await asyncio.gather(*(reader.get("/x") for _ in range(60)))
+            assert service.connections <= 3
+            assert len(service.seen) == 60
+
+    asyncio.run(main())
+
+
+def test_cookies_are_not_kept() -> None:
+    async def main() -> None:
+        async with FakeService([answer(200, {}, {"Set-Cookie": "a=b; Path=/"})]) as service, Reader(service.settings()) as reader:
+            await reader.get("/x")
+            await reader.get("/x")
+            assert "cookie" not in service.seen[1].headers
+
+    asyncio.run(main())
+
+
+def test_a_netrc_does_not_replace_the_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("default login someone password else\n")
+    monkeypatch.setenv("NETRC", str(netrc))
+
+    async def main() -> None:
+        async with FakeService([answer(200, {})]) as service, Reader(service.settings()) as reader:
+            await reader.get("/x")
+            assert service.seen[0].headers["authorization"] == f"Bearer {TOKEN}"
+
+    asyncio.run(main())
+
+
+def test_a_name_that_does_not_exist_was_provably_not_sent() -> None:
+    async def main() -> None:
+        async with Writer(Settings("https://nobody.invalid", TOKEN), clock=Leap()) as writer:
+            with pytest.raises(Unavailable, match="its name cannot be resolved"):
+                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
+
+    asyncio.run(main())
+
+
+def test_a_connection_that_is_never_ready_was_provably_not_sent_once_half_the_deadline_is_over() -> None:
+    async def main() -> None:
+        server = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0)  # it accepts, and never shakes hands
+        port = server.sockets[0].getsockname()[1]
+        async with Writer(Settings(f"https://127.0.0.1:{port}", TOKEN, timeout=0.2), clock=Leap()) as writer:
+            with pytest.raises(Unavailable, match="connecting took too long"):
+                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
+            assert writer.requests == 4
+        server.close()
+        await server.wait_closed()
+
+    asyncio.run(main())
+
+
+def test_a_proxy_that_refuses_has_sent_nothing_and_sees_no_token() -> None:
+    async def main() -> None:
+        async with FakeService([answer(403, {})]) as proxy:
+            environ = {"HTTPS_PROXY": proxy.base_url.replace("://", "://user:p%40ss@")}
+            transport = default_transport("https://api.example.test", 2, environ)
+            async with transport:
+                request = httpx.Request("POST", "https://api.example.test/v1/x", headers={"Authorization": f"Bearer {TOKEN}"})
+                with pytest.raises(httpx.ConnectError, match="the proxy refused"):
+                    await transport.handle_async_request(request)
+            assert proxy.seen[0].method == "CONNECT"
+            assert proxy.seen[0].headers["proxy-authorization"] == "Basic dXNlcjpwQHNz"
+            assert TOKEN not in repr(proxy.seen)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("base_url", "environ"),
+    [
+        ("https://api.example.test", {}),
+        ("https://api.example.test", {"HTTPS_PROXY": "http://proxy.test", "NO_PROXY": "example.test"}),
+        ("http://127.0.0.1:1", {"HTTPS_PROXY": "http://proxy.test", "HTTP_PROXY": "http://proxy.test"}),
+    ],
+)
+def test_no_proxy_is_used_where_none_is_meant(base_url: str, environ: dict[str, str]) -> None:
+    transport = default_transport(base_url, 1, environ)
+    assert isinstance(transport, Wire)
+    assert transport._proxy is None
+
+
+def test_one_tls_context_is_shared_and_verifies() -> None:
+    one, two = (default_transport("https://api.example.test", 1, {}) for _ in range(2))
+    assert isinstance(one, Wire)
+    assert isinstance(two, Wire)
+    assert one.ssl_context is two.ssl_context
+    for context in (one.ssl_context, _no_tls()):
+        assert context.verify_mode is ssl.CERT_REQUIRED
+        assert context.check_hostname
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate and its key in one file, for localhost, that nobody trusts."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    key, cert = (tmp_path_factory.mktemp("tls") / name for name in ("key.pem", "cert.pem"))
+    command = (
+        f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost -keyout {key} -out {cert}"
+    )
+    subprocess.run([openssl, *command.split()], check=True, capture_output=True)
+    both = cert.with_name("both.pem")
+    both.write_bytes(cert.read_bytes() + key.read_bytes())
+    return both
+
+
+def with_tls(certificate: Path, client: Callable[[str], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                while await reader.readuntil(b"\r\n\r\n"):
+                    writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+                    await writer.drain()
+            except (asyncio.IncompleteReadError, ConnectionError):
+                pass
+            finally:
+                writer.close()
+                with suppress(ConnectionError, ssl.SSLError):
+                    await writer.wait_closed()
+
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+        try:
+            await client(f"https://localhost:{server.sockets[0].getsockname()[1]}")
+        finally:
+            server.close()
+            await server.wait_closed()
+
+    asyncio.run(main())
+
+
+def test_a_certificate_nobody_trusts_is_refused_before_anything_is_sent(certificate: Path) -> None:
+    async def client(base_url: str) -> None:
+        async with Writer(Settings(base_url, TOKEN), clock=Leap()) as writer:
+            with pytest.raises(Unavailable, match="its certificate is not trusted"):
+                await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
+
+    with_tls(certificate, client)
+
+
+def test_closing_leaves_nothing_open_over_tls(certificate: Path) -> None:
+    context = ssl.create_default_context(cafile=certificate)
+
+    async def client(base_url: str) -> None:
+        async with Reader(Settings(base_url, TOKEN), transport=Wire(context, 4, None, {})) as reader:
+            await asyncio.gather(*(reader.get("/x") for _ in range(8)))
+
+    warned = warnings_of(lambda: with_tls(certificate, client))
+    assert warned == []
+
+
+@pytest.mark.parametrize(
+    "script", [answer(200, {}), hang_up(), raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), answer(500, b"x" * 200_000)]
+)
+def test_closing_leaves_nothing_open(script: Any) -> None:
+    async def main() -> None:
+        async with FakeService([script]) as service, Reader(service.settings(timeout=0.05), clock=Leap()) as reader:
+            await asyncio.gather(*(reader.get("/x") for _ in range(4)), return_exceptions=True)
+
+    assert warnings_of(lambda: asyncio.run(main())) == []
+
+
+def test_a_client_that_is_made_and_never_used_leaves_nothing_open() -> None:
+    def make() -> None:
+        Reader(Settings("https://api.example.test", TOKEN))
+
+    assert warnings_of(make) == []
+
+
+def warnings_of(act: Callable[[], None]) -> list[str]:
+    gc.collect()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        act()
+        gc.collect()
+    return [str(warning.message) for warning in caught]
