@@ -1,0 +1,161 @@
+"""The changes people read: one an address, in the words of the YAML. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.diff import Difference
+from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, Spot, State, Unmanaged
+from reconciler.plan.arrange import Row
+from reconciler.plan.drafts import Draft
+from reconciler.plan.match import Matches
+from reconciler.plan.memory import is_protected
+from reconciler.plan.removal import Removal
+from reconciler.reading import title
+from reconciler.resource import UNSET, Kinds, Role
+
+
+def changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Mapping[str, Address]) -> list[Change]:
+    moved = {move.item: row for row in rows for move in row.moving()}
+    found = []
+    for draft in mine.values():
+        if not draft.active:
+            continue
+        row = moved.get(draft.address)
+        deltas = [*(_delta(draft, one, names) for one in draft.found), *_state_deltas(desired, draft, names)]
+        actions = set(draft.actions)
+        if row is not None and not draft.born:
+            actions.add(Action.MOVE)
+        if any(delta.note is not None for delta in deltas) and not actions & {Action.CREATE, Action.REPLACE}:
+            actions.add(Action.UPDATE)
+        if not actions:
+            continue
+        before, after = _spots(draft, row, names) if Action.MOVE in actions else (None, None)
+        found.append(
+            Change(
+                address=draft.address,
+                kind=draft.kind.name,
+                actions=tuple(action for action in Action if action in actions),
+                fields=tuple(deltas),
+                before=before,
+                after=after,
+                reason=draft.reason,
+                source=draft.declared.source,
+                id=draft.id,
+                title=title(draft.observed) if draft.observed is not None else None,
+            )
+        )
+    return found
+
+
+def _named(value: Any, names: Mapping[str, Address]) -> Any:
+    """A request form for people: ids that are known become addresses."""
+    match value:
+        case Address():
+            return str(value)
+        case str():
+            return str(names[value]) if value in names else value
+        case Mapping():
+            return {key: _named(part, names) for key, part in value.items()}
+        case list() | tuple():
+            return [_named(part, names) for part in value]
+        case _:
+            return value
+
+
+def _delta(draft: Draft, one: Difference, names: Mapping[str, Address]) -> Delta:
+    def shown(value: Any) -> Any:
+        return UNSET if value is UNSET else _named(one.field.shown(value), names)
+
+    hidden = one.field.sensitive
+    return Delta(
+        name=one.field.name,
+        before=UNSET if hidden else shown(one.before),
+        after=UNSET if hidden else shown(one.after),
+        cause=one.cause,
+        sensitive=hidden,
+        note=one.note,
+        source=draft.declared.positions.get(one.field.name),
+    )
+
+
+def _dropped(draft: Draft) -> list[str]:
+    """Fields that were managed and are no longer written."""
+    if draft.binding is None or draft.born:
+        return []
+    return [name for name in draft.binding.sent if name in draft.kind.fields and draft.declared.values.get(name, UNSET) is UNSET]
+
+
+def _state_deltas(desired: Desired, draft: Draft, names: Mapping[str, Address]) -> list[Delta]:
+    """Changes of what we remember that need no request."""
+    found = []
+    for name in _dropped(draft):
+        field = draft.kind.fields[name]
+        if field.role is Role.SEED or draft.observed is None:
+            continue
+        now = draft.observed.values.get(name, UNSET)
+        shown = UNSET if field.sensitive or now is UNSET else _named(field.shown(now), names)
+        found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
+    if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
+        found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "kept in the state"))
+    return found
+
+
+def _spots(draft: Draft, row: Row | None, names: Mapping[str, Address]) -> tuple[Spot | None, Spot | None]:
+    inside = draft.kind.inside
+    held = draft.observed.values.get(inside.name) if draft.observed is not None and inside is not None else None
+    here = names.get(held) if held else draft.address.container
+    after = Spot(draft.declared.parent, _previous(draft.address, row.wanted if row else ()))
+    if draft.observed is None:
+        return None, after
+    return Spot(here, _previous(draft.address, row.current if row else ())), after
+
+
+def _previous(address: Address, siblings: Collection[Address]) -> Address | None:
+    last = None
+    for sibling in siblings:
+        if sibling == address:
+            return last
+        last = sibling
+    return None
+
+
+def departures(gone: Mapping[Address, Removal]) -> list[Change]:
+    found = []
+    for removal in gone.values():
+        if not removal.active or removal.replaces is not None:
+            continue
+        reason = removal.reason
+        if removal.covered_by is not None:
+            reason = f"goes along with {removal.covered_by}"
+        found.append(
+            Change(
+                address=removal.address,
+                kind=removal.kind.name,
+                actions=(Action.DELETE if removal.delete else Action.FORGET,),
+                reason=reason,
+                id=removal.id,
+                title=title(removal.observed) if removal.observed is not None else None,
+            )
+        )
+    return sorted(found, key=lambda change: (change.actions, change.address))
+
+
+def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[Blocked, ...]:
+    found = [draft.blocked for draft in mine.values() if draft.blocked is not None]
+    found += [one for draft in mine.values() if draft.blocked is None for _, one in draft.partly]
+    found += [removal.blocked for removal in gone.values() if removal.blocked is not None]
+    return tuple(found)
+
+
+def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> tuple[Unmanaged, ...]:
+    held = {(desired.resources[address].kind, id) for address, id in found.ids.items()}
+    held |= {(binding.kind, binding.id) for binding in state.bindings.values()}
+    return tuple(
+        Unmanaged(name, one.id, title(one))
+        for name in kinds
+        for one in sorted(actual.objects.get(name, {}).values(), key=lambda each: each.id)
+        if (name, one.id) not in held and one.deleted_at is None
+    )

@@ -1,0 +1,180 @@
+"""What each step must wait for. Pure.
+
+In: the sketches of a plan. Out: nothing; the edges are added to them. An edge stands on the step that carries a reference, so that
+the cycles of the service dissolve: a create goes first, the field that refers back is a later step.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.plan.drafts import Draft
+from reconciler.plan.removal import Removal
+from reconciler.plan.sketch import Sketch, Sketches, always, body_of
+from reconciler.reading import ids_in, unborn
+from reconciler.resource import UNSET, Kind, Role
+
+Level = tuple[str, Any, Any]
+
+
+def connect(all: Sketches) -> None:
+    """Add every edge."""
+    for index, sketch in enumerate(all.sketches):
+        if isinstance(sketch.draft, Draft):
+            _needs(all, index, sketch, sketch.draft)
+    _containers_move_first(all)
+    _one_way_last(all)
+    _unique_values(all)
+    _deletes_last(all)
+
+
+def _needs(all: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
+    needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
+    needed |= set(unborn(sketch.body)) | set(unborn(list(sketch.writes.values())))
+    for name in sketch.writes:
+        needed |= set(unborn(draft.declared.values.get(name)))
+    seed = draft.kind.seed
+    if seed is not None and sketch.verb.copies == seed.name:
+        needed |= set(unborn(draft.declared.values.get(seed.name)))
+    if index != all.makers.get(draft.address):
+        needed.add(draft.address)
+    sketch.needs |= {all.makers[address] for address in needed if address in all.makers and all.makers[address] != index}
+
+
+def _containers_move_first(all: Sketches) -> None:
+    for address, index in all.movers.items():
+        parent = all.drafts[address].declared.parent
+        if parent in all.movers and all.sketches[index].writes:
+            all.sketches[index].after.add(all.movers[parent])
+
+
+def _one_way_last(all: Sketches) -> None:
+    for index, sketch in enumerate(all.sketches):
+        draft = sketch.draft
+        if isinstance(draft, Draft) and any(draft.kind.fields[name].one_way for name in sketch.writes):
+            for address, steps in all.of.items():
+                if address in all.drafts and (address == draft.address or address.is_within(draft.address)):
+                    sketch.after |= {step for step in steps if step != index}
+
+
+def _level(all: Sketches, draft: Draft | Removal, now: bool) -> Level:
+    """What a unique value must be unique in: the node that replaces when it changes, else the fixed container."""
+    kind, inside = draft.kind, draft.kind.inside
+    stands: Any = None
+    if inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace":
+        if now:
+            stands = draft.observed.values.get(inside.name) if draft.observed else None
+        elif isinstance(draft, Draft):
+            stands = draft.wants.get(inside.name)
+    container = draft.address.container
+    return kind.name, container, stands
+
+
+def _unique_values(all: Sketches) -> None:
+    """Free a value before another takes it, and let no create's own choice of a value come between."""
+    writers: dict[tuple[Level, str], list[int]] = defaultdict(list)
+    for index, sketch in enumerate(all.sketches):
+        for name in sketch.writes:
+            if isinstance(sketch.draft, Draft) and sketch.draft.kind.fields[name].unique:
+                writers[(_level(all, sketch.draft, False), name)].append(index)
+    creates: dict[Level, list[int]] = defaultdict(list)
+    for address, index in all.makers.items():
+        draft = all.drafts[address]
+        if draft.born:
+            creates[_level(all, draft, False)].append(index)
+    for (level, name), indices in writers.items():
+        _free_first(all, level, name, indices)
+        born = {index: all.makers.get(all.sketches[index].draft.address) for index in indices}
+        settled = {index for index, maker in born.items() if maker is None or not _is_born(all, index)}
+        made = sorted(creates.get(level, []))
+        for position, maker in enumerate(made):
+            earlier = set(made[:position])
+            waits = settled | {index for index, own in born.items() if own in earlier}
+            all.sketches[maker].after |= waits - {maker}
+
+
+def _is_born(all: Sketches, index: int) -> bool:
+    draft = all.sketches[index].draft
+    return isinstance(draft, Draft) and draft.born
+
+
+def _free_first(all: Sketches, level: Level, name: str, indices: Sequence[int]) -> None:
+    holders: dict[str, Draft | Removal] = {}
+    everyone: list[Draft | Removal] = [*all.drafts.values(), *all.removals.values()]
+    for other in everyone:
+        if other.observed is not None and other.kind.name == level[0] and _level(all, other, True) == level:
+            holders[repr(other.observed.values.get(name))] = other
+    freeing: dict[int, int] = {}
+    by_address = {all.sketches[index].draft.address: index for index in indices}
+    for index in indices:
+        holder = holders.get(repr(all.sketches[index].writes[name]))
+        if holder is None or holder.address == all.sketches[index].draft.address:
+            continue
+        if isinstance(holder, Removal):
+            freed = all.deletes.get(holder.covered_by or holder.address)
+        else:
+            freed = by_address.get(holder.address)
+        if freed is not None:
+            freeing[index] = freed
+    for index in list(freeing):
+        if _returns(freeing, index):
+            _step_aside(all, index, name)
+            for waiting, freed in list(freeing.items()):
+                if freed == index:
+                    all.sketches[waiting].needs.add(len(all.sketches) - 1)
+                    del freeing[waiting]
+    for index, freed in freeing.items():
+        all.sketches[index].needs.add(freed)
+
+
+def _step_aside(all: Sketches, index: int, name: str) -> None:
+    """Give the object a value nobody holds, so that a ring of values can turn."""
+    sketch = all.sketches[index]
+    assert isinstance(sketch.draft, Draft)
+    draft = sketch.draft
+    aside = f"{str(sketch.writes[name])[:90]}-aside"
+    body = body_of(draft.kind, {**{extra: always(draft, extra) for extra in sketch.verb.always}, name: aside})
+    new = all.add(Sketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
+    sketch.needs.add(new)
+
+
+def _deletes_last(all: Sketches) -> None:
+    mentions: dict[str, set[int]] = defaultdict(set)
+    for index, sketch in enumerate(all.sketches):
+        if not isinstance(sketch.draft, Draft):
+            continue
+        for one in sketch.draft.sendable:
+            if one.field.name in sketch.writes:
+                for text in ids_in(one.before) if one.before is not UNSET else ():
+                    mentions[text].add(index)
+    for address, index in all.deletes.items():
+        removal = all.removals[address]
+        waits = set(mentions.get(removal.id, ()))
+        for other, step in all.deletes.items():
+            observed = all.removals[other].observed
+            if other != address and observed is not None and _stands_in(all, all.removals[other].kind, observed, removal):
+                waits.add(step)
+        if removal.replaces is not None and removal.replaces in all.makers:
+            waits.add(all.makers[removal.replaces])
+        all.sketches[index].needs |= waits
+
+
+def _stands_in(all: Sketches, kind: Kind, observed: Any, removal: Removal) -> bool:
+    inside = kind.inside
+    if inside is not None and inside.to == removal.kind.name and observed.values.get(inside.name) == removal.id:
+        return True
+    return bool(observed.within.get(removal.kind.name) == removal.id)
+
+
+def _returns(follow: Mapping[int, int], start: int) -> bool:
+    """Whether following the map from `start` leads back to it."""
+    at, seen = start, set()
+    while at in follow and at not in seen:
+        seen.add(at)
+        at = follow[at]
+        if at == start:
+            return True
+    return False
