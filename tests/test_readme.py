@@ -1,0 +1,77 @@
+"""The README's commands are the ones CI runs, and what it links to is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def command(name: str) -> str:
+    """The README's command of that name, as CI reads it."""
+    return subprocess.run([ROOT / ".ci" / "readme", name], check=True, capture_output=True, text=True).stdout.rstrip("\n")
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code."""
+    return re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments that a page's headings answer to, as GitHub makes them."""
+    headings = re.findall(r"^#+ +(.+)$", prose(page), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("name", ["try", "test"])
+def test_a_command_of_the_readme_is_one_line_that_can_be_copied(name: str) -> None:
+    line = command(name)
+    assert "\n" not in line
+    assert line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert shlex.split(line)[0] == "python3"
+
+
+@pytest.mark.parametrize("script", ["run", "check"])
+def test_ci_takes_its_commands_from_the_readme(script: str) -> None:
+    text = (ROOT / ".ci" / script).read_text(encoding="utf-8")
+    assert ".ci/readme" in text
+    assert "pip install" not in text
+    assert "-m pytest" not in text
+
+
+def test_ci_ends_with_the_tests() -> None:
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("exec .ci/check")
+    assert (ROOT / ".ci" / "check").read_text(encoding="utf-8").rstrip().endswith('eval "$test"')
+
+
+@pytest.mark.parametrize("name", ["try", "test"])
+def test_the_extras_that_the_readme_installs_exist(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (extras,) = re.findall(r"'\.\[([\w,]+)\]'", command(name))
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+
+
+def test_the_paths_that_the_readme_names_exist() -> None:
+    paths = re.findall(r"\bexamples/\w+", command("try"))
+    assert paths
+    assert all((ROOT / path / "reconciler.yaml").is_file() for path in paths)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+        if target.startswith(("https://", "http://", "mailto:")):
+            continue
+        path, _, fragment = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists() or (fragment and fragment not in anchors(file)):
+            broken.append(target)
+    assert broken == []
