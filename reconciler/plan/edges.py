@@ -20,18 +20,18 @@ from reconciler.resource import UNSET, Kind, Role
 Level = tuple[str, Any, Any]
 
 
-def connect(all: Sketches) -> None:
+def connect(whole: Sketches) -> None:
     """Add every edge."""
-    for index, sketch in enumerate(all.sketches):
+    for index, sketch in enumerate(whole.sketches):
         if isinstance(sketch.draft, Draft):
-            _needs(all, index, sketch, sketch.draft)
-    _containers_move_first(all)
-    _one_way_last(all)
-    _unique_values(all)
-    _deletes_last(all)
+            _needs(whole, index, sketch, sketch.draft)
+    _containers_move_first(whole)
+    _one_way_last(whole)
+    _unique_values(whole)
+    _deletes_last(whole)
 
 
-def _needs(all: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
+def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
     needed: set[Address] = {part for part in sketch.path if isinstance(part, Address)}
     needed |= set(unborn(sketch.body)) | set(unborn(list(sketch.writes.values())))
     for name in sketch.writes:
@@ -39,28 +39,28 @@ def _needs(all: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
     seed = draft.kind.seed
     if seed is not None and sketch.verb.copies == seed.name:
         needed |= set(unborn(draft.declared.values.get(seed.name)))
-    if index != all.makers.get(draft.address):
+    if index != whole.makers.get(draft.address):
         needed.add(draft.address)
-    sketch.needs |= {all.makers[address] for address in needed if address in all.makers and all.makers[address] != index}
+    sketch.needs |= {whole.makers[address] for address in needed if address in whole.makers and whole.makers[address] != index}
 
 
-def _containers_move_first(all: Sketches) -> None:
-    for address, index in all.movers.items():
-        parent = all.drafts[address].declared.parent
-        if parent in all.movers and all.sketches[index].writes:
-            all.sketches[index].after.add(all.movers[parent])
+def _containers_move_first(whole: Sketches) -> None:
+    for address, index in whole.movers.items():
+        parent = whole.drafts[address].declared.parent
+        if parent in whole.movers and whole.sketches[index].writes:
+            whole.sketches[index].after.add(whole.movers[parent])
 
 
-def _one_way_last(all: Sketches) -> None:
-    for index, sketch in enumerate(all.sketches):
+def _one_way_last(whole: Sketches) -> None:
+    for index, sketch in enumerate(whole.sketches):
         draft = sketch.draft
         if isinstance(draft, Draft) and any(draft.kind.fields[name].one_way for name in sketch.writes):
-            for address, steps in all.of.items():
-                if address in all.drafts and (address == draft.address or address.is_within(draft.address)):
+            for address, steps in whole.of.items():
+                if address in whole.drafts and (address == draft.address or address.is_within(draft.address)):
                     sketch.after |= {step for step in steps if step != index}
 
 
-def _level(all: Sketches, draft: Draft | Removal, now: bool) -> Level:
+def _level(whole: Sketches, draft: Draft | Removal, now: bool) -> Level:
     """What a unique value must be unique in: the node that replaces when it changes, else the fixed container."""
     kind, inside = draft.kind, draft.kind.inside
     stands: Any = None
@@ -73,96 +73,96 @@ def _level(all: Sketches, draft: Draft | Removal, now: bool) -> Level:
     return kind.name, container, stands
 
 
-def _unique_values(all: Sketches) -> None:
+def _unique_values(whole: Sketches) -> None:
     """Free a value before another takes it, and let no create's own choice of a value come between."""
     writers: dict[tuple[Level, str], list[int]] = defaultdict(list)
-    for index, sketch in enumerate(all.sketches):
+    for index, sketch in enumerate(whole.sketches):
         for name in sketch.writes:
             if isinstance(sketch.draft, Draft) and sketch.draft.kind.fields[name].unique:
-                writers[(_level(all, sketch.draft, False), name)].append(index)
+                writers[(_level(whole, sketch.draft, False), name)].append(index)
     creates: dict[Level, list[int]] = defaultdict(list)
-    for address, index in all.makers.items():
-        draft = all.drafts[address]
+    for address, index in whole.makers.items():
+        draft = whole.drafts[address]
         if draft.born:
-            creates[_level(all, draft, False)].append(index)
+            creates[_level(whole, draft, False)].append(index)
     for (level, name), indices in writers.items():
-        _free_first(all, level, name, indices)
-        born = {index: all.makers.get(all.sketches[index].draft.address) for index in indices}
-        settled = {index for index, maker in born.items() if maker is None or not _is_born(all, index)}
+        _free_first(whole, level, name, indices)
+        born = {index: whole.makers.get(whole.sketches[index].draft.address) for index in indices}
+        settled = {index for index, maker in born.items() if maker is None or not _is_born(whole, index)}
         made = sorted(creates.get(level, []))
         for position, maker in enumerate(made):
             earlier = set(made[:position])
             waits = settled | {index for index, own in born.items() if own in earlier}
-            all.sketches[maker].after |= waits - {maker}
+            whole.sketches[maker].after |= waits - {maker}
 
 
-def _is_born(all: Sketches, index: int) -> bool:
-    draft = all.sketches[index].draft
+def _is_born(whole: Sketches, index: int) -> bool:
+    draft = whole.sketches[index].draft
     return isinstance(draft, Draft) and draft.born
 
 
-def _free_first(all: Sketches, level: Level, name: str, indices: Sequence[int]) -> None:
+def _free_first(whole: Sketches, level: Level, name: str, indices: Sequence[int]) -> None:
     holders: dict[str, Draft | Removal] = {}
-    everyone: list[Draft | Removal] = [*all.drafts.values(), *all.removals.values()]
+    everyone: list[Draft | Removal] = [*whole.drafts.values(), *whole.removals.values()]
     for other in everyone:
-        if other.observed is not None and other.kind.name == level[0] and _level(all, other, True) == level:
+        if other.observed is not None and other.kind.name == level[0] and _level(whole, other, True) == level:
             holders[repr(other.observed.values.get(name))] = other
     freeing: dict[int, int] = {}
-    by_address = {all.sketches[index].draft.address: index for index in indices}
+    by_address = {whole.sketches[index].draft.address: index for index in indices}
     for index in indices:
-        holder = holders.get(repr(all.sketches[index].writes[name]))
-        if holder is None or holder.address == all.sketches[index].draft.address:
+        holder = holders.get(repr(whole.sketches[index].writes[name]))
+        if holder is None or holder.address == whole.sketches[index].draft.address:
             continue
         if isinstance(holder, Removal):
-            freed = all.deletes.get(holder.covered_by or holder.address)
+            freed = whole.deletes.get(holder.covered_by or holder.address)
         else:
             freed = by_address.get(holder.address)
         if freed is not None:
             freeing[index] = freed
     for index in list(freeing):
         if _returns(freeing, index):
-            _step_aside(all, index, name)
+            _step_aside(whole, index, name)
             for waiting, freed in list(freeing.items()):
                 if freed == index:
-                    all.sketches[waiting].needs.add(len(all.sketches) - 1)
+                    whole.sketches[waiting].needs.add(len(whole.sketches) - 1)
                     del freeing[waiting]
     for index, freed in freeing.items():
-        all.sketches[index].needs.add(freed)
+        whole.sketches[index].needs.add(freed)
 
 
-def _step_aside(all: Sketches, index: int, name: str) -> None:
+def _step_aside(whole: Sketches, index: int, name: str) -> None:
     """Give the object a value nobody holds, so that a ring of values can turn."""
-    sketch = all.sketches[index]
+    sketch = whole.sketches[index]
     assert isinstance(sketch.draft, Draft)
     draft = sketch.draft
     aside = f"{str(sketch.writes[name])[:90]}-aside"
     body = body_of(draft.kind, {**{extra: always(draft, extra) for extra in sketch.verb.always}, name: aside})
-    new = all.add(Sketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
+    new = whole.add(Sketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
     sketch.needs.add(new)
 
 
-def _deletes_last(all: Sketches) -> None:
+def _deletes_last(whole: Sketches) -> None:
     mentions: dict[str, set[int]] = defaultdict(set)
-    for index, sketch in enumerate(all.sketches):
+    for index, sketch in enumerate(whole.sketches):
         if not isinstance(sketch.draft, Draft):
             continue
         for one in sketch.draft.sendable:
             if one.field.name in sketch.writes:
                 for text in ids_in(one.before) if one.before is not UNSET else ():
                     mentions[text].add(index)
-    for address, index in all.deletes.items():
-        removal = all.removals[address]
+    for address, index in whole.deletes.items():
+        removal = whole.removals[address]
         waits = set(mentions.get(removal.id, ()))
-        for other, step in all.deletes.items():
-            observed = all.removals[other].observed
-            if other != address and observed is not None and _stands_in(all, all.removals[other].kind, observed, removal):
+        for other, step in whole.deletes.items():
+            observed = whole.removals[other].observed
+            if other != address and observed is not None and _stands_in(whole, whole.removals[other].kind, observed, removal):
                 waits.add(step)
-        if removal.replaces is not None and removal.replaces in all.makers:
-            waits.add(all.makers[removal.replaces])
-        all.sketches[index].needs |= waits
+        if removal.replaces is not None and removal.replaces in whole.makers:
+            waits.add(whole.makers[removal.replaces])
+        whole.sketches[index].needs |= waits
 
 
-def _stands_in(all: Sketches, kind: Kind, observed: Any, removal: Removal) -> bool:
+def _stands_in(whole: Sketches, kind: Kind, observed: Any, removal: Removal) -> bool:
     inside = kind.inside
     if inside is not None and inside.to == removal.kind.name and observed.values.get(inside.name) == removal.id:
         return True

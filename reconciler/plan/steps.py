@@ -33,16 +33,16 @@ def requests(
     return _numbered(collected)
 
 
-def _numbered(all: Sketches) -> tuple[Step, ...]:
+def _numbered(whole: Sketches) -> tuple[Step, ...]:
     """The steps, numbered from 1 in an order that could be run one by one."""
-    nodes = {i: Edges(frozenset(s.needs), frozenset(s.after - s.needs)) for i, s in enumerate(all.sketches)}
+    nodes = {i: Edges(frozenset(s.needs), frozenset(s.after - s.needs)) for i, s in enumerate(whole.sketches)}
     try:
         sequence = ordered(nodes, {index: (index,) for index in nodes})
     except Cycle as cycle:
-        names = ", ".join(f"{all.sketches[n].draft.address} ({', '.join(all.sketches[n].writes)})" for n in cycle.nodes)
+        names = ", ".join(f"{whole.sketches[n].draft.address} ({', '.join(whole.sketches[n].writes)})" for n in cycle.nodes)
         raise ReconcilerError(f"these fields wait for each other: {names}", hint="take one of the references out") from cycle
     numbers = {index: number for number, index in enumerate(sequence, start=1)}
-    return tuple(_step(all.sketches[index], number, numbers) for index, number in numbers.items())
+    return tuple(_step(whole.sketches[index], number, numbers) for index, number in numbers.items())
 
 
 def _step(sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
