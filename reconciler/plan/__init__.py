@@ -1,47 +1,32 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
-match     which object is which resource
-drafts    what happens to each declared address
-removal   what happens to what is no longer declared
-arrange   the order of siblings
-steps     the requests and what each waits for
+- `match`: which object is which resource
+- `drafts`: what happens to each declared address
+- `removal`: what happens to what is no longer declared
+- `reshape`: what waits for a second run
+- `select`: what this run is about
+- `arrange`: the order of siblings
+- `steps`: the requests (`sketch`) and what each waits for (`edges`)
+- `changes`: what people read of it
+- `memory`: what the state shall hold before the first request
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Collection
 
 from reconciler.address import Address, Glob
-from reconciler.model import (
-    Action,
-    Actual,
-    Binding,
-    Blocked,
-    Cause,
-    Change,
-    Delta,
-    Desired,
-    Memory,
-    Origin,
-    Place,
-    Plan,
-    Spot,
-    State,
-    Unmanaged,
-)
+from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
 from reconciler.plan.changes import blockages, changes, departures, unmanaged
-from reconciler.plan.drafts import Draft, drafts
+from reconciler.plan.drafts import drafts
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
-from reconciler.plan.removal import Removal, removals
+from reconciler.plan.removal import removals
 from reconciler.plan.reshape import reshape
 from reconciler.plan.select import Selection, block_what_waits, select
 from reconciler.plan.steps import requests
-from reconciler.reading import title
-from reconciler.resource import UNSET, Kinds, Role
+from reconciler.resource import Kinds
 
 __all__ = ["Matches", "Selection", "match", "plan"]
 
