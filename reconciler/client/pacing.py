@@ -28,6 +28,7 @@ HOLD_FIRST: Final = 0.25  # seconds after a 429 that says nothing else; doubled 
 CUT: Final = 0.8  # of the rate that was going well
 GROWTH: Final = 1.002  # for each success: back at the old rate after about 110
 RATE_MIN: Final = 0.5  # requests a second
+BUSY: Final = 20  # successes that make a rate
 SPAN: Final = 5.0  # seconds over which the rate of successes is measured
 
 
@@ -146,6 +147,8 @@ class Pace:
         self._cuts = 0  # in a row without a success; while there are any, one request at a time tries
         self._trying: Ticket | None = None
         self._began: float | None = None
+        self._round = 0  # successes since the last time of refusals
+        self._round_began = 0.0
         self._successes: deque[float] = deque()
         self._unanswered: dict[str, int] = {}  # by method, until its first answer
         self._heard: set[str] = set()
@@ -171,7 +174,8 @@ class Pace:
         if quota:
             quota.take(now)
         self._unanswered[method] = self._unanswered.get(method, 0) + 1
-        self._began = now if self._began is None else self._began
+        if self._began is None:
+            self._began = self._round_began = now
         rates = [rate for rate in (self._max_rps, self._rate) if rate is not None]
         if rates:
             self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)
@@ -191,18 +195,29 @@ class Pace:
         self._back(ticket)
         self._heard.add(ticket.method)
         self._tell_time(hints, now)
-        quota, current = self._told_quota(ticket, hints, now)
+        quota, current = self._told_quota(ticket, status, hints, now)
         if status == 429:
             self._slow_down(ticket, quota, current, hints, now)
             return
         if status == 503 and hints.retry_after:
             self._held_until = max(self._held_until, now + hints.retry_after)
-        self._cuts = 0
+        if status >= 500:
+            return
+        self._round += 1
+        if self._cuts and ticket.at >= self._cut_at:  # an earlier one says nothing about now
+            self._cuts = 0
+            self._settle(now)
         self._successes.append(now)
         while self._successes[0] < now - SPAN:
             self._successes.popleft()
         if self._rate is not None:
             self._rate *= GROWTH
+
+    def _settle(self, now: float) -> None:
+        """After a time of refusals: what went well before it, spread over it all, is what a service with windows grants."""
+        if self._rate is not None and self._round >= BUSY:
+            self._rate = max(RATE_MIN, min(self._rate, self._round / (now - self._round_began)))
+        self._round, self._round_began = 0, now
 
     def _back(self, ticket: Ticket) -> None:
         self._unanswered[ticket.method] -= 1
@@ -218,10 +233,13 @@ class Pace:
         if self._ahead is None or not self._ahead - 2.0 < ahead <= self._ahead:  # far below: its clock was set back
             self._ahead = ahead
 
-    def _told_quota(self, ticket: Ticket, hints: Hints, now: float) -> tuple[Quota | None, bool]:
+    def _told_quota(self, ticket: Ticket, status: int, hints: Hints, now: float) -> tuple[Quota | None, bool]:
         """The quota an answer names, and whether it speaks of the present window."""
         if hints.limit is None or self._ahead is None:
-            self._of_method.pop(ticket.method, None)
+            if ticket.quota:
+                ticket.quota.remaining -= 1
+            if status < 500:  # what answers in the service's place knows nothing of its limits
+                self._of_method.pop(ticket.method, None)
             return None, False
         quota = self._quotas.setdefault(hints.limit, Quota(hints.limit))
         self._of_method[ticket.method] = quota
