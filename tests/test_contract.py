@@ -1,0 +1,137 @@
+"""What the kinds declare is what the service understands: every path, method and body field is in its OpenAPI document.
+
+The document is the sandbox's own; it knows nothing of the declarations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+
+from reconciler.kinds import load
+from reconciler.resource import Field, Kind, Listing, One, Role, Verb
+
+KINDS = load()
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The service's OpenAPI document."""
+    import tempfile
+    from pathlib import Path
+
+    from reconciler.sandbox.app import create_app
+
+    with tempfile.TemporaryDirectory() as folder:
+        found: dict[str, Any] = create_app(Path(folder) / "sandbox.db").openapi()
+    return found
+
+
+def shape(path: str) -> str:
+    """A path whose placeholders have no names."""
+    return re.sub(r"\{[^}]*\}", "{}", path)
+
+
+@cache
+def operations() -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    """The service's operations by method and shape of path."""
+    return {
+        (method.upper(), shape(path)): operation for path, methods in document()["paths"].items() for method, operation in methods.items()
+    }
+
+
+def resolved(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema without references at its top."""
+    while "$ref" in schema:
+        at: Any = document()
+        for part in schema["$ref"].removeprefix("#/").split("/"):
+            at = at[part]
+        schema = at
+    return schema
+
+
+def properties(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an object, through references and alternatives."""
+    schema = resolved(schema)
+    found = dict(schema.get("properties", {}))
+    for word in ("allOf", "anyOf", "oneOf"):
+        for part in schema.get(word, ()):
+            found |= properties(part)
+    return found
+
+
+def body(method: str, path: str) -> dict[str, Any]:
+    """The fields that an operation's body may have."""
+    content = operations()[(method, shape("/v1" + path))].get("requestBody", {}).get("content", {})
+    return properties(content.get("application/json", {}).get("schema", {}))
+
+
+def verbs() -> Iterator[tuple[Kind, Verb]]:
+    """Every request of every kind, memberships included."""
+    for kind in KINDS.values():
+        for verb in kind.api.values():
+            yield kind, verb
+        for field in kind.fields.values():
+            for verb in (field.join, field.leave):
+                if verb is not None:
+                    yield kind, verb
+
+
+def carried() -> Iterator[tuple[Kind, Verb, Field]]:
+    """Every field with every request that is said to carry it in its body."""
+    for kind in KINDS.values():
+        for verb in kind.api.values():
+            for field in kind.carried(verb.name):
+                if field.role is not Role.SEED and not field.one_way:
+                    yield kind, verb, field
+
+
+def named(value: Any) -> str:
+    match value:
+        case Kind() | Field():
+            return value.name
+        case Verb():
+            return f"{value.method} {value.path}"
+        case _:
+            return str(value)
+
+
+@pytest.mark.parametrize(("kind", "verb"), list(verbs()), ids=named)
+def test_every_request_of_a_kind_is_an_operation_of_the_service(kind: Kind, verb: Verb) -> None:
+    assert (verb.method, shape("/v1" + verb.path)) in operations()
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [(kind, reading.path) for kind in KINDS.values() for reading in kind.reads if isinstance(reading, Listing | One)]
+    + [(kind, verb.fingerprint) for kind, verb in verbs() if verb.fingerprint is not None],
+    ids=named,
+)
+def test_every_reading_of_a_kind_is_an_operation_of_the_service(kind: Kind, path: str) -> None:
+    assert ("GET", shape("/v1" + path)) in operations()
+
+
+@pytest.mark.parametrize(("kind", "verb", "field"), list(carried()), ids=named)
+def test_every_request_takes_the_fields_it_is_said_to_carry(kind: Kind, verb: Verb, field: Field) -> None:
+    assert field.wire in body(verb.method, verb.path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "field"),
+    [(kind, field) for kind in KINDS.values() for field in kind.fields.values() if field.join is not None],
+    ids=named,
+)
+def test_a_membership_is_joined_with_the_field_it_names(kind: Kind, field: Field) -> None:
+    assert field.join is not None
+    assert field.wire in body(field.join.method, field.join.path)
+
+
+@pytest.mark.parametrize(("kind", "verb"), [(kind, verb) for kind, verb in verbs() if verb.anchor], ids=named)
+def test_a_move_names_its_neighbour_as_the_service_wants_it(kind: Kind, verb: Verb) -> None:
+    position = properties(body(verb.method, verb.path)["position"])
+    for side in ("before", "after"):
+        assert set(verb.anchor) <= set(properties(position[side]))
