@@ -297,3 +297,14 @@ def test_requests_that_were_lost_count_as_taken() -> None:
     for _ in range(3):
         pace.lost(pace.take("GET", 1.0))
     assert pace.ready_at("GET", 1.0) == 50.0
+
+
+def test_the_429s_of_one_wave_slow_down_once() -> None:
+    pace = Pace(None, lambda: 0.0)
+    pace.answered(pace.take("GET", 0.0), 200, Hints(), 0.1)
+    wave = [pace.take("GET", 0.2) for _ in range(16)]
+    pace.answered(wave[0], 429, Hints(), 0.3)
+    held = pace.ready_at("GET", 0.3)
+    for ticket in wave[1:]:
+        pace.answered(ticket, 429, Hints(), 0.31)
+    assert 0.3 < held == pace.ready_at("GET", 0.31) < 0.6

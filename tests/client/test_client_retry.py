@@ -330,3 +330,17 @@ def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_
             assert writer.requests == 1
 
     run_virtually(main())
+
+
+def test_nobody_backs_off_before_a_service_that_is_not_asked_any_more() -> None:
+    clock = Leap()
+
+    async def main() -> None:
+        async with Writer(SETTINGS, transport=mock(lambda _: httpx.Response(500)), clock=clock, jitter=lambda: 0.5) as writer:
+            for _ in range(3):  # 4 + 4 + 2 failures
+                with pytest.raises(Unavailable):
+                    await writer.get("/x")
+            assert writer.requests == BREAKER_FAILURES
+
+    asyncio.run(main())
+    assert clock.slept == [0.5, 1.0, 2.0, 0.5, 1.0, 2.0, 0.5]
