@@ -1,1 +1,12 @@
-"""state"""
+"""What is remembered between runs: bindings, the journal and the lease, in SQL.
+
+In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP, knowledge of any kind, deciding what to do.
+"""
+
+from __future__ import annotations
+
+from reconciler.state.journal import Ending, Journal
+from reconciler.state.lease import LEASE_SECONDS
+from reconciler.state.store import Scope, Store
+
+__all__ = ["LEASE_SECONDS", "Ending", "Journal", "Scope", "Store"]

@@ -1,0 +1,206 @@
+"""One database: opening it, and transactions in it.
+
+In: a URL. Out: `Database`, which reads and writes in transactions that are durable when they end. Forbidden: what the tables mean.
+
+A `Database` that may not create writes nothing at all: no file, and not the two files SQLite puts beside a database it reads. A database
+that nobody has open is therefore read as immutable, and read again if someone wrote to it meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import quote
+
+from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, StaticPool, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+
+from reconciler.errors import StateError
+from reconciler.state import schema
+from reconciler.state.trouble import READABLE, calm
+
+BUSY_SECONDS: Final = 5.0  # how long another program's transaction is waited for
+READ_ATTEMPTS: Final = 20  # a state that is written again during each of so many readings is not read
+
+T = TypeVar("T")
+
+
+class Database(Protocol):
+    """What the store needs of a database; `where` names it in messages, without a password."""
+
+    where: str
+    path: Path | None  # the file, where it is one
+
+    def read(self, work: Callable[[Connection], T]) -> T | None:
+        """What `work` makes of one consistent view, perhaps called more than once; None where there is no state yet."""
+
+    def write(self) -> _Transaction:
+        """A transaction that is durable when the block ends, and void when it raises."""
+
+    def close(self) -> None:
+        """Let go of every connection."""
+
+
+class _Transaction(Protocol):
+    def __enter__(self) -> Connection: ...
+    def __exit__(self, *raised: Any) -> bool | None: ...
+
+
+def connect(url: str, *, create: bool) -> Database:
+    """The database that `url` names; with `create` it is made, or brought to today's schema, at once."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StateError("the address of the state is no URL", hint="Write sqlite:///PATH or postgresql://USER@HOST/NAME.") from None
+    match parsed.drivername:
+        case "sqlite":
+            return SqliteFile(_path(parsed), create=create)
+        case "postgresql" | "postgres" | "postgresql+psycopg":
+            from reconciler.state.postgres import Postgres  # psycopg is an extra
+
+            return Postgres(parsed, create=create)
+        case other:
+            raise StateError(f"a state cannot be kept in {other!r}", hint="Write sqlite:///PATH or postgresql://USER@HOST/NAME.")
+
+
+def _path(url: URL) -> Path:
+    if not url.database or url.database == ":memory:" or url.query or url.host:
+        raise StateError(
+            f"the state's address {url.render_as_string()!r} names no file",
+            hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one.",
+        )
+    return Path(os.path.realpath(url.database))  # one file, one lock, whatever links lead to it
+
+
+class SqliteFile:
+    """A state in one file of this machine: WAL, synchronous=FULL, readable by its owner only."""
+
+    def __init__(self, path: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.path: Path | None = path
+        self.where = f"the state {path}"
+        self._file = path
+        self._busy = busy_seconds
+        self._writable = create
+        self._engine = self._engine_over(self._connect, QueuePool if create else NullPool)
+        if create:
+            try:
+                with calm(self.where):
+                    _make(path)
+                with self.write() as connection:
+                    schema.prepare(connection, self.where)
+            except BaseException:
+                self.close()
+                raise
+
+    def read(self, work: Callable[[Connection], T]) -> T | None:
+        with calm(self.where):
+            if self._writable:
+                with self._engine.begin() as connection:
+                    return work(connection)
+            return self._read_only(work)
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        with calm(self.where), self._engine.connect().execution_options(immediate=True) as connection, connection.begin():
+            yield connection
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def _connect(self) -> sqlite3.Connection:
+        """A connection; the fresh file exists already, so SQLite never makes one with other permissions."""
+        mode = "mode=rw" if self._writable else "mode=ro" if self._wal else "immutable=1"
+        connection = sqlite3.connect(
+            f"file:{quote(str(self._file))}?{mode}", uri=True, timeout=self._busy, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if self._writable:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=FULL")
+            connection.execute("PRAGMA foreign_keys=ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    @property
+    def _wal(self) -> bool:
+        return os.path.exists(f"{self._file}-wal")
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What changes when someone writes to the file, or opens it to write."""
+        found = os.stat(self._file)
+        return found.st_ino, found.st_size, found.st_mtime_ns, self._wal
+
+    def _read_only(self, work: Callable[[Connection], T]) -> T | None:
+        if not self._file.exists():
+            return None
+        _check_regular(self._file)
+        for _ in range(READ_ATTEMPTS):
+            before = self._stamp()
+            try:
+                with self._engine.begin() as connection:
+                    current = schema.is_current(connection, self.where)
+                    if current is None:
+                        result = None
+                    else:
+                        result = work(connection) if current else self._read_migrated(work)
+            except (SQLAlchemyError, sqlite3.Error, StateError):
+                if before[-1] or self._stamp() == before:
+                    raise
+                continue
+            if before[-1] or self._stamp() == before:
+                return result
+        raise StateError(f"{self.where} is being written all the time", hint="Wait for the other run to end, then run again.")
+
+    def _read_migrated(self, work: Callable[[Connection], T]) -> T:
+        """Read tables of an older version: a copy in memory is brought to today's."""
+        copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        with closing(copy), closing(self._connect()) as original:
+            original.backup(copy)
+            engine = self._engine_over(lambda: copy, StaticPool)
+            with engine.begin() as connection:
+                schema.prepare(connection, self.where)
+                return work(connection)
+
+    def _engine_over(self, connect: Callable[[], sqlite3.Connection], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:
+        sizes = {"pool_size": 2, "max_overflow": 2, "pool_use_lifo": True, "pool_timeout": 30} if pool is QueuePool else {}
+        engine = create_engine("sqlite://", creator=connect, poolclass=pool, hide_parameters=True, **sizes)
+        event.listen(engine, "begin", _begin)
+        return engine
+
+
+def _begin(connection: Connection) -> None:
+    """Start the transaction ourselves, because sqlite3 would start it late; a writing one excludes other writers from the start."""
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("immediate") else "BEGIN")
+
+
+def _make(path: Path) -> None:
+    """Make the file and its missing directories before SQLite sees them: the owner's alone, and on the disk.
+
+    An existing file is never opened here: closing it would drop the locks SQLite holds on it in this process.
+    """
+    missing = [folder for folder in (path.parent, *path.parent.parents) if not folder.exists()]
+    for folder in reversed(missing):
+        folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        _check_regular(path)
+        return
+    for folder in (path.parent, *(made.parent for made in missing)):
+        directory = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _check_regular(path: Path) -> None:
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise StateError(f"the state {path} is not a file", hint=READABLE)

@@ -1,0 +1,241 @@
+"""The journal of one run, and the bindings that change with it.
+
+In: intents before, outcomes after each request. Out: transactions, each durable before its method returns; or StateError, and nothing
+written. Forbidden: sending; deciding; writing without the lease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from reconciler.address import Address
+from reconciler.errors import StateError
+from reconciler.model import Binding, Intent, Place, State
+from reconciler.state import rows
+from reconciler.state.database import Database
+from reconciler.state.lease import Lease
+from reconciler.state.reading import read_state
+from reconciler.state.schema import bindings, fields, journal, known, open_intents, outcomes, runs, states
+
+_RAISE_SERIAL: Final = (
+    update(states)
+    .where(states.c.id == bindparam("of"), or_(states.c.writer.is_(None), states.c.writer != bindparam("by")))
+    .values(serial=states.c.serial + 1, writer=bindparam("by"))
+)
+_LAST_INTENT: Final = select(func.max(journal.c.id)).where(journal.c.state == bindparam("of"))
+_OPEN: Final = select(open_intents.c.intent).where(
+    open_intents.c.state == bindparam("of"), open_intents.c.intent.in_(bindparam("ids", expanding=True))
+)
+_CLOSE: Final = delete(open_intents).where(open_intents.c.state == bindparam("of"), open_intents.c.intent == bindparam("at"))
+_BOUND: Final = select(bindings.c.address).where(
+    bindings.c.state == bindparam("of"), bindings.c.address.in_(bindparam("ids", expanding=True))
+)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
+
+    `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done.
+    """
+
+    intent: int
+    status: Literal["done", "failed", "in-doubt", "not-sent", "recovered"]
+    error: str | None = None
+    bind: tuple[Binding, ...] = ()
+    forget: tuple[Address, ...] = ()
+    seen: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+
+
+class Journal:
+    """What a run writes while it has the lease. `run` is its id.
+
+    Every method is one transaction, which checks the lease. When it returns, what it was given survives a power cut; when it raises
+    StateError, nothing of it was written. The first of a run that changes anything raises the state's serial by one.
+    """
+
+    def __init__(self, database: Database, state: int, lease: Lease, *, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._state = state
+        self._lease = lease
+        self._clock = clock
+        self._listed: dict[frozenset[str], str] = {}  # digests of what `known` has from us
+        self._wrote = False
+        self.run: str = lease.holder.run
+
+    def intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
+        """Write down what is about to be sent; returns the same intents with this run's id and their own."""
+        if not intents:
+            return ()
+        lists = {ids: rows.known_row(ids, "a list of ids") for ids in {intent.known for intent in intents} if ids not in self._listed}
+        digests = self._listed | {ids: digest for ids, (digest, _) in lists.items()}
+        with self._writing() as connection:
+            if lists:
+                missing = [{"state": self._state, "digest": digest, "ids": text} for digest, text in lists.values()]
+                connection.execute(_insert(connection)(known).on_conflict_do_nothing(), missing)
+            last = connection.execute(_LAST_INTENT, {"of": self._state}).scalar() or 0
+            numbered = tuple(replace(intent, id=last + index, run=self.run) for index, intent in enumerate(intents, 1))
+            at = self._now()
+            connection.execute(
+                insert(journal), [rows.intent_row(self._state, intent, at=at, known=digests[intent.known]) for intent in numbered]
+            )
+            connection.execute(insert(open_intents), [{"state": self._state, "intent": intent.id} for intent in numbered])
+        self._listed = digests
+        return numbered
+
+    def settle(self, endings: Sequence[Ending]) -> None:
+        """Write down how intents ended, with everything that is to be remembered of them; one that is not open is a StateError."""
+        if not endings:
+            return
+        with self._writing() as connection:
+            self._check_open(connection, endings)
+            at = self._now()
+            connection.execute(insert(outcomes), [self._outcome(ending, at) for ending in endings])
+            if closed := [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"]:
+                connection.execute(_CLOSE, closed)
+            rows.unbind(connection, self._state, [address for ending in endings for address in ending.forget])
+            rows.bind(connection, self._state, [binding for ending in endings for binding in ending.bind])
+            self._merge(connection, [(address, {}, seen) for ending in endings for address, seen in ending.seen.items()])
+
+    def remember(
+        self,
+        *,
+        bind: Iterable[Binding] = (),
+        forget: Iterable[Address] = (),
+        places: Mapping[Address, Place] = {},
+        rename: Mapping[Address, Address] = {},
+        protect: Mapping[Address, bool] = {},
+    ) -> None:
+        """Change bindings without a request: forget, then rename, then bind, then place and protect.
+
+        `rename` names every address, those below a renamed one too, and may swap; places under a renamed address follow. Addresses
+        that are not bound are passed over.
+        """
+        with self._writing() as connection:
+            rows.unbind(connection, self._state, forget)
+            self._rename(connection, rename)
+            rows.bind(connection, self._state, bind)
+            at = {"of": self._state}
+            if places:
+                placed = [{**at, "at": str(a), "place_parent": place.parent, "place_index": place.index} for a, place in places.items()]
+                columns: dict[Any, Any] = {name: bindparam(name) for name in ("place_parent", "place_index")}
+                connection.execute(update(bindings).where(*_here()).values(columns), placed)
+            if protect:
+                protected = [{**at, "at": str(address), "protected": value} for address, value in protect.items()]
+                connection.execute(update(bindings).where(*_here()).values(protected=bindparam("protected")), protected)
+
+    def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
+        """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""
+        with self._writing() as connection:
+            self._merge(connection, [(address, sent, seen)])
+
+    def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
+        """Write down how this run ended; a run without this was killed."""
+        text = rows.to_json(dict(summary), "the summary")
+        with self._database.write() as connection:
+            self._lease.check(connection)
+            connection.execute(update(runs).where(runs.c.id == self.run).values(ended=self._now(), exit_code=exit_code, summary=text))
+
+    def state(self) -> State:
+        """The state as it is now."""
+        found = self._database.read(lambda connection: read_state(connection, self._state))
+        assert found is not None  # a lease is held on a state that exists
+        return found
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._database.write() as connection:
+            self._lease.check(connection)
+            if not self._wrote:
+                connection.execute(_RAISE_SERIAL, {"of": self._state, "by": self.run})
+            yield connection
+        self._wrote = True
+
+    def _now(self) -> str:
+        return self._clock().isoformat()
+
+    def _check_open(self, connection: Connection, endings: Sequence[Ending]) -> None:
+        waiting = {ending.intent for ending in endings}
+        if len(waiting) < len(endings):
+            raise StateError("one intent cannot end twice", hint="This is a defect of reconciler, please report it.")
+        for ids in rows.chunks(sorted(waiting)):
+            waiting -= set(connection.execute(_OPEN, {"of": self._state, "ids": ids}).scalars())
+        if waiting:
+            raise StateError(f"intent {min(waiting)} is not open in this state", hint="Run `reconciler plan` to see what is in doubt.")
+
+    def _outcome(self, ending: Ending, at: str) -> dict[str, Any]:
+        return {
+            "state": self._state,
+            "intent": ending.intent,
+            "at": at,
+            "run": self.run,
+            "status": ending.status,
+            "error": None if ending.error is None else rows.plain(ending.error),
+            "bound": rows.to_json({str(binding.address): binding.id for binding in ending.bind}, "an outcome"),
+            "forgotten": rows.to_json([str(address) for address in ending.forget], "an outcome"),
+        }
+
+    def _merge(self, connection: Connection, changes: Iterable[tuple[Address, Mapping[str, Any], Mapping[str, Any]]]) -> None:
+        """Write only the columns that are named, so that a field seen keeps what was sent."""
+        listed = list(changes)
+        self._check_bound(connection, {str(address) for address, sent, seen in listed if sent or seen})
+        for column in ("sent", "seen"):
+            merged = {
+                (str(address), name): value
+                for address, sent, seen in listed
+                for name, value in (sent if column == "sent" else seen).items()
+            }
+            if merged:
+                add = _insert(connection)(fields)
+                add = add.on_conflict_do_update(index_elements=["state", "address", "name"], set_={column: add.excluded[column]})
+                connection.execute(
+                    add,
+                    [
+                        {"state": self._state, "address": at, "name": name, column: rows.to_json_or_null(value, f"{name!r} of {at}")}
+                        for (at, name), value in merged.items()
+                    ],
+                )
+
+    def _check_bound(self, connection: Connection, addresses: set[str]) -> None:
+        missing = set(addresses)
+        for some in rows.chunks(sorted(addresses)):
+            missing -= set(connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars())
+        if missing:
+            raise StateError(
+                f"{min(missing)} is not bound, so nothing can be remembered of it", hint="Bind it with `reconciler adopt ADDRESS ID`."
+            )
+
+    def _rename(self, connection: Connection, rename: Mapping[Address, Address]) -> None:
+        """In two passes through names no address can have, so that chains and swaps meet nothing."""
+        moves = [(str(old), f"~{number}", str(new)) for number, (old, new) in enumerate(rename.items()) if old != new]
+        if not moves:
+            return
+        aside = [{"of": self._state, "at": old, "to": between} for old, between, _ in moves]
+        back = [{"of": self._state, "at": between, "to": new} for _, between, new in moves]
+        under = (bindings.c.state == bindparam("of"), bindings.c.place_parent == bindparam("at"))
+        connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), aside)
+        for some in rows.chunks([new for _, _, new in moves]):
+            if taken := connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars().first():
+                raise StateError(
+                    f"something cannot be renamed to {taken}: that address is bound", hint=f"Run `reconciler state forget {taken}` first."
+                )
+        connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), back)
+        for pass_ in (aside, back):
+            connection.execute(update(bindings).where(*under).values(place_parent=bindparam("to")), pass_)
+
+
+def _here() -> tuple[Any, Any]:
+    return bindings.c.state == bindparam("of"), bindings.c.address == bindparam("at")
+
+
+def _insert(connection: Connection) -> Callable[..., Any]:
+    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
+    return sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert

@@ -1,0 +1,172 @@
+"""The lease: at most one run at a time writes a state, and a run that lost it writes no more.
+
+In: a database, and who asks. Out: `Lease`, which every writing transaction checks. Forbidden: waiting for another run; bindings.
+
+The kernel keeps SQLite's lease, an flock on a file beside the database: it ends with its process, however that ends. PostgreSQL's is a row
+that expires by the server's clock unless it is renewed. In both an epoch, which grows with every holder, stands in the row: a run that was
+taken for dead finds another one there.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, func, insert, select, update
+
+from reconciler.errors import Locked, StateError
+from reconciler.state.database import Database
+from reconciler.state.schema import leases, runs
+from reconciler.state.trouble import calm
+
+LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
+RENEWALS: Final = 3  # in the time a lease lasts, so that two may fail
+LOCK_FILE_MAX: Final = 65_536  # bytes read of a lock file, which anyone could have written
+
+_EPOCH: Final = select(leases.c.epoch).where(leases.c.state == bindparam("of"))
+_NOW: Final = func.extract("epoch", func.clock_timestamp())
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lease: `since` is ISO 8601, `pid` None where the process may be on another machine."""
+
+    run: str
+    who: str
+    command: str
+    since: str
+    pid: int | None = None
+
+
+class Lease:
+    """The right to write one state; `check` it inside each transaction that writes."""
+
+    def __init__(self, database: Database, state: int, holder: Holder, *, seconds: float | None) -> None:
+        self._database = database
+        self.state = state
+        self._seconds = seconds
+        self._ended = threading.Event()
+        self.holder = holder
+        with database.write() as connection:
+            self.epoch = _take(connection, state, holder, seconds)
+
+    def check(self, connection: Connection) -> None:
+        """Make sure that the lease is still ours until this transaction ends, and renew it; raises StateError where another run took it."""
+        if self._ended.is_set():
+            raise StateError(
+                "the lease on the state was given back; nothing more is written", hint="This is a defect of reconciler, please report it."
+            )
+        if self._seconds is None:
+            kept = connection.execute(_EPOCH, {"of": self.state}).scalar() == self.epoch
+        else:
+            ours = (leases.c.state == self.state) & (leases.c.epoch == self.epoch)
+            kept = connection.execute(update(leases).where(ours).values(expires=_NOW + self._seconds)).rowcount == 1
+        if not kept:
+            raise StateError(
+                "another run has taken over the lease on the state; this one writes and sends nothing more",
+                hint="Wait for the other run to end, then run again: it recovers what this one left open.",
+            )
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Keep the lease alive during this block, and give it back at its end."""
+        renewing = None
+        if self._seconds is not None:
+            renewing = threading.Thread(target=self._renew, args=(self._seconds / RENEWALS,), name="state-lease", daemon=True)
+            renewing.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            if renewing is not None:
+                renewing.join()
+                self._give_back()
+
+    def _renew(self, pause: float) -> None:
+        while not self._ended.wait(pause):
+            try:
+                with self._database.write() as connection:
+                    if not self._ended.is_set():
+                        self.check(connection)
+            except StateError:
+                continue  # the next journal entry fails for the same reason, and says so
+
+    def _give_back(self) -> None:
+        try:
+            with self._database.write() as connection:
+                ours = (leases.c.state == self.state) & (leases.c.epoch == self.epoch)
+                connection.execute(update(leases).where(ours).values(run=None, expires=None))
+        except StateError:
+            return  # it expires by itself
+
+
+def _take(connection: Connection, state: int, holder: Holder, seconds: float | None) -> int:
+    """Write the holder into the row of the lease and into the list of runs; returns the new epoch. Raises Locked while another's lasts."""
+    row = connection.execute(select(leases).where(leases.c.state == state).with_for_update()).one()
+    if seconds is not None and row.run is not None and row.expires > connection.execute(select(_NOW)).scalar_one():
+        raise locked(Holder(row.run, row.who, row.command, row.since), f"a run that died frees it after {LEASE_SECONDS:g} s")
+    expires = None if seconds is None else _NOW + seconds
+    taken = {"epoch": row.epoch + 1, "run": holder.run, "who": holder.who, "command": holder.command, "since": holder.since}
+    connection.execute(update(leases).where(leases.c.state == state).values(**taken, expires=expires))
+    connection.execute(insert(runs).values(id=holder.run, state=state, who=holder.who, command=holder.command, started=holder.since))
+    return int(row.epoch) + 1
+
+
+def locked(holder: Holder | None, freed: str) -> Locked:
+    """The error for a lease that another run has; `holder` is None where it did not say who it is."""
+    hint = f"Wait for it to end, then run again; {freed}, and nothing is to be unlocked by hand."
+    if holder is None:
+        return Locked("another run holds the state", hint=hint)
+    process = f" (process {holder.pid})" if holder.pid is not None else ""
+    return Locked(
+        f"another run holds the state: {holder.who} runs `{holder.command}`{process} since {_clock_time(holder.since)}", hint=hint
+    )
+
+
+def _clock_time(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat(sep=" ", timespec="seconds")
+    except ValueError:
+        return text
+
+
+@contextmanager
+def lock_file(database: Path, holder: Holder) -> Iterator[None]:
+    """Hold the lock file beside a database during this block; raises Locked at once where another process has it.
+
+    The file stays behind, empty: removing it would let two runs lock two files of one name.
+    """
+    path = f"{database}.lock"
+    with calm(f"the lock file {path}"):
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        with calm(f"the lock file {path}"):
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise locked(_read_holder(handle), "the lock ends with its process") from None
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
+        try:
+            yield
+        finally:
+            with calm(f"the lock file {path}"):
+                os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)
+
+
+def _read_holder(handle: int) -> Holder | None:
+    try:
+        found = json.loads(os.pread(handle, LOCK_FILE_MAX, 0))
+        return Holder(str(found["run"]), str(found["who"]), str(found["command"]), str(found["since"]), int(found["pid"]))
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None  # it is about to write it, or does not keep to our form

@@ -1,0 +1,59 @@
+"""Reading a state: which row is whose, and the whole of it as a value.
+
+In: a connection inside a transaction. Out: `Scope`'s row, `State`, ids of others. Forbidden: writing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from reconciler.errors import StateError
+from reconciler.model import State
+from reconciler.state import rows
+from reconciler.state.schema import bindings, states
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose state it is; `service` is the normalised base address, or `sandbox:<uuid>`. Ids of one scope never meet another's."""
+
+    project: str
+    environment: str | None
+    service: str
+
+    def __post_init__(self) -> None:
+        if self.environment == "":
+            raise ValueError("an environment has a name, or is None")
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The scope as columns of its row."""
+        return {"project": self.project, "environment": self.environment or "", "service": self.service}
+
+
+def find(connection: Connection, scope: Scope) -> Any:
+    """The scope's row: id, lineage, serial, digest_key; None where nothing was ever remembered."""
+    found = select(states.c.id, states.c.lineage, states.c.serial, states.c.digest_key)
+    return connection.execute(found.filter_by(**scope.columns)).one_or_none()
+
+
+def read_state(connection: Connection, state: int) -> State:
+    """The state of that row; raises StateError where a value in it is broken."""
+    row = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one_or_none()
+    if row is None:
+        raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
+    return State(row.lineage, row.serial, rows.read_bindings(connection, state), rows.read_intents(connection, state))
+
+
+def read_foreign(connection: Connection, scope: Scope, kind: str) -> frozenset[str]:
+    """The ids of that kind which other projects and environments bind on the same service."""
+    others = (
+        select(bindings.c.id)
+        .join(states, states.c.id == bindings.c.state)
+        .where(states.c.service == scope.service, bindings.c.kind == kind)
+        .where((states.c.project != scope.project) | (states.c.environment != scope.columns["environment"]))
+    )
+    return frozenset(connection.execute(others).scalars())

@@ -1,0 +1,206 @@
+"""The tables, their version, and the way from every older version to this one.
+
+In: a connection inside a writing transaction. Out: tables of today's version. Forbidden: values of the model.
+
+A state (one project, environment and service) owns rows in every other table, so that nothing of one scope can meet another.
+JSON is text, because `null` in it is a value and SQL's NULL means that nothing is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    insert,
+    inspect,
+    select,
+    update,
+)
+
+from reconciler.errors import StateError
+
+METADATA: Final = MetaData()
+
+
+def _state(*, primary: bool = False) -> Column[int]:
+    return Column("state", ForeignKey("states.id"), primary_key=primary, nullable=False, autoincrement=False)
+
+
+version = Table("reconciler_schema", METADATA, Column("version", Integer, primary_key=True, autoincrement=False))
+
+states = Table(
+    "states",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("project", Text, nullable=False),
+    Column("environment", Text, nullable=False),  # "" for none: NULLs would not be unique
+    Column("service", Text, nullable=False),
+    Column("lineage", Text, nullable=False),
+    Column("serial", Integer, nullable=False),
+    Column("writer", Text),  # the run that raised the serial last
+    Column("digest_key", LargeBinary, nullable=False),
+    UniqueConstraint("project", "environment", "service"),
+)
+
+bindings = Table(
+    "bindings",
+    METADATA,
+    _state(primary=True),
+    Column("address", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("origin", Text, nullable=False),
+    Column("protected", Boolean, nullable=False),
+    Column("place_parent", Text),
+    Column("place_index", Integer),
+    UniqueConstraint("state", "kind", "id"),
+    sqlite_with_rowid=False,
+)
+
+fields = Table(
+    "fields",
+    METADATA,
+    Column("state", Integer, primary_key=True, autoincrement=False),
+    Column("address", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("sent", Text),  # JSON
+    Column("seen", Text),  # JSON
+    ForeignKeyConstraint(["state", "address"], ["bindings.state", "bindings.address"], ondelete="CASCADE", onupdate="CASCADE"),
+    sqlite_with_rowid=False,
+)
+
+leases = Table(
+    "leases",
+    METADATA,
+    _state(primary=True),
+    Column("epoch", Integer, nullable=False),  # grows with every holder
+    Column("run", Text),  # None: nobody's
+    Column("who", Text),
+    Column("command", Text),
+    Column("since", Text),
+    Column("expires", Float),  # seconds since 1970 by the database's clock; None where the kernel keeps the lock
+)
+
+runs = Table(
+    "runs",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    _state(),
+    Column("who", Text, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("started", Text, nullable=False),
+    Column("ended", Text),
+    Column("exit_code", Integer),
+    Column("summary", Text),  # JSON
+    Index("runs_by_state", "state", "started"),
+)
+
+known = Table(  # append-only; a list that ten thousand intents saw is stored once
+    "known",
+    METADATA,
+    _state(primary=True),
+    Column("digest", Text, primary_key=True),
+    Column("ids", Text, nullable=False),  # JSON
+)
+
+journal = Table(  # append-only: what was about to be sent
+    "journal",
+    METADATA,
+    _state(primary=True),
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("run", ForeignKey("runs.id"), nullable=False),
+    Column("step", Integer, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("target", Text),
+    Column("writes", Text, nullable=False),  # JSON
+    Column("known", Text, nullable=False),  # known.digest
+    Column("date", Text),
+    Column("deadline", Text),
+    Column("brings", Text, nullable=False),  # JSON
+    Column("lookup", Text, nullable=False),  # JSON
+    Index("journal_by_run", "run"),
+)
+
+outcomes = Table(  # append-only: how it ended; after "in-doubt" another may follow
+    "outcomes",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    _state(),
+    Column("intent", Integer, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("run", ForeignKey("runs.id"), nullable=False),
+    Column("status", Text, nullable=False),
+    Column("error", Text),
+    Column("bound", Text, nullable=False),  # JSON: ids by address
+    Column("forgotten", Text, nullable=False),  # JSON: addresses
+    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
+    Index("outcomes_by_intent", "state", "intent"),
+)
+
+open_intents = Table(  # an index of the journal: without it every reading would search the whole history
+    "open_intents",
+    METADATA,
+    Column("state", Integer, primary_key=True, autoincrement=False),
+    Column("intent", Integer, primary_key=True, autoincrement=False),
+    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
+)
+
+Migration = Callable[[Connection], None]
+
+MIGRATIONS: Final[tuple[Migration, ...]] = ()  # the nth takes version n to n + 1; they only ever grow in number
+
+NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
+
+
+def found_version(connection: Connection) -> int | None:
+    """The version of the tables in this database; None where there are none."""
+    schema = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
+    if not inspect(connection).has_table(version.name, schema=schema):
+        return None
+    return connection.execute(select(version.c.version)).scalar()
+
+
+def is_current(connection: Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> bool | None:
+    """Whether the tables are today's; False: older, None: there are none. Raises StateError for newer ones, and for others' tables."""
+    found, ours = found_version(connection), 1 + len(migrations)
+    if found is None:
+        if connection.dialect.name == "sqlite" and inspect(connection).get_table_names():
+            raise StateError(
+                f"{where} is a database of something else: it has tables, but not those of a state",
+                hint="Name another file with --state; a sandbox's file and a state are two files.",
+            )
+        return None
+    if found > ours:
+        raise StateError(f"{where} was written by a newer reconciler: its schema is {found}, this one knows {ours}", hint=NEWER_HINT)
+    return found == ours
+
+
+def prepare(connection: Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
+    """Make the tables, or bring older ones to today's version; the caller's transaction makes it all or nothing."""
+    current = is_current(connection, where, migrations)
+    if current is None:
+        METADATA.create_all(connection)
+        connection.execute(insert(version).values(version=1 + len(migrations)))
+    elif not current:
+        for migrate in migrations[(found_version(connection) or 1) - 1 :]:
+            migrate(connection)
+        connection.execute(update(version).values(version=1 + len(migrations)))

@@ -1,0 +1,110 @@
+"""The store: one scope's state in a database, to read, or to write under the lease.
+
+In: a URL and a scope. Out: `State`, or a `Journal`. Forbidden: writing anything when opened without `create`.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from types import TracebackType
+from typing import Final
+from uuid import uuid4
+
+from sqlalchemy import Connection, insert
+
+from reconciler.errors import StateError
+from reconciler.model import State
+from reconciler.state.database import Database, connect
+from reconciler.state.journal import Journal
+from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
+from reconciler.state.reading import Scope, find, read_foreign, read_state
+from reconciler.state.rows import plain
+from reconciler.state.schema import leases, states
+
+DIGEST_KEY_BYTES: Final = 32
+
+__all__ = ["Scope", "Store"]
+
+
+class Store:
+    """One scope's state. Open it with `open`, and close it, or use it in a `with` block."""
+
+    def __init__(self, database: Database, scope: Scope, *, clock: Callable[[], datetime], create: bool) -> None:
+        self._database = database
+        self._scope = scope
+        self._clock = clock
+        self._create = create
+        self._spare_key = secrets.token_bytes(DIGEST_KEY_BYTES)
+
+    @classmethod
+    def open(cls, url: str, scope: Scope, *, clock: Callable[[], datetime], create: bool) -> Store:
+        """Open the state at `url`; without `create` what is missing reads as empty, and nothing is written, made or migrated.
+
+        Raises StateError with a hint for whatever stands in the way.
+        """
+        database = connect(url, create=create)
+        store = cls(database, scope, clock=clock, create=create)
+        if create:
+            try:
+                store._make_state()
+            except BaseException:
+                database.close()
+                raise
+        return store
+
+    def read(self) -> State:
+        """The state as it is, without a lock, also while another run writes it; lineage "" and serial 0 where there is none."""
+
+        def work(connection: Connection) -> State | None:
+            row = find(connection, self._scope)
+            return None if row is None else read_state(connection, row.id)
+
+        return self._database.read(work) or State("", 0)
+
+    def foreign(self, kind: str) -> frozenset[str]:
+        """The ids of that kind which other projects and environments bind on the same service."""
+        return self._database.read(lambda connection: read_foreign(connection, self._scope, kind)) or frozenset()
+
+    def digest_key(self) -> bytes:
+        """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""
+        row = self._database.read(lambda connection: find(connection, self._scope))
+        return self._spare_key if row is None else bytes(row.digest_key)
+
+    @contextmanager
+    def lease(self, *, who: str, command: str, run_id: str | None = None) -> Iterator[Journal]:
+        """Hold the lease during this block; raises Locked at once where another run has it. `run_id`: a uuid4 where not given."""
+        if not self._create:
+            raise StateError("the state was opened for reading only", hint="This is a defect of reconciler, please report it.")
+        path = self._database.path
+        pid = os.getpid() if path else None
+        holder = Holder(run_id or str(uuid4()), plain(who), plain(command), self._clock().isoformat(), pid)
+        with ExitStack() as held:
+            if path:
+                held.enter_context(lock_file(path, holder))
+            lease = Lease(self._database, self._make_state(), holder, seconds=None if path else LEASE_SECONDS)
+            held.enter_context(lease.kept())
+            yield Journal(self._database, lease.state, lease, clock=self._clock)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._database.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.close()
+
+    def _make_state(self) -> int:
+        """The id of this scope's row, which is made where it is missing."""
+        with self._database.write() as connection:
+            if (row := find(connection, self._scope)) is not None:
+                return int(row.id)
+            new = {**self._scope.columns, "lineage": str(uuid4()), "serial": 0, "digest_key": secrets.token_bytes(DIGEST_KEY_BYTES)}
+            made = connection.execute(insert(states).values(**new).returning(states.c.id)).scalar_one()
+            connection.execute(insert(leases).values(state=made, epoch=0))
+            return int(made)

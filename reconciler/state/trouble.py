@@ -1,0 +1,94 @@
+"""What goes wrong in a database, as calm errors that say what to do.
+
+In: exceptions of drivers and of the file system. Out: `StateError`. Forbidden: deciding by an error's text; showing values or passwords.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from reconciler.errors import StateError
+
+FREE_SPACE: Final = "Free some space and run again: nothing is sent that is not in the journal first."
+READABLE: Final = "Check the path and its permissions, or name another state with --state."
+RESTORE: Final = "Restore it from a backup, or move it away and bind what exists with `reconciler adopt ADDRESS ID`."
+BUSY: Final = "Wait for the other program to end, then run again."
+
+_SQLITE: Final = {  # primary result code: what is the matter, what to do
+    sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "Name another file with --state, or move this one away."),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", RESTORE),
+    sqlite3.SQLITE_BUSY: ("was locked by another program for too long", BUSY),
+    sqlite3.SQLITE_LOCKED: ("was locked by another program for too long", BUSY),
+    sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", FREE_SPACE),
+    sqlite3.SQLITE_IOERR: ("could not be read or written: the disk reports an error", "Check the disk and its free space, then run again."),
+    sqlite3.SQLITE_READONLY: ("cannot be written", READABLE),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", READABLE),
+    sqlite3.SQLITE_PERM: ("cannot be opened", READABLE),
+    sqlite3.SQLITE_AUTH: ("cannot be opened", READABLE),
+}
+
+_REACHABLE: Final = "Check that the server runs and that the address is right; run again."
+_POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, what to do
+    "53100": ("cannot grow: the server's disk is full", FREE_SPACE),
+    "55P03": ("was locked by another program for too long", BUSY),
+    "57014": ("took too long to answer", "Run again; if it stays, look at the server's load."),
+    "53": ("has no resources left for us", "Run again; if it stays, look at the server's load and its limit of connections."),
+    "42501": ("refuses us", "Grant this user the right to create and use the schema `reconciler`."),
+    "28": ("refuses our login", "Check user and password; a password belongs in PGPASSWORD or ~/.pgpass."),
+    "3D": ("does not exist on that server", "Create it, or name another with --state."),
+    "25006": ("cannot be written: the server is read-only", "Name the primary server, not a standby."),
+    "22": ("refuses a value: it holds a character that text there cannot hold", "Remove the control character from the value."),
+    "08": ("cannot be reached", _REACHABLE),
+    "57P": ("is shutting down or starting up", _REACHABLE),
+}
+
+
+def explained(error: Exception, where: str) -> StateError:
+    """The calm form of what a driver, the file system or SQLAlchemy raised about the database called `where`."""
+    if isinstance(error, IntegrityError):
+        return StateError(
+            f"{where} refuses what was to be remembered: an object bound twice, or a field of an address that is not bound",
+            hint="Compare with `reconciler state list`; this is a defect of reconciler, please report it.",
+        )
+    if isinstance(error, PoolTimeout):
+        return StateError(f"{where} was busy for too long", hint=BUSY)
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, OSError):
+        return _of_the_file_system(cause, where)
+    if isinstance(cause, UnicodeError):
+        return StateError(f"{where} cannot hold a text with half a character in it", hint="Remove the broken character from the value.")
+    code = getattr(cause, "sqlite_errorcode", None)
+    if code is not None:
+        what, hint = _SQLITE.get(code & 0xFF, (f"failed ({getattr(cause, 'sqlite_errorname', code)})", RESTORE))
+        return StateError(f"{where} {what}", hint=hint)
+    state = getattr(cause, "sqlstate", None)
+    if state:
+        what, hint = next(
+            (_POSTGRES[key] for key in (state, state[:3], state[:2]) if key in _POSTGRES), (f"failed (SQLSTATE {state})", _REACHABLE)
+        )
+        return StateError(f"{where} {what}", hint=hint)
+    if isinstance(error, DBAPIError):
+        return StateError(f"{where} cannot be reached", hint=_REACHABLE)
+    return StateError(f"{where} failed: {type(error).__name__}", hint="This is a defect of reconciler, please report it.")
+
+
+def _of_the_file_system(error: OSError, where: str) -> StateError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StateError(f"{where} cannot grow: the disk is full", hint=FREE_SPACE)
+    return StateError(f"{where} cannot be opened: {(error.strerror or type(error).__name__).lower()}", hint=READABLE)
+
+
+@contextmanager
+def calm(where: str) -> Iterator[None]:
+    """Turn what the database raises in this block into a StateError; the caller's own errors pass through."""
+    try:
+        yield
+    except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeError) as error:
+        raise explained(error, where) from error
