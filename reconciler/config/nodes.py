@@ -1,0 +1,170 @@
+"""The evaluated configuration: maps, lists and scalars with their places in the files, expressions replaced by their values.
+
+Plain data between reading and the rest of this package. What came from an expression stands where the expression stood.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.errors import Problem
+from reconciler.model import Source
+
+UNREAD: Final = object()
+"""The value of a scalar that no expression gave: its text says all."""
+
+
+@dataclass(slots=True, eq=False)
+class Scalar:
+    """One scalar. `text`: as written. `plain`: without quotes. `value`: what an expression gave, else UNREAD. `taint`: where it came
+    from, where that was the environment."""
+
+    at: Source
+    text: str
+    plain: bool = True
+    value: Any = UNREAD
+    taint: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Nothing stands there at all."""
+        return self.plain and not self.text and self.value is UNREAD
+
+    @property
+    def null(self) -> bool:
+        """It is `null`, written or computed (nothing at all is not `null`)."""
+        if self.value is not UNREAD:
+            return self.value is None
+        return self.plain and self.text in _NULLS
+
+    def core(self) -> Any:
+        """Its value by the core schema of YAML 1.2."""
+        return self.value if self.value is not UNREAD else core(self.text) if self.plain else self.text
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """One key of a map and what stands behind it."""
+
+    key: str
+    at: Source
+    node: Node
+
+
+@dataclass(slots=True, eq=False)
+class Map:
+    """A map in the order of the file; the reader has refused duplicate keys."""
+
+    at: Source
+    entries: dict[str, Entry]
+
+
+@dataclass(slots=True, eq=False)
+class List:
+    """A list."""
+
+    at: Source
+    items: list[Node]
+
+
+Node = Scalar | Map | List
+
+_NULLS: Final = frozenset({"null", "Null", "NULL", "~"})
+_BOOLEANS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NUMBER_START: Final = frozenset("+-.0123456789")
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+", re.ASCII)
+_BASED: Final = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+", re.ASCII)
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?", re.ASCII)
+_SPECIAL: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)", re.ASCII)
+_DIGITS_MAX: Final = 400  # a longer integer stays text: int() grows with the square of the length
+
+
+def core(text: str) -> Any:
+    """A plain scalar by the core schema of YAML 1.2: `no` is a text, `0o7` a number."""
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if not text or text in _NULLS:
+        return None
+    if text[0] not in _NUMBER_START or len(text) > _DIGITS_MAX:
+        return text
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _BASED.fullmatch(text):
+        return int(text, 0)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if _SPECIAL.fullmatch(text):
+        return float(text.replace(".", ""))
+    return text
+
+
+def lifted(value: Any, at: Source, taint: tuple[str, ...] = ()) -> Node:
+    """Data that an expression gave, as nodes that all stand where the expression stands."""
+    if isinstance(value, Mapping):
+        return Map(at, {str(key): Entry(str(key), at, lifted(part, at, taint)) for key, part in value.items()})
+    if isinstance(value, list | tuple):
+        return List(at, [lifted(part, at, taint) for part in value])
+    return Scalar(at, value if isinstance(value, str) else "", False, value, taint)
+
+
+def scalars(node: Node) -> Iterator[Scalar]:
+    """Every scalar in a node."""
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, Map):
+        for entry in node.entries.values():
+            yield from scalars(entry.node)
+    else:
+        for item in node.items:
+            yield from scalars(item)
+
+
+def plain(node: Node) -> Any:
+    """A node as data, scalars by the core schema."""
+    if isinstance(node, Map):
+        return {key: plain(entry.node) for key, entry in node.entries.items()}
+    if isinstance(node, List):
+        return [plain(item) for item in node.items]
+    return node.core()
+
+
+def described(node: Node) -> str:
+    """What stands there, for a sentence: `a list`, `"yes"`."""
+    if isinstance(node, Map):
+        return "a map"
+    if isinstance(node, List):
+        return "a list"
+    if node.null:
+        return "null"
+    return shown(node.text if node.value is UNREAD or isinstance(node.value, str) else node.value)
+
+
+def shown(value: Any) -> str:
+    """A value inside a sentence, quoted and cut."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return str(value)[:60]
+    return f'"{value}"' if len(value) <= 60 else f'"{value[:59]}…"'
+
+
+@dataclass
+class Problems:
+    """Collects what is wrong. `about` is the address a sentence is about, where there is one."""
+
+    found: list[Problem]
+
+    def add(self, at: Source, message: str, about: Address | str | None = None) -> None:
+        text = message if about is None else f"{about}: {message}"
+        self.found.append(Problem(at.file, at.line, at.column, text))
+
+    def about(self, address: Address | str | None) -> Report:
+        """A reporter for one address."""
+        return lambda at, message: self.add(at, message, address)
+
+
+Report = Callable[[Source, str], None]

@@ -1,0 +1,250 @@
+"""`load`: from a project directory to `Project`, every problem found at once.
+
+The one place of this package that knows the order of things: read the project file, its variables, the files it includes; evaluate; walk
+the trees; look references up. Reads files inside the project only (through `reader`); talks to nobody.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.config.evaluate import Files
+from reconciler.config.nodes import Entry, Map, Problems, Scalar, described
+from reconciler.config.references import Linker, read_defaults
+from reconciler.config.renames import check_previously, read_moved, read_removed
+from reconciler.config.reserved import later
+from reconciler.config.settings import Project, Settings, Words, read_guards, read_protect, read_prune, read_settings
+from reconciler.config.shapes import Item, shapes
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.tree import Tree
+from reconciler.config.values import untainted
+from reconciler.config.variables import read_variables
+from reconciler.config.words import LATER_TOP, TOP
+from reconciler.errors import ConfigError, Problem
+from reconciler.model import Desired
+from reconciler.resource import Foreign, Keyed, Kind, Kinds
+
+PROJECT_FILE = "reconciler.yaml"
+ENVIRONMENTS = "environments"
+
+
+def load(
+    path: Path,
+    kinds: Kinds,
+    *,
+    environment: str | None = None,
+    variables: Mapping[str, str] = {},
+    public: Collection[str] = (),
+    environ: Mapping[str, str] = {},
+) -> Project:
+    """The project in a directory, or of a project file. Raises `ConfigError` with all problems.
+
+    `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
+    """
+    problems = Problems([])
+    made = _Load(Path(path), kinds, problems, environment).run(variables, public, environ)
+    if problems.found or made is None:
+        raise ConfigError(problems.found)
+    return made
+
+
+class _Load:
+    """One run of `load`."""
+
+    def __init__(self, path: Path, kinds: Kinds, problems: Problems, environment: str | None) -> None:
+        self.path, self.kinds, self.problems, self.environment = path, kinds, problems, environment
+        self.roots = {kind.place.section: kind for kind in kinds.roots if isinstance(kind.place, Keyed)}
+
+    def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+        file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
+        if not file.is_file():
+            self.problems.found.append(Problem(str(self.path), 0, 0, f"there is no {PROJECT_FILE} here; reconciler init writes one"))
+            return None
+        files = Files(file.parent.resolve(), self.problems)
+        top = files.read(file.name)
+        if (file.parent / ENVIRONMENTS).is_dir():
+            self.problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"{ENVIRONMENTS}/ is not supported yet; take the folder away"))
+        if top is None:
+            return None
+        if not isinstance(top, Map):
+            self.problems.add(top.at, f"a project file is a map, not {described(top)}; it begins with version: 1")
+            return None
+        given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
+        parts = [(name, files.read(name)) for name in files.included(top.entries.pop("include", None), file.name)]
+        files.context(given, self.environment)
+        top = files.evaluated(top)
+        assert isinstance(top, Map)
+        documents = [files.evaluated(part) for _, part in parts if part is not None]
+        made = self._made(files, top, [one for one in documents if isinstance(one, Map)])
+        for one in documents:
+            if not isinstance(one, Map):
+                self.problems.add(one.at, f"an included file is a map of sections, not {described(one)}")
+        return replace(made, sensitive=given.secrets)
+
+    # -- the parts -----------------------------------------------------------------------------------------------------------------
+
+    def _made(self, files: Files, top: Map, documents: list[Map]) -> Project:
+        words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith("x-")}, self.problems)
+        settings = read_settings(words, files.root, self.problems)
+        prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
+        guards = read_guards(words, self.problems)
+        compiled = shapes(self.kinds)
+        defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
+        tree = Tree(self.kinds, compiled, self.problems)
+        removed, moved = self._everywhere(words, tree)
+        self._rest(words)
+        fragments = [self._document(document, tree, removed, moved) for document in documents]
+        for held in fragments:
+            self._fragment(held, tree)
+        items = tree.ordered()
+        check_previously(items, self.problems)
+        linker = Linker(self.kinds, compiled, self.problems, items, defaults)
+        resources = linker.link()
+        lister = self._lister(settings, words, linker, items)
+        if lister is not None and lister in linker.implied:
+            resources = {**resources, lister: linker.implied[lister]}
+        desired = Desired(
+            project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
+            moved=read_moved(self.kinds, moved, items, self.problems), removed=read_removed(self.kinds, removed, items, self.problems),
+            written=frozenset(tree.written), guards=guards, lister=lister,
+        )  # fmt: skip
+        settings = replace(settings, files=tuple(files.seen))
+        return Project(settings, replace(desired, digest=digest(desired)))
+
+    def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:
+        """Root resources of one file, and its `removed` and `moved`."""
+        for section, kind in self.roots.items():
+            entry = words.entry(section)
+            if entry is not None:
+                tree.roots(kind, entry)
+        removed, moved = words.entry("removed"), words.entry("moved")
+        return [removed] if removed is not None else [], [moved] if moved is not None else []
+
+    def _rest(self, words: Words) -> None:
+        """What nobody took in the project file."""
+        inner = {section for kind in self.roots.values() for section in self._inner(kind)}
+        words.known += ["vars", "include"]
+        for key, entry in list(words.entries.items()):
+            if key in LATER_TOP:
+                self.problems.add(entry.at, f"{key} is not supported yet; take it out")
+                words.known.append(key)
+            elif key in inner and key not in words.known:
+                where = " or ".join(f"{section}: …" for section in self.roots)
+                self.problems.add(entry.at, f"{key} does not stand at the top of the project file; write it inside {where}, or include it")
+                words.known.append(key)
+        words.rest()
+
+    def _inner(self, kind: Kind) -> list[str]:
+        return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name)]
+
+    # -- included files ------------------------------------------------------------------------------------------------------------
+
+    def _document(self, document: Map, tree: Tree, removed: list[Entry], moved: list[Entry]) -> Words:
+        words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith("x-")}, self.problems)
+        gone, renamed = self._everywhere(words, tree)
+        removed += gone
+        moved += renamed
+        return words
+
+    def _fragment(self, words: Words, tree: Tree) -> None:
+        """The sections of one root that stand in an included file."""
+        for kind in self.kinds.roots:
+            named = words.entry(kind.name)
+            entries = [entry for key in self._inner(kind) if (entry := words.entry(key)) is not None]
+            entries.sort(key=lambda entry: (entry.at.line, entry.at.column))
+            roots = {item.address.key: item for item in tree.items.values() if item.parent is None and item.kind is kind}
+            root: Item | None = None
+            if named is not None:
+                root = self._named(kind, named, roots)
+            elif entries and len(roots) == 1:
+                root = next(iter(roots.values()))
+            elif entries:
+                choice = f"; write {kind.name}: {' or '.join(roots)}" if roots else ""
+                self.problems.add(entries[0].at, f"this file does not say whose {entries[0].key} these are{choice}")
+            if root is not None:
+                tree.sections(root, entries)
+        for key, entry in words.entries.items():
+            if key not in words.known:
+                if key in TOP or key in LATER_TOP:
+                    self.problems.add(entry.at, f"{key} stands in the project file only")
+                else:
+                    self.problems.add(entry.at, later(key) or f'unknown key "{key}"{did_you_mean(key, words.known)}')
+
+    def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
+        node = entry.node
+        if not isinstance(node, Scalar) or node.null or node.empty:
+            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            self.problems.add(node.at, f"{kind.name} is the key of one, not {what}")
+        elif untainted(node, kind.name, self.problems.add):
+            if node.text in roots:
+                return roots[node.text]
+            self.problems.add(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}')
+        return None
+
+    def _lister(self, settings: Settings, words: Words, linker: Linker, items: Mapping[Address, Item]) -> Address | None:
+        """The member whose token it is: of the first kind that may be referenced undeclared, in the first root that holds that kind.
+
+        One address is enough: a project has one root as a rule, and who reaches everything in it is found there.
+        """
+        if settings.member is None:
+            return None
+        for kind in self.kinds.values():
+            root = next((item for item in items.values() if item.parent is None and item.kind.name == kind.within), None)
+            if kind.undeclared and root is not None:
+                key = linker.settled(kind, settings.member)
+                try:
+                    address = root.address.child(kind.name, key)
+                except ValueError:
+                    break
+                if address not in items and address not in linker.implied:
+                    service = words.entries["service"].node
+                    at = service.entries["member"].node.at if isinstance(service, Map) else service.at
+                    linker.imply(address, kind, at)
+                return address
+        return None
+
+
+def digest(desired: Desired) -> str:
+    """SHA-256 over what a project declares, whatever its files, their layout and the order of keys look like."""
+    orders: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for address, one in desired.resources.items():
+        orders[(str(one.parent or ""), one.section)].append(str(address))
+    declared = {
+        str(address): [
+            one.kind, {name: _plain(value) for name, value in one.values.items()}, str(one.parent or ""), one.section, one.id,
+            [str(old) for old in one.previously], one.protect, one.adopt, one.implied,
+        ]
+        for address, one in desired.resources.items()
+    }  # fmt: skip
+    whole = {
+        "project": desired.project, "environment": desired.environment, "resources": declared,
+        "orders": {f"{parent} {section}": found for (parent, section), found in orders.items()},
+        "prune": dict(desired.prune), "protect": sorted(desired.protect), "guards": vars(desired.guards),
+        "moved": [[str(one.old), str(one.new)] for one in desired.moved],
+        "removed": {str(address): one.action for address, one in desired.removed.items()},
+        "written": sorted([str(address), name] for address, name in desired.written), "lister": str(desired.lister or ""),
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Address():
+            return {"address": str(value)}
+        case Foreign():
+            return {"id": value.id}
+        case Mapping():
+            return {key: _plain(part) for key, part in value.items()}
+        case list() | tuple():
+            return [_plain(part) for part in value]
+        case str() | int() | float() | None:
+            return value
+        case _:
+            return repr(value)

@@ -1,0 +1,247 @@
+"""From items to `Declared`: defaults, references to addresses, seeds, first children, and what a resource may not lack.
+
+In: the items of the tree. Out: Desired's resources, implied ones last. Forbidden: knowledge of any kind, I/O.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from reconciler.address import Address, is_key
+from reconciler.config.nodes import Entry, Map, Node, Problems, Scalar, described, scalars, shown
+from reconciler.config.shapes import Item, Shape
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.values import INVALID
+from reconciler.model import Declared, Source
+from reconciler.resource import Field, Foreign, Keyed, Kind, Kinds, Named, Role
+
+_ATOMS = (str, int, float, bool, type(None), Address, Foreign)
+
+
+@dataclass(frozen=True, eq=False)
+class Default:
+    """A value that `defaults` gives a field of a kind."""
+
+    value: Any
+    node: Node
+
+
+def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Problems) -> dict[str, dict[str, Default]]:
+    """The `defaults` of the project file, by kind and field."""
+    found: dict[str, dict[str, Default]] = defaultdict(dict)
+    for each in _entries(entry, problems, "defaults"):
+        shape = shapes.get(each.key)
+        if shape is None:
+            problems.add(each.at, f'no kind is called "{each.key}"{did_you_mean(each.key, shapes)}', "defaults")
+            continue
+        about = f"defaults.{each.key}"
+        for one in _entries(each, problems, about):
+            reader = shape.readers.get(one.key)
+            if reader is None:
+                problems.add(one.at, f'unknown field "{one.key}"{did_you_mean(one.key, shape.readers)}', about)
+                continue
+            value = reader.read(one.node, problems.about(about))
+            if value is not INVALID:
+                found[each.key][one.key] = Default(value, one.node)
+    return found
+
+
+def _entries(entry: Entry | None, problems: Problems, name: str) -> list[Entry]:
+    if entry is None:
+        return []
+    if isinstance(entry.node, Map):
+        return list(entry.node.entries.values())
+    what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
+    problems.add(entry.node.at, f"{name} is a map, not {what}; write {{}} for an empty one")
+    return []
+
+
+@dataclass(eq=False)
+class Linker:
+    """Turns items into `Declared`, looking every reference up."""
+
+    kinds: Kinds
+    shapes: Mapping[str, Shape]
+    problems: Problems
+    items: Mapping[Address, Item]
+    defaults: Mapping[str, Mapping[str, Default]]
+    implied: dict[Address, Declared] = field(default_factory=dict)
+    _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
+
+    def link(self) -> dict[Address, Declared]:
+        """Every resource, containers before contents; call it once."""
+        named = self._named_by_default()
+        for item in self.items.values():
+            self._default(item, named)
+            self._resolve_all(item)
+        for item in self.items.values():
+            self._first(item)
+            self._check(item)
+        self._loops()
+        found = {address: self._declared(item) for address, item in self.items.items()}
+        return {**found, **self.implied}
+
+    # -- defaults ------------------------------------------------------------------------------------------------------------------
+
+    def _named_by_default(self) -> set[Address]:
+        """The resources that a default seed names: it is not applied to them."""
+        found: set[Address] = set()
+        for name, given in self.defaults.items():
+            seed = self.kinds[name].seed
+            default = given.get(seed.name) if seed is not None else None
+            if default is not None and isinstance(default.value, Named):
+                for root in [item for item in self.items.values() if item.parent is None]:
+                    address = self._address(root.address, default.value)
+                    if address is not None:
+                        found.add(address)
+        return found
+
+    def _default(self, item: Item, named: set[Address]) -> None:
+        for name, default in self.defaults.get(item.kind.name, {}).items():
+            if name in item.values:
+                continue
+            if item.kind.fields[name].role is Role.SEED and (item.id is not None or item.address in named):
+                continue
+            item.values[name] = default.value
+            item.nodes[name] = default.node
+            item.given.add(name)
+
+    # -- references ----------------------------------------------------------------------------------------------------------------
+
+    def _resolve_all(self, item: Item) -> None:
+        for name, value in item.values.items():
+            if not isinstance(value, _ATOMS) and value is not INVALID:
+                item.values[name] = self._resolve(value, item, item.kind.fields[name])
+        seed = item.kind.seed
+        if seed is not None and isinstance(item.values.get(seed.name), Address):
+            self._seeds[item.address] = (item.values[seed.name], item.nodes[seed.name].at)
+
+    def _resolve(self, value: Any, item: Item, of: Field) -> Any:
+        match value:
+            case Named():
+                return self._look_up(value, item, of)
+            case dict():
+                return {key: self._resolve(part, item, of) for key, part in value.items()}
+            case list():
+                return [self._resolve(part, item, of) for part in value]
+            case tuple():
+                return tuple(self._resolve(part, item, of) for part in value)
+            case set() | frozenset():
+                return tuple(sorted((self._resolve(part, item, of) for part in value), key=_rank))
+            case _:
+                return value
+
+    def _look_up(self, value: Named, item: Item, of: Field) -> Any:
+        at = _whence(item.nodes[of.name], value.key)
+        about: Address | str = f"defaults.{item.kind.name}" if of.name in item.given else item.address
+        address = self._address(item.address, value)
+        if address is None:
+            self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not a key of a {value.kind}", about)
+            return INVALID
+        if address in self.items or address in self.implied:
+            return address
+        kind = self.kinds[value.kind]
+        if kind.undeclared:
+            self.imply(address, kind, at)
+            return address
+        purpose = f" to {of.label}" if of.role is Role.SEED and of.label else ""
+        self.problems.add(at, f'no {value.kind} "{value.key}"{purpose}{did_you_mean(value.key, self._keys(value.kind, address))}', about)
+        return INVALID
+
+    def _address(self, scope: Address, value: Named) -> Address | None:
+        """The address a bare key names; None where it cannot be one."""
+        key = self.settled(self.kinds[value.kind], value.key)
+        if key is None or not is_key(key):
+            return None
+        try:
+            return self.kinds.address(scope, value.kind, key)
+        except KeyError:
+            return None
+
+    def settled(self, kind: Kind, key: str) -> str | None:
+        """The key as the field that it is spells it; None where that field refuses it."""
+        reader = self.shapes[kind.name].key_reader
+        if reader is None:
+            return key
+        value = reader.read(Scalar(Source("", 0), key, False), lambda at, message: None)
+        return None if value is INVALID else str(value)
+
+    def imply(self, address: Address, kind: Kind, at: Source) -> None:
+        """Note a resource that is referenced and not declared."""
+        place = kind.place
+        key_is = place.key_is if isinstance(place, Keyed) else None
+        values = {key_is: address.key} if key_is is not None else {}
+        section = place.section if isinstance(place, Keyed) else ""
+        self.implied[address] = Declared(address, kind.name, values, at, address.container, section, len(self.implied), implied=True)
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, Address | None], list[str]]:
+        found: dict[tuple[str, Address | None], list[str]] = defaultdict(list)
+        for address, item in self.items.items():
+            found[(item.kind.name, address.container)].append(address.key)
+        return found
+
+    def _keys(self, kind: str, address: Address) -> list[str]:
+        return self._by_place[(kind, address.container)]
+
+    # -- what a resource may not lack ----------------------------------------------------------------------------------------------
+
+    def _first(self, item: Item) -> None:
+        first = item.kind.first
+        if first is not None and item.first is not None and first.child_field is not None:
+            value = item.first.values.get(first.child_field, INVALID)
+            if value is not INVALID:
+                item.values[first.name] = value
+                item.nodes[first.name] = item.first.nodes[first.child_field]
+
+    def _check(self, item: Item) -> None:
+        kind, about = item.kind, item.address
+        if kind.by_id and item.id is None:
+            self.problems.add(item.at, f"id is missing: a {kind.name} is adopted by its id, never made", about)
+        for name, one in kind.fields.items():
+            if one.required and name not in item.values:
+                self.problems.add(item.at, f"{name} is missing", about)
+        create = kind.api.get("create")
+        if create is not None and create.copies is not None and item.id is None and create.copies not in item.values:
+            wrong = f"{create.copies} or id is missing: a new {kind.name} is a copy of another one, and id adopts one that exists"
+            self.problems.add(item.at, wrong, about)
+
+    def _loops(self) -> None:
+        """Report each loop of seeds once: its members would wait for each other."""
+        done: set[Address] = set()
+        for start in self._seeds:
+            path: dict[Address, None] = {}
+            at: Address | None = start
+            while at is not None and at not in done and at not in path:
+                path[at] = None
+                step = self._seeds.get(at)
+                at = step[0] if step is not None and self.items[at].id is None else None
+            if at is not None and at in path:
+                order = list(path)
+                loop = order[order.index(at) :]
+                label = next((one.label for one in self.items[at].kind.fields.values() if one.role is Role.SEED), None) or "copy"
+                names = " -> ".join(str(one) for one in (*loop, at))
+                self.problems.add(self._seeds[at][1], f"a circle of what to {label}: {names}; give one of them an id", at)
+            done.update(path)
+
+    def _declared(self, item: Item) -> Declared:
+        values = {name: item.values[name] for name in item.kind.fields if name in item.values}
+        return Declared(
+            address=item.address, kind=item.kind.name, values=values, source=item.at,
+            parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
+            positions={name: item.nodes[name].at for name in values if name in item.nodes},
+            id=item.id, previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
+        )  # fmt: skip
+
+
+def _rank(value: Any) -> tuple[str, str]:
+    return type(value).__name__, str(value)
+
+
+def _whence(node: Node, key: str) -> Source:
+    """Where in a field's node a reference stands: at the text that names it, else at the whole."""
+    return next((one.at for one in scalars(node) if one.text == key), node.at)

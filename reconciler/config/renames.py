@@ -1,0 +1,139 @@
+"""`moved` and `removed`: what became of addresses that are no longer declared. Pure.
+
+In: lists of every file, and the addresses that are declared. Out: `Moved` and `Removed`, each checked against them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Literal, cast
+
+from reconciler.address import Address
+from reconciler.config.nodes import Entry, List, Map, Node, Problems, Scalar, described
+from reconciler.config.settings import Words
+from reconciler.config.shapes import Item
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.values import empty
+from reconciler.config.words import REMOVED_ACTIONS
+from reconciler.model import Moved, Removed, Source
+from reconciler.resource import Kinds
+
+
+def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
+    """The renamed addresses, in the order of the files."""
+    found: dict[Address, Moved] = {}
+    for node in _nodes(entries, problems):
+        words = Words("moved", node.entries, problems)
+        old, new = _address(kinds, words, "from", items, problems), _address(kinds, words, "to", items, problems)
+        words.rest()
+        for key in ("from", "to"):
+            if key not in node.entries:
+                problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}")
+        if old is None or new is None:
+            continue
+        at, target = node.entries["from"].node.at, node.entries["to"].node.at
+        if old in items:
+            problems.add(at, f"moved.from is {old}, which is still declared at {_place(items[old].at)}")
+        elif old in found:
+            problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}")
+        elif new not in items:
+            problems.add(target, f"moved.to is {new}, which is not declared{did_you_mean(str(new), (str(one) for one in items))}")
+        elif kinds.of(old) is not kinds.of(new):
+            problems.add(target, f"a {kinds.of(old).name} cannot become a {kinds.of(new).name}: {old} is moved to {new}")
+        else:
+            found[old] = Moved(old, new, at)
+    return tuple(found.values())
+
+
+def read_removed(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> dict[Address, Removed]:
+    """What shall happen to single addresses."""
+    found: dict[Address, Removed] = {}
+    for node in _nodes(entries, problems):
+        words = Words("removed", node.entries, problems)
+        address, action = _address(kinds, words, "address", items, problems), words.choice("action", REMOVED_ACTIONS)
+        words.rest()
+        for key in ("address", "action"):
+            if key not in node.entries:
+                problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}")
+        if address is None or action is None:
+            continue
+        at = node.entries["address"].node.at
+        if address in items:
+            problems.add(at, f"removed.address is {address}, which is still declared at {_place(items[address].at)}")
+        elif address in found:
+            problems.add(at, f"{address} is removed twice; first at {_place(found[address].source)}")
+        else:
+            found[address] = Removed(address, cast(Literal["forget", "delete"], action), at)
+    return found
+
+
+def check_previously(items: Mapping[Address, Item], problems: Problems) -> None:
+    """No former address may still be declared, nor be claimed twice."""
+    claimed: dict[Address, Source] = {}
+    for item in items.values():
+        for old, at in item.previously:
+            if old in items:
+                problems.add(at, f'previously names "{old.key}", which is still declared at {_place(items[old].at)}', item.address)
+            elif old in claimed:
+                problems.add(at, f'previously names "{old.key}", as does {_place(claimed[old])}', item.address)
+            claimed.setdefault(old, at)
+
+
+def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:
+    found: list[Map] = []
+    for entry in entries:
+        if not isinstance(entry.node, List):
+            nothing = isinstance(entry.node, Scalar) and entry.node.empty
+            wrong = f"{entry.key} is a list, not {described(entry.node)}; write [] for an empty one"
+            problems.add(entry.node.at, empty(entry.key) if nothing else wrong)
+            continue
+        for node in entry.node.items:
+            if isinstance(node, Map):
+                found.append(node)
+            else:
+                problems.add(node.at, f"an item of {entry.key} is a map, not {_what(node)}")
+    return found
+
+
+def _what(node: Node) -> str:
+    return "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+
+
+def _address(kinds: Kinds, words: Words, key: str, items: Collection[Address], problems: Problems) -> Address | None:
+    found = words.text(key)
+    if found is None:
+        return None
+    text, at = found
+    name = words.path(key)
+    try:
+        address = Address.parse(text)
+    except ValueError as error:
+        problems.add(at, f"{name}: {error}")
+        return None
+    outer = None
+    for index in range(1, len(address.parts), 2):
+        part = address.parts[index]
+        if part not in kinds:
+            problems.add(at, f'{name}: {text} names the kind "{part}", which there is not{did_you_mean(part, kinds)}')
+            return None
+        outer = kinds.roots[0].name if index == 1 else address.parts[index - 2]
+        if kinds[part].within != outer:
+            problems.add(at, f"{name}: {text} is no address: a {part} does not lie directly in a {outer}; {_form(kinds, part)}")
+            return None
+    if address.is_singleton:
+        problems.add(at, f"{name}: {text} ends with a kind; add a key")
+        return None
+    return address
+
+
+def _form(kinds: Kinds, name: str) -> str:
+    """The form of the addresses of a kind, for a hint."""
+    chain = [name, *kinds.containers(name)]
+    parts = ["KEY"]
+    for kind in reversed(chain[:-1]):
+        parts += [kind, "KEY"]
+    return "write " + "/".join(parts)
+
+
+def _place(source: Source) -> str:
+    return f"{source.file}:{source.line}:{source.column}"

@@ -1,0 +1,63 @@
+"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `forEach`), and those of later versions. Pure."""
+
+from __future__ import annotations
+
+from reconciler.address import is_key
+from reconciler.config.nodes import Entry, List, Report, Scalar, described
+from reconciler.config.shapes import Item, Shape
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.values import INVALID, empty, untainted
+from reconciler.config.words import ADOPT, LATER_SECTIONS
+from reconciler.resource import Kinds
+
+FOR_EACH = "forEach is not supported yet; write the resources one by one"
+
+
+def later(name: str) -> str | None:
+    """The sentence for a word that a later version will know; None for any other."""
+    return f"{name} is not supported yet; take it out" if name in LATER_SECTIONS else None
+
+
+def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
+    """Take one reserved word into the item."""
+    node, name = entry.node, entry.key
+    if isinstance(node, Scalar) and node.empty:
+        report(node.at, empty(name))
+        return
+    if not untainted(node, name, report):
+        return
+    match name:
+        case "forEach":
+            report(entry.at, FOR_EACH)
+        case "key":
+            report(entry.at, f'key is not written here: it is "{item.address.key}" already')
+        case "previously":
+            _previously(kinds, shape, item, entry, report)
+        case "id" if isinstance(node, Scalar) and not node.null and node.text:
+            item.id = node.text
+        case "id":
+            report(node.at, f"id is the text by which the service knows the object, not {described(node)}")
+        case "protect" if isinstance(node, Scalar) and isinstance(node.core(), bool):
+            item.protect = node.core()
+        case "protect":
+            report(node.at, f"protect is true or false, not {described(node)}")
+        case "adopt" if isinstance(node, Scalar) and node.text in ADOPT:
+            item.adopt = node.text != "never"
+        case "adopt":
+            hint = did_you_mean(node.text, ADOPT) if isinstance(node, Scalar) else ""
+            report(node.at, f"adopt is {described(node)}; one of {', '.join(ADOPT)}{hint}")
+
+
+def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
+    if not isinstance(entry.node, List):
+        report(entry.node.at, f"previously is a list of keys, not {described(entry.node)}; write [old-key]")
+        return
+    for node in entry.node.items:
+        key = node.text if isinstance(node, Scalar) else ""
+        if shape.key_reader is not None and key:
+            settled = shape.key_reader.read(Scalar(node.at, key, False), report)
+            key = settled if settled is not INVALID and isinstance(settled, str) else ""
+        if not is_key(key):
+            report(node.at, f"previously holds keys, not {described(node)}")
+        else:
+            item.previously.append((kinds.address(item.address, item.kind.name, key), node.at))

@@ -1,0 +1,251 @@
+"""The JSON Schema of a project file and of the files it includes, for editors; made from the kinds alone. Pure.
+
+It says less than `load` does: what only several lines together can get wrong (references, defaults, variables) is not its matter.
+An expression may stand wherever a value may, so every value is also a text with `${{`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from reconciler.address import KEY_PATTERN
+from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES
+from reconciler.resource import Field, Keyed, Kind, Kinds, Node
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
+KEY: Schema = {"$ref": "#/$defs/key"}
+COMMENT: Schema = {"^x-": {"description": "Ignored: a home for YAML anchors."}}
+TEXTLIKE = ["string", "number", "boolean"]  # a text field takes the source text, whatever an editor makes of `007` or `no`
+
+
+def schema(kinds: Kinds) -> dict[str, Any]:
+    """The schema of project files and included files, as plain data; equal kinds give equal schemas."""
+    made = _Maker(kinds)
+    definitions: Schema = {
+        "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": r"\$\{\{"},
+        "key": {"description": "A stable name; changing it makes another resource.", "type": TEXTLIKE, "pattern": f"^{KEY_PATTERN}$"},
+        "address": {"description": "A resource's name, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
+        "variable": _variable(),
+        "project": made.project(),
+        "fragment": made.fragment(),
+    }
+    for kind in kinds.values():
+        definitions[kind.name] = made.resource(kind)
+        if isinstance(kind.place, Node):
+            definitions[f"{kind.name}.node"] = made.node(kind)
+    for host in kinds:
+        for section, members in kinds.lists(host).items():
+            definitions[f"{host}.{section}"] = made.items(members)
+    return {
+        "$schema": DIALECT,
+        "title": "A project of Reconciler, or a file it includes",
+        "anyOf": [{"$ref": "#/$defs/project"}, {"$ref": "#/$defs/fragment"}],
+        "$defs": {**definitions, **made.types},
+    }
+
+
+def dumped(kinds: Kinds) -> str:
+    """The schema as the text of `schemas/config.schema.json`."""
+    return json.dumps(schema(kinds), indent=2, ensure_ascii=False) + "\n"
+
+
+class _Maker:
+    """Makes the definitions; `types` gathers what annotations define by themselves."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.types: Schema = {}
+
+    # -- files ---------------------------------------------------------------------------------------------------------------------
+
+    def project(self) -> Schema:
+        names = {"enum": list(self.kinds)}
+        seconds = {"type": "number", "exclusiveMinimum": 0}
+        return _map(
+            {
+                "version": {"description": "The version of this language.", "const": 1},
+                "project": _text("With the environment and the service it scopes the state."),
+                "service": _map(
+                    {
+                        "baseUrl": _text("Where the service is; used once confirmed."),
+                        "sandbox": _text("The file of the embedded service, used instead of baseUrl."),
+                        "member": _text("The e-mail of the member whose token it is: reaches everything, must stay an admin."),
+                        "timeout": _value({"description": "Seconds for one request, everything included.", **seconds}),
+                    }
+                ),
+                "state": _text("The URL of the state database; a password never stands here."),
+                "recovery": _map(
+                    {
+                        "settle": _value({"description": "Seconds to wait out a request in doubt.", "type": "number", "minimum": 0}),
+                        "createStrategy": _value({"enum": list(CREATE_STRATEGIES)}),
+                    }
+                ),
+                "include": {"description": "More files, by name or pattern.", "type": "array", "items": {"type": "string"}},
+                "vars": {
+                    "description": "Variables, declared once.",
+                    "type": "object",
+                    "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
+                    "additionalProperties": {"$ref": "#/$defs/variable"},
+                },
+                "prune": _map(
+                    {
+                        name: {"description": f"Default: {kind.prune}.", **_value({"enum": list(PRUNE_SCOPES)})}
+                        for name, kind in self.kinds.items()
+                    },
+                    "What becomes of objects whose lines are gone, per kind.",
+                ),
+                "protect": {"description": "Kinds whose deletes want consent.", "type": "array", "items": names},
+                "guards": _map(
+                    {
+                        "maxDelete": _map(
+                            {
+                                "percent": _value({"type": "number", "minimum": 0, "maximum": 100}),
+                                "atLeast": _value({"type": "integer", "minimum": 0}),
+                            }
+                        ),
+                        "minAdmins": _value({"type": "integer", "minimum": 0}),
+                    },
+                    "Limits of a run.",
+                ),
+                "defaults": _map({name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields not written."),
+                **self._everywhere(),
+            },
+            required=("version", "project"),
+            ignored=True,
+        )
+
+    def fragment(self) -> Schema:
+        held: Schema = {}
+        for root in self.kinds.roots:
+            held[root.name] = {"description": f"The key of the {root.name} this file belongs to.", **KEY}
+            held |= self._sections(root)
+        return {**_map({**held, **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
+
+    def _everywhere(self) -> Schema:
+        """What may stand at the top of every file."""
+        address = {"$ref": "#/$defs/address"}
+        removed = _map({"address": address, "action": {"enum": list(REMOVED_ACTIONS)}}, required=("address", "action"))
+        moved = _map({"from": address, "to": address}, required=("from", "to"))
+        return {
+            **{root.place.section: self._section(root) for root in self.kinds.roots if isinstance(root.place, Keyed)},
+            "removed": {"description": "What becomes of single addresses that are gone.", "type": "array", "items": removed},
+            "moved": {"description": "Addresses that were renamed, with all below them.", "type": "array", "items": moved},
+        }
+
+    # -- resources -----------------------------------------------------------------------------------------------------------------
+
+    def resource(self, kind: Kind) -> Schema:
+        """The map of one resource, without what a node adds."""
+        reserved = {
+            "id": _text("The id of an object that exists: it is adopted."),
+            "previously": {"description": "Keys it had before.", "type": "array", "items": KEY},
+            "protect": _value({"description": "Whether its delete wants consent.", "type": "boolean"}),
+            "adopt": _value({"description": "Whether an object with its natural key is adopted.", "enum": list(ADOPT)}),
+        }
+        flags = {flag: {"description": "The one that its parent shows first.", "const": True} for flag in self.kinds.flags(kind.name)}
+        full = _map({**self._fields(kind), **flags, **self._sections(kind), **reserved}, kind.doc)
+        if isinstance(kind.place, Keyed) and kind.place.bare is not None:
+            return {"description": kind.doc, "anyOf": [full, self._field(kind, kind.fields[kind.place.bare])]}
+        return full
+
+    def node(self, kind: Kind) -> Schema:
+        """An item of an ordered list."""
+        assert isinstance(kind.place, Node)
+        tag = kind.place.tag
+        own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **KEY}
+        body = copy.deepcopy(self.resource(kind))
+        body["properties"] = {tag: own, **({"key": KEY} if tag in kind.fields else {}), **body["properties"]}
+        return {**body, "required": [tag]}
+
+    def items(self, members: tuple[Kind, ...]) -> Schema:
+        options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}.node"} for kind in members]
+        options += [KEY for kind in members if isinstance(kind.place, Node) and kind.place.bare][:1]
+        return {"description": "Ordered: " + ", ".join(kind.name for kind in members) + ".", "type": "array", "items": {"anyOf": options}}
+
+    def _sections(self, kind: Kind) -> Schema:
+        maps = {section: self._section(entry) for section, entry in self.kinds.sections(kind.name).items()}
+        return {**maps, **{section: {"$ref": f"#/$defs/{kind.name}.{section}"} for section in self.kinds.lists(kind.name)}}
+
+    def _section(self, kind: Kind) -> Schema:
+        entry = {"$ref": f"#/$defs/{kind.name}"}
+        return {"description": kind.doc, "type": "object", "propertyNames": {"pattern": f"^{KEY_PATTERN}$"}, "additionalProperties": entry}
+
+    def _fields(self, kind: Kind) -> Schema:
+        key_is = kind.place.key_is if isinstance(kind.place, Keyed) else None
+        return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != key_is}
+
+    def _field(self, kind: Kind, field: Field) -> Schema:
+        made = copy.deepcopy(field.adapter.json_schema(ref_template=f"#/$defs/{kind.name}.{{model}}"))
+        for name, definition in made.pop("$defs", {}).items():
+            self.types[f"{kind.name}.{name}"] = _loosened(definition)
+        value = _value(_loosened(made))
+        if field.clear and not _takes_null(made):
+            value["anyOf"].append({"type": "null"})
+        return {"description": field.doc, **value} if field.doc else value
+
+
+def _map(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, ...] = (), ignored: bool = False) -> Schema:
+    """A map with these keys and no others; `ignored` lets `x-…` through."""
+    made: Schema = {"description": doc} if doc else {}
+    made |= {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    if required:
+        made["required"] = list(required)
+    if ignored:
+        made["patternProperties"] = COMMENT
+    return made
+
+
+def _text(doc: str) -> Schema:
+    return {"description": doc, "type": TEXTLIKE}
+
+
+def _value(made: Schema) -> Schema:
+    """The same, or an expression; the description stays outside, where editors look for it."""
+    doc = made.pop("description", None)
+    return {**({"description": doc} if doc else {}), "anyOf": [made, EXPRESSION]}
+
+
+def _variable() -> Schema:
+    return _map(
+        {
+            "default": {"description": "Its value where nothing else gives one."},
+            "type": {"description": "Without it: the type of the default, else string.", "enum": list(TYPES)},
+            "env": {"description": "The environment variable it comes from.", "type": "string", "pattern": "^RECONCILER_VAR_[A-Z0-9_]+$"},
+        }
+    )
+
+
+def _takes_null(made: Schema) -> bool:
+    return made.get("type") == "null" or any(_takes_null(option) for option in made.get("anyOf", []))
+
+
+def _loosened(made: Any) -> Any:
+    """What pydantic says of a type, with expressions allowed inside it and texts written plainly."""
+    if isinstance(made, list):
+        return [_loosened(part) for part in made]
+    if not isinstance(made, dict):
+        return made
+    out = {name: _loosened(part) for name, part in made.items() if name not in ("title", "uniqueItems", "properties")}
+    if out.get("type") == "string" and "enum" not in out and "const" not in out:
+        out["type"] = TEXTLIKE
+    if "properties" in made:
+        out["properties"] = {name: _value(_loosened(part)) for name, part in made["properties"].items()}
+        if "additionalProperties" not in out and "title" in made:
+            out["additionalProperties"] = False  # a TypedDict; what a kind writes itself has no title and says what it means
+    if isinstance(out.get("items"), dict):
+        out["items"] = _value(out["items"])
+    return out
+
+
+if __name__ == "__main__":
+    import importlib
+    import sys
+
+    # The kinds lie above this package; only this command, which is no part of the library, reaches for them.
+    sys.stdout.write(dumped(importlib.import_module("reconciler.kinds").load()))

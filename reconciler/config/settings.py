@@ -1,0 +1,283 @@
+"""The project file's own settings: what to run against, where the state lives, how careful to be. Pure but for resolving paths.
+
+In: the evaluated top of the project file. Out: `Settings`, and the parts of Desired that belong to no resource.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+from urllib.parse import parse_qsl, urlsplit
+
+from reconciler.config.nodes import Entry, List, Map, Problems, Scalar, described, shown
+from reconciler.config.suggest import did_you_mean, one_of
+from reconciler.config.values import empty, untainted
+from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES
+from reconciler.model import Desired, Guards, Source
+from reconciler.resource import Kinds
+
+CreateStrategy = Literal["snapshot", "marker"]
+Prune = Literal["owned", "all", "none"]
+
+DEFAULT_STATE = ".reconciler/state.db"
+TIMEOUT_DEFAULT = 30.0  # seconds for one request, everything included
+SETTLE_DEFAULT = 30.0  # seconds to wait out a request in doubt
+SECONDS_MAX = 86_400.0
+SECRETS = ("password", "passwd", "sslpassword", "token", "secret")  # words of a URL's query that carry one
+
+_EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
+_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
+_STATES = re.compile(r"(sqlite|postgresql(\+psycopg)?)://.*", re.DOTALL)
+
+T = TypeVar("T", bound=str)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run a project. `root`: its directory. `sandbox`: the file of the embedded service, used instead of `base_url`. `member`:
+    the e-mail of whose token it is. `timeout` and `settle`: seconds. `state`: a URL, the path of SQLite made absolute; `state_in_yaml` and
+    `settle_written`: the YAML said so itself. `files`: every file that was read, the project file first."""
+
+    project: str
+    root: Path
+    base_url: str | None = None
+    sandbox: Path | None = None
+    member: str | None = None
+    timeout: float = TIMEOUT_DEFAULT
+    state: str = ""
+    state_in_yaml: bool = False
+    settle: float = SETTLE_DEFAULT
+    settle_written: bool = False
+    create_strategy: CreateStrategy = "snapshot"
+    files: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project as loaded. `sensitive`: values from the environment, to be masked wherever text leaves the program."""
+
+    settings: Settings
+    desired: Desired
+    sensitive: frozenset[str] = field(default=frozenset(), repr=False)
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(eq=False)
+class Words:
+    """The keys of one map of settings, taken one by one; `rest` reports what nobody took."""
+
+    name: str
+    entries: Mapping[str, Entry]
+    problems: Problems
+    known: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, name: str, entry: Entry | None, problems: Problems) -> Words:
+        """The map behind a key, empty with a problem where it is none."""
+        if entry is not None and isinstance(entry.node, Map):
+            return cls(name, entry.node.entries, problems)
+        if entry is not None:
+            nothing = isinstance(entry.node, Scalar) and entry.node.empty
+            problems.add(entry.node.at, empty(name) if nothing else f"{name} is a map, not {described(entry.node)}")
+        return cls(name, {}, problems)
+
+    def path(self, key: str) -> str:
+        return f"{self.name}.{key}" if self.name else key
+
+    def entry(self, key: str) -> Entry | None:
+        self.known.append(key)
+        return self.entries.get(key)
+
+    def scalar(self, key: str) -> Scalar | None:
+        """The scalar behind a key; None, with a problem, where there is something else or nothing."""
+        entry = self.entry(key)
+        if entry is None:
+            return None
+        node, name = entry.node, self.path(key)
+        if isinstance(node, Scalar) and node.empty:
+            self.problems.add(node.at, empty(name))
+        elif not isinstance(node, Scalar) or node.null:
+            self.problems.add(node.at, f"{name} is one value, not {described(node)}")
+        elif untainted(node, name, self.problems.add):
+            return node
+        return None
+
+    def text(self, key: str) -> tuple[str, Source] | None:
+        node = self.scalar(key)
+        if node is None:
+            return None
+        if not node.text:
+            self.problems.add(node.at, f"{self.path(key)} is text, not {described(node)}")
+            return None
+        return node.text, node.at
+
+    def choice(self, key: str, options: tuple[T, ...]) -> T | None:
+        found = self.text(key)
+        if found is None:
+            return None
+        for option in options:
+            if option == found[0]:
+                return option
+        self.problems.add(found[1], f"{self.path(key)} is {shown(found[0])}; {one_of(options)}{did_you_mean(found[0], options)}")
+        return None
+
+    def number(self, key: str, default: float, *, least: float = 0.0, most: float = SECONDS_MAX, above: bool = False) -> float:
+        """A number between two bounds; `above`: more than `least`, not equal."""
+        node = self.scalar(key)
+        if node is None:
+            return default
+        value = node.core()
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.problems.add(node.at, f"{self.path(key)} is a number, not {described(node)}")
+        elif not (least < value if above else least <= value) or not value <= most:
+            bounds = f"{'more than' if above else 'at least'} {least:g} and at most {most:g}"
+            self.problems.add(node.at, f"{self.path(key)} is {described(node)}; it is {bounds}")
+        else:
+            return float(value)
+        return default
+
+    def whole(self, key: str, default: int) -> int:
+        value = self.number(key, float(default), most=1_000_000_000)
+        if value != int(value):
+            node = self.entries[key].node
+            self.problems.add(node.at, f"{self.path(key)} is a whole number, not {described(node)}")
+            return default
+        return int(value)
+
+    def rest(self) -> None:
+        """Report the keys that nobody took."""
+        for key, entry in self.entries.items():
+            if key not in self.known:
+                inside = f" in {self.name}" if self.name else ""
+                self.problems.add(entry.at, f'unknown key "{key}"{inside}{did_you_mean(key, self.known)}')
+
+
+def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
+    """Settings of a project file; what is wrong is reported and has its default."""
+    version = top.scalar("version")
+    if version is not None and version.core() != 1:
+        problems.add(version.at, f"version is {described(version)}; this program knows version 1")
+    elif "version" not in top.entries:
+        problems.add(_begin(top), "version is missing; write version: 1")
+    project = top.text("project")
+    if project is None and "project" not in top.entries:
+        problems.add(_begin(top), "project is missing; it names the state")
+    elif project is not None and _PROJECT.fullmatch(project[0]) is None:
+        problems.add(project[1], f"project is {shown(project[0])}; it is 1 to 100 letters, digits or any of . _ -")
+    service = Words.of("service", top.entry("service"), problems)
+    base, sandbox, member = service.text("baseUrl"), service.text("sandbox"), service.text("member")
+    timeout = service.number("timeout", TIMEOUT_DEFAULT, above=True)
+    service.rest()
+    if base is not None and not _is_base(base[0]):
+        problems.add(base[1], f"service.baseUrl is {shown(base[0])}; it is https://host, with no user, query or fragment")
+    if base is not None and sandbox is not None:
+        problems.add(sandbox[1], "service.sandbox stands instead of service.baseUrl; write one of them")
+    if member is not None and _EMAIL.fullmatch(member[0]) is None:
+        problems.add(member[1], f"service.member is {shown(member[0])}; it is the e-mail of the member whose token is used")
+        member = None
+    recovery = Words.of("recovery", top.entry("recovery"), problems)
+    settle, strategy = recovery.number("settle", SETTLE_DEFAULT), recovery.choice("createStrategy", CREATE_STRATEGIES)
+    recovery.rest()
+    state = top.text("state")
+    return Settings(
+        project=project[0] if project is not None else "",
+        root=root,
+        base_url=base[0] if base is not None else None,
+        sandbox=root / sandbox[0] if sandbox is not None else None,
+        member=member[0] if member is not None else None,
+        timeout=timeout,
+        state=_state(state, root, problems),
+        state_in_yaml=state is not None,
+        settle=settle,
+        settle_written="settle" in recovery.entries,
+        create_strategy=cast(CreateStrategy, strategy or "snapshot"),
+    )
+
+
+def _begin(top: Words) -> Source:
+    """The first key of the file (which is not empty when this is asked)."""
+    return next(iter(top.entries.values())).at
+
+
+def _is_base(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return (
+            parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            and parts.username is None and not parts.query and not parts.fragment
+        )  # fmt: skip
+    except ValueError:
+        return False
+
+
+def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> str:
+    if found is None:
+        return f"sqlite:///{root / DEFAULT_STATE}"
+    url, at = found
+    if _STATES.fullmatch(url) is None:
+        problems.add(at, f"state is {shown(url.split('@')[-1])}; it is sqlite:///FILE or postgresql+psycopg://HOST/DATABASE")
+        return ""
+    if url.startswith("sqlite:"):
+        path = url.removeprefix("sqlite:///")
+        if path == url or not path or "?" in path:
+            problems.add(at, f"state is {shown(url)}; a file is written sqlite:///FILE, relative to the project")
+            return ""
+        return f"sqlite:///{root / path}"
+    try:
+        parts = urlsplit(url)
+        secret = parts.password is not None or any(key.lower() in SECRETS for key, _ in parse_qsl(parts.query))
+    except ValueError:
+        problems.add(at, "state is no URL that can be read; it is postgresql+psycopg://HOST/DATABASE")
+        return ""
+    if secret:
+        problems.add(at, "state holds a password, which never stands in the YAML; give the whole URL in RECONCILER_STATE")
+        return ""
+    return url
+
+
+def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
+    """The scope of every kind."""
+    words = Words.of("prune", top.entry("prune"), problems)
+    found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
+    words.rest()
+    return found
+
+
+def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]:
+    """The kinds whose deletes want consent."""
+    entry = top.entry("protect")
+    if entry is None:
+        return frozenset(name for name, kind in kinds.items() if kind.protected)
+    if not isinstance(entry.node, List):
+        nothing = isinstance(entry.node, Scalar) and entry.node.empty
+        wrong = empty("protect") if nothing else f"protect is a list of kinds, not {described(entry.node)}; write [] for none"
+        problems.add(entry.node.at, wrong)
+        return frozenset()
+    found = set()
+    for node in entry.node.items:
+        name = node.text if isinstance(node, Scalar) else ""
+        if not untainted(node, "protect", problems.add):
+            continue
+        if name in kinds:
+            found.add(name)
+        else:
+            problems.add(node.at, f"protect names {described(node)}, which is no kind{did_you_mean(name, kinds)}")
+    return frozenset(found)
+
+
+def read_guards(top: Words, problems: Problems) -> Guards:
+    """The limits of a run."""
+    words = Words.of("guards", top.entry("guards"), problems)
+    limit = Words.of("guards.maxDelete", words.entry("maxDelete"), problems)
+    plain = Guards()
+    made = Guards(
+        limit.number("percent", plain.max_delete_percent, most=100.0),
+        limit.whole("atLeast", plain.max_delete_at_least),
+        words.whole("minAdmins", plain.min_admins),
+    )
+    limit.rest()
+    words.rest()
+    return made

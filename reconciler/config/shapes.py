@@ -1,0 +1,82 @@
+"""What may stand in the YAML of each kind, compiled once from the declarations; and a resource on its way into Desired. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.config.nodes import Node
+from reconciler.config.values import Reader, readers
+from reconciler.model import Source
+from reconciler.resource import RESERVED, Field, Keyed, Kind, Kinds
+from reconciler.resource import Node as NodePlace
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One kind as the YAML shows it.
+
+    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists. `flags`: the words by which a parent's choice is
+    written on a resource of this kind, each with the parents that choose. `words`: all of these and the reserved ones.
+    """
+
+    kind: Kind
+    readers: Mapping[str, Reader]
+    key_reader: Reader | None
+    sections: Mapping[str, Kind]
+    lists: Mapping[str, tuple[Kind, ...]]
+    flags: Mapping[str, Mapping[str, Field]]
+    words: tuple[str, ...]
+
+    @property
+    def tag(self) -> str | None:
+        """The first word of a list item of this kind; None for a kind that stands in a map."""
+        return self.kind.place.tag if isinstance(self.kind.place, NodePlace) else None
+
+    @property
+    def bare(self) -> str | None:
+        """The field that a bare value in a map stands for."""
+        return self.kind.place.bare if isinstance(self.kind.place, Keyed) else None
+
+
+def shapes(kinds: Kinds) -> dict[str, Shape]:
+    """The shape of every kind, by name."""
+    return {name: _shape(kinds, kind) for name, kind in kinds.items()}
+
+
+def _shape(kinds: Kinds, kind: Kind) -> Shape:
+    found = readers(kind)
+    key_is = kind.place.key_is if isinstance(kind.place, Keyed) else None
+    key_reader = found.pop(key_is) if key_is is not None else None
+    sections, lists = kinds.sections(kind.name), kinds.lists(kind.name)
+    flags = {flag: {parent.name: chosen for parent, chosen in pairs} for flag, pairs in kinds.flags(kind.name).items()}
+    tag = (kind.place.tag,) if isinstance(kind.place, NodePlace) else ()
+    words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *(word for word in RESERVED if word != "forEach"))))
+    return Shape(kind, found, key_reader, sections, lists, flags, words)
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """A resource as read, its references not yet looked up.
+
+    `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
+    `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices.
+    """
+
+    address: Address
+    kind: Kind
+    at: Source
+    parent: Item | None
+    section: str
+    index: int
+    values: dict[str, Any] = field(default_factory=dict)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
+    first: Item | None = None
+    flagged: dict[str, Item] = field(default_factory=dict)
+    id: str | None = None
+    previously: list[tuple[Address, Source]] = field(default_factory=list)
+    protect: bool | None = None
+    adopt: bool = True

@@ -1,0 +1,29 @@
+"""Did you mean: the word that was probably meant, from those that would have been right. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+OPTIONS_MAX = 2_000  # candidates compared; difflib is quadratic in their length, and errors may be many
+SHOWN_MAX = 12  # words listed where a closed choice is spelled out
+
+
+def closest(word: str, options: Iterable[str]) -> str | None:
+    """The option nearest to the word, None where none is near."""
+    candidates = [option for option in options if option != word][:OPTIONS_MAX]
+    lowered = {option.lower(): option for option in reversed(candidates)}
+    found = get_close_matches(word[:100].lower(), lowered, n=1, cutoff=0.6)
+    return lowered[found[0]] if found else None
+
+
+def did_you_mean(word: str, options: Iterable[str]) -> str:
+    """`; did you mean "title"?`, or nothing."""
+    found = closest(word, options)
+    return f'; did you mean "{found}"?' if found is not None else ""
+
+
+def one_of(options: Iterable[str]) -> str:
+    """`one of a, b, c`, cut short where there are many."""
+    words = list(options)
+    return "one of " + ", ".join(words[:SHOWN_MAX]) + (", …" if len(words) > SHOWN_MAX else "")

@@ -1,0 +1,290 @@
+"""From the evaluated YAML to resources: walks maps and ordered lists as the kinds' places say, and reads every field.
+
+In: nodes. Out: one `Item` an address, containers before what they contain. Not here: references between resources (`references`).
+Forbidden: knowledge of any kind, I/O.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from reconciler.address import KEY_LENGTH_MAX, Address, is_key
+from reconciler.config.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
+from reconciler.config.reserved import FOR_EACH, later, read_reserved
+from reconciler.config.shapes import Item, Shape
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.values import INVALID, empty, untainted
+from reconciler.model import Source
+from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
+from reconciler.resource import Node as NodePlace
+
+
+@dataclass(eq=False)
+class Tree:
+    """Gathers the resources of all files. `lists`: where each ordered list of a root was first met, so that a second file is refused."""
+
+    kinds: Kinds
+    shapes: dict[str, Shape]
+    problems: Problems
+    items: dict[Address, Item] = field(default_factory=dict)
+    written: set[tuple[Address, str]] = field(default_factory=set)
+    _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
+    _counts: Counter[tuple[Address, str]] = field(default_factory=Counter)
+
+    # -- files ---------------------------------------------------------------------------------------------------------------------
+
+    def roots(self, kind: Kind, entry: Entry) -> None:
+        """The section of root resources of one file; what they contain waits until `open` is called for them."""
+        for each in self._map(entry, None):
+            item = self._item(kind, each, each.key, None, entry.key)
+            if item is not None:
+                self._read(self.shapes[kind.name], item, each.node, skip=())
+
+    def ordered(self) -> dict[Address, Item]:
+        """All items by address: each root, then what stands in it, as the files have it."""
+        below: dict[Address | None, list[Item]] = defaultdict(list)
+        for item in self.items.values():
+            below[item.parent.address if item.parent is not None else None].append(item)
+        found: dict[Address, Item] = {}
+        waiting = list(reversed(below[None]))
+        while waiting:
+            item = waiting.pop()
+            found[item.address] = item
+            waiting += reversed(below[item.address])
+        return found
+
+    def sections(self, root: Item, entries: list[Entry]) -> None:
+        """Sections and lists of a root that stand in an included file."""
+        shape = self.shapes[root.kind.name]
+        for entry in entries:
+            self._below(shape, root, entry)
+
+    # -- maps and lists ------------------------------------------------------------------------------------------------------------
+
+    def _below(self, shape: Shape, item: Item, entry: Entry) -> None:
+        if entry.key in shape.sections:
+            self._section(shape.sections[entry.key], item, entry)
+        else:
+            self._list(shape.lists[entry.key], item, entry)
+
+    def _section(self, kind: Kind, parent: Item, entry: Entry) -> None:
+        self._mark(kind, parent)
+        for each in self._map(entry, parent.address):
+            item = self._item(kind, each, each.key, parent, entry.key)
+            if item is not None:
+                self._read(self.shapes[kind.name], item, each.node, skip=())
+
+    def _map(self, entry: Entry, about: Address | None) -> list[Entry]:
+        if isinstance(entry.node, Map):
+            return list(entry.node.entries.values())
+        if isinstance(entry.node, Scalar) and entry.node.empty:
+            self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about)
+        else:
+            self.problems.add(entry.node.at, f"{entry.key} is a map, not {described(entry.node)}; write {{}} for an empty one", about)
+        return []
+
+    def _list(self, members: tuple[Kind, ...], parent: Item, entry: Entry) -> None:
+        for kind in members:
+            self._mark(kind, parent)
+        first = self._lists.setdefault((parent.address, entry.key), entry.at)
+        if first != entry.at:
+            self.problems.add(entry.at, f"{entry.key} is ordered and stands in one file; it is also at {_place(first)}", parent.address)
+            return
+        if not isinstance(entry.node, List):
+            if isinstance(entry.node, Scalar) and entry.node.empty:
+                self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address)
+            else:
+                wrong = f"{entry.key} is a list, not {described(entry.node)}; write [] for an empty one"
+                self.problems.add(entry.node.at, wrong, parent.address)
+            return
+        found: list[Item] = []
+        for node in entry.node.items:
+            item = self._node(members, parent, entry.key, node)
+            if item is not None:
+                found.append(item)
+        for one in found:
+            place = one.kind.place
+            other = next((each for each in found if each.kind is not one.kind), None)
+            if isinstance(place, NodePlace) and place.alone and other is not None:
+                wrong = f"a {one.kind.name} stands in {entry.key} only beside its own kind; {other.address} at {_place(other.at)} is none"
+                self.problems.add(one.at, wrong, one.address)
+                break
+
+    def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
+        tags = {kind.place.tag: kind for kind in members if isinstance(kind.place, NodePlace)}
+        choices = " or ".join(f"{tag}: …" for tag in tags)
+        if isinstance(node, Scalar) and not node.null and not node.empty:
+            bare = next((kind for kind in members if isinstance(kind.place, NodePlace) and kind.place.bare), None)
+            if bare is not None and isinstance(bare.place, NodePlace):
+                tag = bare.place.tag
+                return self._tagged(bare, parent, section, Map(node.at, {tag: Entry(tag, node.at, node)}))
+        if not isinstance(node, Map):
+            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            self.problems.add(node.at, f"an item of {section} is {{{choices}}}, not {what}", parent.address)
+            return None
+        if "forEach" in node.entries:
+            self.problems.add(node.entries["forEach"].at, FOR_EACH, parent.address)
+            return None
+        present = [tag for tag in tags if tag in node.entries]
+        if len(present) == 1:
+            return self._tagged(tags[present[0]], parent, section, node)
+        if present:
+            wrong = f"an item of {section} is one thing, not {' and '.join(present)} at once"
+            self.problems.add(node.entries[present[1]].at, wrong, parent.address)
+        else:
+            first = next(iter(node.entries.values()), None)
+            hint = did_you_mean(first.key, tags) if first is not None else ""
+            self.problems.add(first.at if first else node.at, f"an item of {section} says what it is: {choices}{hint}", parent.address)
+        return None
+
+    def _tagged(self, kind: Kind, parent: Item, section: str, node: Map) -> Item | None:
+        assert isinstance(kind.place, NodePlace)
+        shape, tag = self.shapes[kind.name], kind.place.tag
+        entry = node.entries[tag]
+        if tag not in shape.readers:
+            key = self._key_text(entry, parent.address)
+            item = None if key is None else self._item(kind, entry, key, parent, section)
+            if item is not None:
+                self._read(shape, item, node, skip=(tag,))
+            return item
+        value = shape.readers[tag].read(entry.node, self.problems.about(parent.address))
+        if "key" in node.entries:
+            key = self._key_text(node.entries["key"], parent.address)
+        elif isinstance(value, Named):
+            key = value.key
+        else:
+            key = None
+            if isinstance(value, Foreign):
+                self.problems.add(entry.at, f"a {kind.name} of a {tag} outside the project needs a key of its own: key: …", parent.address)
+        if value is INVALID or key is None:
+            return None
+        item = self._item(kind, entry, key, parent, section, advice="; give one of them another key: …")
+        if item is not None:
+            item.values[tag] = value
+            item.nodes[tag] = entry.node
+            self._read(shape, item, node, skip=(tag, "key"))
+        return item
+
+    # -- one resource --------------------------------------------------------------------------------------------------------------
+
+    def _mark(self, kind: Kind, parent: Item) -> None:
+        if kind.within is not None:
+            self.written.add((self.kinds.container(parent.address, kind.within), kind.name))
+
+    def _key_text(self, entry: Entry, about: Address) -> str | None:
+        node = entry.node
+        if isinstance(node, Scalar) and not node.null and not node.empty and untainted(node, entry.key, self.problems.about(about)):
+            return node.text if node.value is UNREAD or isinstance(node.value, str) else str(node.value)
+        if not isinstance(node, Scalar) or not node.taint:
+            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            self.problems.add(node.at, f"{entry.key} is a key, not {what}", about)
+        return None
+
+    def _item(self, kind: Kind, entry: Entry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
+        """A new item; None, with a problem, where the key cannot be one or is taken."""
+        about = parent.address if parent is not None else None
+        reader = self.shapes[kind.name].key_reader
+        value = reader.read(Scalar(entry.at, key, False), self.problems.about(about)) if reader is not None else key
+        if value is INVALID:
+            return None
+        if isinstance(value, str):
+            key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
+        if not is_key(key):
+            wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
+            self.problems.add(entry.at, wrong, about)
+            return None
+        if parent is None or kind.within is None:
+            address = Address((key,))
+        else:
+            address = self.kinds.container(parent.address, kind.within).child(kind.name, key)
+        before = self.items.get(address)
+        if before is not None:
+            self.problems.add(entry.at, f"declared twice; first at {_place(before.at)}{advice}", address)
+            return None
+        place = (parent.address if parent is not None else address, section)
+        item = Item(address, kind, entry.at, parent, section, self._counts[place])
+        self._counts[place] += 1
+        self.items[address] = item
+        if reader is not None:
+            item.values[reader.field.name] = value
+        inside = kind.inside
+        if inside is not None:
+            item.values[inside.name] = parent.address if parent is not None and parent.kind.name == inside.to else None
+        if parent is not None and parent.first is None and parent.kind.first is not None and parent.kind.first.to == kind.name:
+            parent.first = item
+        return item
+
+    def _read(self, shape: Shape, item: Item, node: Node, *, skip: tuple[str, ...]) -> None:
+        report = self.problems.about(item.address)
+        if not isinstance(node, Map):
+            if shape.bare is not None and isinstance(node, Scalar) and not node.empty and not node.null:
+                self._value(shape, item, shape.bare, node)
+            elif isinstance(node, Scalar) and node.empty:
+                report(node.at, f"{empty(item.address.key)} ({{}} where there is nothing to say)")
+            else:
+                report(node.at, f"a {item.kind.name} is a map, not {described(node)}")
+            return
+        for name, entry in node.entries.items():
+            if name in skip:
+                continue
+            if name in shape.readers:
+                self._value(shape, item, name, entry.node)
+            elif name in shape.sections or name in shape.lists:
+                self._below(shape, item, entry)
+            elif name in shape.flags:
+                self._flag(shape, item, entry)
+            elif name in RESERVED:
+                read_reserved(self.kinds, shape, item, entry, report)
+            else:
+                report(entry.at, later(name) or _unknown(shape, name))
+
+    def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
+        item.nodes[name] = node
+        item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
+
+    def _flag(self, shape: Shape, item: Item, entry: Entry) -> None:
+        report = self.problems.about(item.address)
+        if not isinstance(entry.node, Scalar) or entry.node.core() is not True or entry.node.taint:
+            what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
+            report(
+                entry.node.at, f'{entry.key} is only ever true, not {what}; write "{entry.key}: true" on the one that is the {entry.key}'
+            )
+            return
+        chooser, chosen = _chooser(shape.flags[entry.key], item)
+        if chooser is None or chosen is None:
+            report(entry.at, f"nothing around it chooses a {entry.key} {item.kind.name}")
+        elif chosen.name in chooser.flagged:
+            other = chooser.flagged[chosen.name]
+            report(entry.at, f"{chooser.address} has two {entry.key}s; the other is {other.address} at {_place(other.at)}")
+        else:
+            chooser.flagged[chosen.name] = item
+            chooser.values[chosen.name] = item.address
+            chooser.nodes[chosen.name] = entry.node
+
+
+def _chooser(parents: dict[str, Field] | object, item: Item) -> tuple[Item | None, Field | None]:
+    """The nearest resource around an item that chooses among its kind, and the field it does so with."""
+    assert isinstance(parents, dict)
+    at = item.parent
+    while at is not None:
+        if at.kind.name in parents:
+            return at, parents[at.kind.name]
+        at = at.parent
+    return None, None
+
+
+def _unknown(shape: Shape, name: str) -> str:
+    """What is said of a word that a resource does not take."""
+    known = shape.kind.fields.get(name)
+    if shape.key_reader is not None and name == shape.key_reader.field.name:
+        return f"{name} is not written: the key is the {name}"
+    if known is not None and known.role is Role.CHOICE:
+        return f'{name} is not written here; write "{known.flag}: true" on the {known.to} that is meant'
+    if known is not None:
+        return f"{name} is not written: it follows from where the {shape.kind.name} stands"
+    return f'unknown field "{name}"{did_you_mean(name, shape.words)}'
+
+
+def _place(source: Source) -> str:
+    return f"{source.file}:{source.line}:{source.column}"

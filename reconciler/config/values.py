@@ -1,0 +1,292 @@
+"""From what is written of one field to its written form: scalars by the field's type, then the field's own validation.
+
+In: a node of the evaluated configuration. Out: the value as the engine keeps it, references still `Named` or `Foreign`, or INVALID, the
+problems reported at their places. What a field's annotation asks for is compiled once a kind. Forbidden: knowledge of any kind, I/O.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import functools
+import operator
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import typing_extensions
+from pydantic import TypeAdapter, ValidationError
+
+from reconciler.config.nodes import UNREAD, List, Map, Node, Report, Scalar, described, plain, scalars
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.wrong import sentence
+from reconciler.resource import Field, Kind, Role, To
+
+INVALID: Final = object()
+"""What stands for a value that could not be had; its problem is reported."""
+
+_REFERENCE = "write the key of a {kind}, or {{id: …}} for one outside the project"
+
+Convert = Callable[[Node, str, Report], Any]
+"""A node to the data its type wants; the text names it in sentences (`source.url`)."""
+
+
+class Outside(dict[str, str]):
+    """`{id: …}` as data that a set can hold."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(self.get("id"))
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """One field, compiled. `convert` and `adapter` follow from the annotation alone."""
+
+    field: Field
+    convert: Convert
+    adapter: TypeAdapter[Any]
+
+    def read(self, node: Node, report: Report) -> Any:
+        """The written form, or INVALID; reports every problem found."""
+        name = self.field.name
+        if not self.field.sensitive and not untainted(node, name, report):
+            return INVALID
+        if isinstance(node, Scalar):
+            if node.empty:
+                report(node.at, empty(name))
+                return INVALID
+            if node.null:
+                if self.field.clear:
+                    return None
+                report(node.at, f"{name} cannot be cleared; take the line out to leave it as it is")
+                return INVALID
+        failed: list[bool] = []
+
+        def noted(at: Any, message: str) -> None:
+            failed.append(True)
+            report(at, message)
+
+        value = self.convert(node, name, noted)
+        if failed:
+            return INVALID
+        try:
+            return self.adapter.validate_python(value, strict=True)
+        except ValidationError as error:
+            for one in error.errors(include_url=False):
+                report(_place(node, one["loc"]), sentence(name, one, node))
+            return INVALID
+
+
+def readers(kind: Kind) -> dict[str, Reader]:
+    """A reader for each field that users write, the one the key is included."""
+    found = {name: field for name, field in kind.fields.items() if field.role in (Role.VALUE, Role.SEED)}
+    return {name: Reader(field, compiled(field.type), adapter(field.type)) for name, field in found.items()}
+
+
+def empty(name: str) -> str:
+    return f"{name} is a key with nothing behind it; write a value, or take the line out"
+
+
+def untainted(node: Node, name: str, report: Report) -> bool:
+    """Whether nothing in it came from the environment; reports what did."""
+    tainted = next((one for one in scalars(node) if one.taint), None)
+    if tainted is None:
+        return True
+    sources = ", ".join(tainted.taint)
+    report(
+        tainted.at,
+        f"{name} would show a value from the environment ({sources}), which may be a secret; "
+        f"if it is none: {' '.join(f'--public-var {one}' for one in tainted.taint)}",
+    )
+    return False
+
+
+# -- by type -----------------------------------------------------------------------------------------------------------------------
+
+
+def compiled(hint: Any) -> Convert:
+    """How a node becomes data for a type; what is not spelled out here takes the core schema."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        to = next((one for one in args[1:] if isinstance(one, To)), None)
+        return compiled(args[0]) if to is None else _reference(to.kind)
+    if origin in (Union, UnionType):
+        options = [one for one in args if one is not type(None)]
+        return _nullable(compiled(options[0])) if len(options) == 1 else _anything
+    if origin in (Required, NotRequired):
+        return compiled(args[0])
+    if hint is str or (origin is Literal and all(isinstance(one, str) for one in args)):
+        return _text
+    if hint in (bool, int, float):
+        return {bool: _boolean, int: _integer, float: _number}[hint]
+    if is_typeddict(hint):
+        return _record(hint)
+    made = origin or hint
+    if made in (list, tuple, set, frozenset, collections.abc.Sequence):
+        return _list(made, compiled(args[0]) if args else _anything)
+    if made in (dict, collections.abc.Mapping):
+        return _mapping(compiled(args[1]) if args else _anything)
+    return _anything
+
+
+def _anything(node: Node, name: str, report: Report) -> Any:
+    return plain(node)
+
+
+def _nullable(inner: Convert) -> Convert:
+    def convert(node: Node, name: str, report: Report) -> Any:
+        return None if isinstance(node, Scalar) and node.null else inner(node, name, report)
+
+    return convert
+
+
+def _text(node: Node, name: str, report: Report) -> Any:
+    if isinstance(node, Scalar):
+        if node.value is UNREAD and not node.null and not node.empty:
+            return node.text
+        if isinstance(node.value, str):
+            return node.value
+        if node.value is not UNREAD and node.value is not None:
+            report(node.at, f"{name} is text, and the expression gives {described(node)}; declare the variable with type: string")
+            return INVALID
+    report(node.at, f"{name} is text, not {_what(node)}")
+    return INVALID
+
+
+def _what(node: Node) -> str:
+    return "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+
+
+def _boolean(node: Node, name: str, report: Report) -> Any:
+    value = node.core() if isinstance(node, Scalar) else None
+    if not isinstance(value, bool):
+        report(node.at, f"{name} is true or false, not {_what(node)}")
+        return INVALID
+    return value
+
+
+def _integer(node: Node, name: str, report: Report) -> Any:
+    value = node.core() if isinstance(node, Scalar) else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        report(node.at, f"{name} is a whole number, not {_what(node)}")
+        return INVALID
+    return value
+
+
+def _number(node: Node, name: str, report: Report) -> Any:
+    value = node.core() if isinstance(node, Scalar) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        report(node.at, f"{name} is a number, not {_what(node)}")
+        return INVALID
+    return float(value)
+
+
+def _reference(kind: str) -> Convert:
+    wanted = _REFERENCE.format(kind=kind)
+
+    def convert(node: Node, name: str, report: Report) -> Any:
+        if isinstance(node, Scalar) and not node.null and not node.empty:
+            if node.value is UNREAD or isinstance(node.value, str):
+                return node.text
+        elif isinstance(node, Map) and set(node.entries) == {"id"}:
+            return Outside(id=_text(node.entries["id"].node, f"{name}.id", report))
+        report(node.at, f"{name} is not {_what(node)}; {wanted}")
+        return INVALID
+
+    return convert
+
+
+def _list(made: Any, inner: Convert) -> Convert:
+    unordered = made in (set, frozenset)
+
+    def convert(node: Node, name: str, report: Report) -> Any:
+        if not isinstance(node, List):
+            null = isinstance(node, Scalar) and node.null
+            report(node.at, f"{name} is a list, not {_what(node)}; write {'[]' if null else '[…]'}")
+            return INVALID
+        values = [inner(item, f"{name}[{index}]", report) for index, item in enumerate(node.items)]
+        if unordered:
+            seen: set[Any] = set()
+            for item, value in zip(node.items, values, strict=True):
+                if value in seen and value is not INVALID:
+                    report(item.at, f"{name} names {described(item)} twice")
+                seen.add(value)
+        return made(values) if made in (tuple, set, frozenset) else values
+
+    return convert
+
+
+def _mapping(inner: Convert) -> Convert:
+    def convert(node: Node, name: str, report: Report) -> Any:
+        if not isinstance(node, Map):
+            report(node.at, f"{name} is a map, not {_what(node)}; write {{…}}")
+            return INVALID
+        return {key: inner(entry.node, f"{name}.{key}", report) for key, entry in node.entries.items()}
+
+    return convert
+
+
+def _record(hint: Any) -> Convert:
+    parts = {key: compiled(part) for key, part in get_type_hints(hint, include_extras=True).items()}
+    required = sorted(hint.__required_keys__)
+
+    def convert(node: Node, name: str, report: Report) -> Any:
+        if not isinstance(node, Map):
+            report(node.at, f"{name} is a map with {', '.join(parts)}, not {_what(node)}")
+            return INVALID
+        for key, entry in node.entries.items():
+            if key not in parts:
+                report(entry.at, f'{name} has no "{key}"{did_you_mean(key, parts)}')
+        for key in required:
+            if key not in node.entries:
+                report(node.at, f"{name} lacks {key}")
+        made = {}
+        for key, entry in node.entries.items():
+            if isinstance(entry.node, Scalar) and entry.node.empty:
+                report(entry.node.at, empty(f"{name}.{key}"))
+            elif key in parts:
+                made[key] = parts[key](entry.node, f"{name}.{key}", report)
+        return made
+
+    return convert
+
+
+# -- validation --------------------------------------------------------------------------------------------------------------------
+
+
+def adapter(hint: Any) -> TypeAdapter[Any]:
+    """Validates data of a type."""
+    return TypeAdapter(_portable(hint))
+
+
+def _portable(hint: Any) -> Any:
+    """The same type for pydantic, which before Python 3.12 wants `typing_extensions.TypedDict` where `typing.TypedDict` was used."""
+    if sys.version_info >= (3, 12):
+        return hint
+    if is_typeddict(hint) and type(hint).__module__ == "typing":
+        parts = {name: _portable(part) for name, part in get_type_hints(hint, include_extras=True).items()}
+        return typing_extensions.TypedDict(hint.__name__, parts, total=hint.__total__)  # type: ignore[operator]
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return Annotated[(_portable(args[0]), *args[1:])]
+    if origin in (Union, UnionType):
+        return functools.reduce(operator.or_, (_portable(one) for one in args))
+    if origin in (list, tuple, set, frozenset, dict) and any(_portable(one) is not one for one in args):
+        return origin[tuple(_portable(one) for one in args)]
+    return hint
+
+
+def _place(node: Node, path: tuple[int | str, ...]) -> Any:
+    """Where in a node pydantic's path leads, as far as it can be followed."""
+    for part in path:
+        if isinstance(node, Map) and isinstance(part, str) and part in node.entries:
+            node = node.entries[part].node
+        elif isinstance(node, List) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+    return node.at
+
+
+def is_fresh(value: Any) -> bool:
+    """Whether it holds no reference: scalars only."""
+    return not isinstance(value, Mapping | list | tuple | set | frozenset)

@@ -1,0 +1,20 @@
+"""The closed choices of the language that belong to no kind: one place for the loader and for the schema."""
+
+from __future__ import annotations
+
+from typing import Final
+
+PRUNE_SCOPES: Final = ("owned", "all", "none")
+REMOVED_ACTIONS: Final = ("forget", "delete")
+ADOPT: Final = ("auto", "never")
+CREATE_STRATEGIES: Final = ("snapshot", "marker")
+TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
+
+TOP: Final = ("version", "project", "service", "state", "recovery", "include", "vars", "prune", "protect", "guards", "defaults")
+"""Words of the project file alone."""
+
+LATER_TOP: Final = ("policies",)
+"""Words at the top of a file that a later version will know."""
+
+LATER_SECTIONS: Final = ("translations", "agentInstructions", "adaptiveSchema")
+"""Sections of resources that a later version will know; one that a kind declares is known already."""
