@@ -1,0 +1,276 @@
+"""Request bodies with the limits of the reference; unknown fields are ignored, as the reference's objects are open."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+
+MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
+Title = Annotated[StrictStr, Field(max_length=50)]
+SiteTitle = Annotated[StrictStr, Field(min_length=2, max_length=128)]
+Path = Annotated[StrictStr, Field(min_length=1, max_length=100)]
+Condition = Annotated[StrictStr, Field(max_length=1024)]
+SLUG = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
+Slug = Annotated[StrictStr, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+HOST = r"^[A-Za-z0-9.-]+(:\d+)?(/[^/\s?#]+)+$"
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    def given(self) -> dict[str, Any]:
+        """The fields that were in the body, null included."""
+        return self.model_dump(exclude_unset=True)
+
+
+class ReviewRule(Body):
+    model_config = ConfigDict(extra="allow")
+    rule: StrictStr
+    users: list[StrictStr] = []
+
+
+class MergeRules(Body):
+    model_config = ConfigDict(extra="allow")
+    type: StrictStr
+    rules: list[ReviewRule] | None = None
+
+
+class CollectionPatch(Body):
+    title: Title = ""
+    description: Annotated[StrictStr, Field(max_length=100)] = ""
+    defaultLevel: MemberRole | None = None
+
+
+class CollectionCreate(Body):
+    title: Title = ""
+    parent: StrictStr | None = None
+
+
+class SpaceAnchor(Body):
+    type: Literal["space"]
+    space: StrictStr
+
+
+class SectionAnchor(Body):
+    type: Literal["site-section"]
+    siteSection: StrictStr
+
+
+class GroupAnchor(Body):
+    type: Literal["site-section"]
+    id: StrictStr
+
+
+class SiteSpaceAnchor(Body):
+    type: Literal["site-space"]
+    siteSpace: StrictStr
+
+
+class SpacePosition(Body):
+    before: SpaceAnchor | None = None
+    after: SpaceAnchor | None = None
+
+
+class SectionPosition(Body):
+    before: SectionAnchor | None = None
+    after: SectionAnchor | None = None
+
+
+class GroupPosition(Body):
+    before: GroupAnchor | None = None
+    after: GroupAnchor | None = None
+
+
+class SiteSpacePosition(Body):
+    before: SiteSpaceAnchor | None = None
+    after: SiteSpaceAnchor | None = None
+
+
+class ContentMove(Body):
+    parent: StrictStr | None = None
+    position: SpacePosition = SpacePosition()
+
+
+class SectionMove(Body):
+    position: SectionPosition = SectionPosition()
+
+
+class GroupMove(Body):
+    position: GroupPosition = GroupPosition()
+
+
+class SiteSpaceMove(Body):
+    position: SiteSpacePosition = SiteSpacePosition()
+
+
+class Transfer(Body):
+    organization: StrictStr
+
+
+class SpacePatch(Body):
+    editMode: Literal["live", "locked"] = "live"
+    title: Title = ""
+    defaultLevel: MemberRole | None = None
+    language: StrictStr = ""
+    mergeRules: MergeRules = MergeRules(type="inherit")
+    emoji: Annotated[StrictStr, Field(max_length=50)] = ""
+
+
+class DefaultContent(Body):
+    type: Literal["site"]
+    site: StrictStr
+
+
+class OrganizationPatch(Body):
+    title: Annotated[StrictStr, Field(min_length=2, max_length=255)] = ""
+    emailDomains: list[StrictStr] = []
+    hostname: Annotated[StrictStr, Field(min_length=3, max_length=32)] = ""
+    defaultRole: MemberRole | None = None
+    defaultContent: DefaultContent | None = None
+    logo: Annotated[StrictStr, Field(max_length=2048)] | None = None
+    sso: StrictBool = False
+    ai: StrictBool = False
+    inviteLinks: StrictBool = False
+    mergeRules: MergeRules = MergeRules(type="inherit")
+
+
+class MemberPatch(Body):
+    role: MemberRole | None = None
+
+
+TeamTitle = Annotated[StrictStr, Field(min_length=1, max_length=64)]
+
+
+class TeamCreate(Body):
+    title: TeamTitle
+    members: list[StrictStr] = []
+
+
+class TeamPatch(Body):
+    title: TeamTitle
+
+
+Visibility = Literal["public", "unlisted", "share-link", "visitor-auth"]
+
+
+class SiteCreate(Body):
+    type: Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"] = "basic"
+    title: SiteTitle = "Untitled"
+    visibility: Visibility = "public"
+    spaces: list[StrictStr] = []
+
+
+class AdaptiveContent(Body):
+    enabled: StrictBool
+
+
+class SitePatch(Body):
+    title: SiteTitle = "Untitled"
+    visibility: Visibility = "public"
+    basename: Path = ""
+    adaptiveContent: AdaptiveContent = AdaptiveContent(enabled=False)
+    agentsContext: Literal["excluded", "included"] = "included"
+    defaultSiteSpace: StrictStr = ""
+    defaultSiteSection: StrictStr = ""
+    proxy: Annotated[StrictStr, Field(max_length=512, pattern=HOST)] | None = None
+
+
+class SectionCreate(Body):
+    spaceId: StrictStr
+    title: SiteTitle = "Untitled"
+    icon: StrictStr = ""
+
+
+class SectionPatch(Body):
+    title: SiteTitle = "Untitled"
+    path: Path = ""
+    defaultSiteSpace: StrictStr = ""
+    condition: Condition | None = None
+    icon: StrictStr = ""
+    description: Annotated[StrictStr, Field(max_length=256)] = ""
+
+
+GroupTitle = Annotated[StrictStr, Field(min_length=1, max_length=100)]
+
+
+class GroupCreate(Body):
+    title: GroupTitle = "Untitled"
+    icon: StrictStr = ""
+    sections: list[StrictStr] = []
+    parent: StrictStr | None = None
+
+
+class GroupPatch(Body):
+    title: GroupTitle = "Untitled"
+    icon: StrictStr = ""
+
+
+class GroupJoin(Body):
+    sectionId: StrictStr
+
+
+class SiteSpaceCreate(Body):
+    spaceId: StrictStr
+    sectionId: StrictStr | None = None
+
+
+class SiteSpacePatch(Body):
+    path: Path = ""
+    condition: Condition | None = None
+    spaceId: StrictStr = ""
+
+
+LinkName = Annotated[StrictStr, Field(min_length=1, max_length=50)]
+
+
+class ShareLinkCreate(Body):
+    name: LinkName
+
+
+class ShareLinkPatch(Body):
+    active: StrictBool = True
+    name: LinkName = ""
+
+
+class SpecSource(Body):
+    url: Annotated[StrictStr, Field(min_length=1, max_length=2048)]
+
+
+class SpecCreate(Body):
+    slug: Slug
+    source: SpecSource
+
+
+class SpecPut(Body):
+    source: SpecSource
+
+
+class SpecPatch(Body):
+    visibility: Literal["private", "public"] = "private"
+
+
+Label = Annotated[StrictStr, Field(min_length=1, max_length=30)]
+
+
+class SamlCreate(Body):
+    label: Label
+    entityID: Annotated[StrictStr, Field(min_length=1)]
+    certificate: StrictStr
+    ssoURL: StrictStr
+    defaultTeam: StrictStr | None = None
+    defaultRole: MemberRole | None = None
+
+
+class SamlPatch(Body):
+    label: Label = "SAML"
+    entityID: Annotated[StrictStr, Field(min_length=1)] = "-"
+    certificate: StrictStr = ""
+    ssoURL: StrictStr = ""
+    defaultTeam: StrictStr | None = None
+    defaultRole: MemberRole | None = None
+
+
+class ClockSet(Body):
+    now: StrictStr | None = None
+    advance: float | None = None

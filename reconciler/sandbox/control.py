@@ -1,0 +1,56 @@
+"""Control endpoints, outside /v1: the file's identity and its clock. Only for the token that was given to the server."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from fastapi import APIRouter, Depends, Request
+
+from reconciler.sandbox.bodies import ClockSet
+from reconciler.sandbox.service import Fault, Service
+
+router = APIRouter(prefix="/_sandbox", include_in_schema=False)
+
+
+async def service(request: Request) -> Service:
+    """The service, for whoever holds the control token."""
+    found: Service = request.app.state.service
+    if found.control is None or request.headers.get("authorization") != f"Bearer {found.control}":
+        raise Fault(401, "control endpoints need the token the server was started with")
+    return found
+
+
+Controlled = Depends(service)
+
+
+@router.get("/identity")
+async def identity(found: Service = Controlled) -> Any:
+    return {"identity": found.store.identity}
+
+
+@router.get("/clock")
+async def clock(found: Service = Controlled) -> Any:
+    return {"now": found.store.stamp(), "still": found.store.meta("clock") is not None}
+
+
+@router.put("/clock")
+async def set_clock(body: ClockSet, found: Service = Controlled) -> Any:
+    """`now` stops the clock at a moment; `advance` moves it by seconds, standing or running."""
+    store = found.store
+    if body.now is not None:
+        try:
+            moment = datetime.fromisoformat(body.now)
+        except ValueError as error:
+            raise Fault(400, "now: expected an ISO 8601 time") from error
+        store.set_meta("clock", (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat())
+    if body.advance is not None:
+        try:
+            if store.meta("clock") is not None:
+                store.set_meta("clock", (store.now() + timedelta(seconds=body.advance)).isoformat())
+            else:
+                timedelta(seconds=body.advance) + store.now()
+                store.set_meta("offset", str(float(store.meta("offset") or 0) + body.advance))
+        except (OverflowError, ValueError) as error:
+            raise Fault(400, "advance: that moment is out of range") from error
+    return {"now": store.stamp(), "still": store.meta("clock") is not None}

@@ -1,0 +1,103 @@
+"""Collections: folders of spaces and of other collections, in one order with the spaces beside them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Query, Response
+
+from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
+from reconciler.sandbox.content import collection_container, container_of, delete_collection, inside_of, move_content, owner
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.views import View
+
+router = APIRouter(tags=["Collections"])
+
+
+@router.get("/collections/{collectionId}")
+async def get_collection(collectionId: str, caller: Caller = Calling) -> Any:
+    return View(caller).collection(caller.get("collection", collectionId))
+
+
+@router.delete("/collections/{collectionId}", status_code=204)
+async def remove_collection(collectionId: str, caller: Caller = Calling) -> Response:
+    found = caller.store.find("collection", collectionId)
+    if found is not None:
+        caller.creator(found["organization"])
+        with caller.store.write():
+            delete_collection(caller.store, collectionId)
+    return Response(status_code=204)
+
+
+@router.patch("/collections/{collectionId}")
+async def change_collection(collectionId: str, body: CollectionPatch, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = caller.get("collection", collectionId)
+        caller.creator(found["organization"])
+        found |= body.given()
+        caller.store.save("collection", found)
+    return View(caller).collection(found)
+
+
+@router.get("/collections/{collectionId}/spaces")
+async def list_collection_spaces(collectionId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    caller.get("collection", collectionId)
+    spaces = [one for one in caller.store.select("space", container=container_of(collectionId)) if not one.get("deletedAt")]
+    return listing(spaces, paging, View(caller).space)
+
+
+@router.post("/collections/{collectionId}/move")
+async def move_collection(collectionId: str, body: ContentMove, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = caller.get("collection", collectionId)
+        caller.creator(found["organization"])
+        found = move_content(caller, "collection", found, body)
+    return View(caller).collection(found)
+
+
+@router.post("/collections/{collectionId}/transfer")
+async def transfer_collection(collectionId: str, body: Transfer, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = caller.get("collection", collectionId)
+        caller.admin(found["organization"])
+        caller.admin(body.organization)
+        if body.organization == found["organization"]:
+            raise Fault(409, f"collection {collectionId} belongs to {body.organization} already")
+        found.pop("parent", None)
+        caller.store.place("collection", collectionId, f"root:{body.organization}")
+        found = owner(caller.store, "collection", found, body.organization)
+        for kind, one in inside_of(caller.store, collectionId):
+            owner(caller.store, kind, one, body.organization)
+    return View(caller).collection(found)
+
+
+@router.get("/orgs/{organizationId}/collections")
+async def list_collections(organizationId: str, nested: bool = Query(True), paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    caller.member(organizationId)
+    by_parent: dict[str | None, list[dict[str, Any]]] = {}
+    for one in caller.store.select("collection", organization=organizationId):
+        by_parent.setdefault(one.get("parent"), []).append(one)
+    ordered: list[dict[str, Any]] = []
+    waiting = list(reversed(by_parent.get(None, [])))
+    while waiting:
+        ordered.append(waiting.pop())
+        if nested:
+            waiting += reversed(by_parent.get(ordered[-1]["id"], []))
+    return listing(ordered, paging, View(caller).collection)
+
+
+@router.post("/orgs/{organizationId}/collections", status_code=201)
+async def create_collection(organizationId: str, body: CollectionCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        made: dict[str, Any] = {
+            "id": caller.store.new_id("col"),
+            "title": body.given().get("title") or "Untitled",
+            "organization": organizationId,
+            "defaultLevel": None,
+        }
+        if body.parent is not None:
+            caller.get("collection", body.parent, organizationId)
+            made["parent"] = body.parent
+        caller.store.add("collection", organizationId, collection_container(organizationId, body.parent), made)
+    return View(caller).collection(made)

@@ -1,0 +1,105 @@
+"""Site section groups: sections gathered under one title."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox import structure
+from reconciler.sandbox.bodies import GroupCreate, GroupJoin, GroupMove, GroupPatch
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.store import Object, Store
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/section-groups", tags=["Site section groups"])
+
+
+@router.get("")
+async def list_groups(organizationId: str, siteId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    structure.site_of(caller, organizationId, siteId)
+    return listing(structure.groups(caller.store, siteId), paging, View(caller).group)
+
+
+def _join(store: Store, group: Object, section: Object) -> None:
+    if section.get("sectionGroup") == group["id"]:
+        return
+    if section.get("sectionGroup"):
+        raise Fault(400, f"sectionId: section {section['id']} is in another group; it leaves that first")
+    section["sectionGroup"] = group["id"]
+    store.save("section", section)
+    store.place("section", section["id"], structure.level(group["site"], group["id"]))
+
+
+@router.post("", status_code=201)
+async def create_group(organizationId: str, siteId: str, body: GroupCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        structure.site_of(caller, organizationId, siteId)
+        made: dict[str, Any] = {"id": store.new_id("sitesg"), "title": body.title, "organization": organizationId, "site": siteId}
+        if body.icon:
+            made["icon"] = body.icon
+        if body.parent is not None:
+            structure.part(caller, organizationId, siteId, "group", body.parent)
+            made["sectionGroup"] = body.parent
+        joining = [structure.part(caller, organizationId, siteId, "section", id) for id in dict.fromkeys(body.sections)]
+        store.add("group", organizationId, structure.level(siteId, body.parent), made)
+        for section in joining:
+            _join(store, made, section)
+    return View(caller).group(made)
+
+
+@router.delete("/{siteSectionGroupId}", status_code=204)
+async def remove_group(organizationId: str, siteId: str, siteSectionGroupId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = caller.store.find("group", siteSectionGroupId)
+        if found is not None and found["organization"] == organizationId and found["site"] == siteId:
+            structure.delete_group(caller.store, found)
+    return Response(status_code=204)
+
+
+@router.patch("/{siteSectionGroupId}")
+async def change_group(organizationId: str, siteId: str, siteSectionGroupId: str, body: GroupPatch, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
+        found |= body.given()
+        caller.store.save("group", found)
+    return View(caller).group(found)
+
+
+@router.post("/{siteSectionGroupId}/sections", status_code=201)
+async def join_group(organizationId: str, siteId: str, siteSectionGroupId: str, body: GroupJoin, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
+        _join(caller.store, found, structure.part(caller, organizationId, siteId, "section", body.sectionId))
+    return View(caller).group(found)
+
+
+@router.delete("/{siteSectionGroupId}/sections/{siteSectionId}", status_code=204)
+async def leave_group(organizationId: str, siteId: str, siteSectionGroupId: str, siteSectionId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        section = store.find("section", siteSectionId)
+        mine = section is not None and section["organization"] == organizationId and section["site"] == siteId
+        if section is not None and mine and section.get("sectionGroup") == siteSectionGroupId:
+            section.pop("sectionGroup")
+            store.save("section", section)
+            store.place("section", siteSectionId, structure.level(siteId))
+    return Response(status_code=204)
+
+
+@router.post("/{siteSectionGroupId}/move")
+async def move_group(organizationId: str, siteId: str, siteSectionGroupId: str, body: GroupMove, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
+        sides = structure.anchors(body.position, "section", "id", ("group", siteSectionGroupId))
+        if not store.place("group", siteSectionGroupId, structure.level(siteId, found.get("sectionGroup")), **sides):
+            raise Fault(400, "position names a section that does not stand on the same level")
+    return View(caller).group(found)

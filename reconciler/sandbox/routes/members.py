@@ -1,0 +1,93 @@
+"""Members: people of an organization, what they reach and the teams they are in."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox.bodies import MemberPatch
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.store import Object
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/members", tags=["Organization members"])
+
+
+def _member(caller: Caller, organization: str, user: str) -> Object:
+    caller.member(organization)
+    found = caller.store.find("member", f"{organization}:{user}")
+    if found is None:
+        raise Fault(404, f"member {user} not found")
+    return found
+
+
+@router.get("")
+async def list_members(
+    organizationId: str,
+    order: Literal["asc", "desc"] = "desc",
+    role: Literal["admin", "create", "review", "edit", "comment", "read", "guest"] | None = None,
+    search: str | None = None,
+    sort: Literal["joinedAt", "lastSeenAt"] = "joinedAt",
+    paging: Paging = Paged,
+    caller: Caller = Calling,
+) -> Any:
+    caller.member(organizationId)
+    found = caller.store.select("member", organization=organizationId, newest=order == "desc")
+    if role is not None:
+        found = [one for one in found if (one["role"] or "guest") == role]
+    if search:
+        found = [one for one in found if search.lower() in f"{one['displayName']}\n{one['email']}".lower()]
+    return listing(found, paging, View(caller).member)
+
+
+@router.get("/{userId}")
+async def get_member(organizationId: str, userId: str, caller: Caller = Calling) -> Any:
+    return View(caller).member(_member(caller, organizationId, userId))
+
+
+@router.delete("/{userId}", status_code=204)
+async def remove_member(organizationId: str, userId: str, caller: Caller = Calling) -> Response:
+    caller.admin(organizationId)
+    with caller.store.write():
+        caller.store.remove("member", f"{organizationId}:{userId}")
+        for team in caller.store.select("team", organization=organizationId):
+            if userId in team["_members"]:
+                team["_members"].remove(userId)
+                caller.store.save("team", team)
+    return Response(status_code=204)
+
+
+@router.patch("/{userId}")
+async def change_member(organizationId: str, userId: str, body: MemberPatch, caller: Caller = Calling) -> Any:
+    caller.admin(organizationId)
+    with caller.store.write():
+        found = _member(caller, organizationId, userId)
+        found |= body.given()
+        caller.store.save("member", found)
+    return View(caller).member(found)
+
+
+@router.get("/{userId}/spaces")
+async def list_member_spaces(
+    organizationId: str, userId: str, order: Literal["asc", "desc"] = "desc", paging: Paging = Paged, caller: Caller = Calling
+) -> Any:
+    member = _member(caller, organizationId, userId)
+    spaces = [one for one in caller.store.select("space", organization=organizationId) if not one.get("deletedAt")]
+    if member["role"] != "admin":
+        spaces = [one for one in spaces if one["defaultLevel"] is not None]
+    spaces.sort(key=lambda one: (one["updatedAt"], one["id"]), reverse=order == "desc")
+    view = View(caller)
+    return listing(spaces, paging, lambda one: {"permission": member["role"], "space": view.space(one)})
+
+
+@router.get("/{userId}/teams")
+async def list_member_teams(
+    organizationId: str, userId: str, title: str | None = None, paging: Paging = Paged, caller: Caller = Calling
+) -> Any:
+    _member(caller, organizationId, userId)
+    teams = [one for one in caller.store.select("team", organization=organizationId, newest=True) if userId in one["_members"]]
+    if title:
+        teams = [one for one in teams if title.lower() in one["title"].lower()]
+    view = View(caller)
+    return listing(teams, paging, lambda one: {"team": view.team(one), "member": {"role": "read"}})

@@ -1,0 +1,102 @@
+"""OpenAPI specifications: documents the service fetches and processes by and by."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.store import Object
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/openapi", tags=["OpenAPI specifications"])
+
+
+def _find(caller: Caller, organization: str, slug: str) -> Object | None:
+    caller.member(organization)
+    return next((one for one in caller.store.select("openapi", organization=organization) if one["slug"] == slug), None)
+
+
+def _get(caller: Caller, organization: str, slug: str) -> Object:
+    found = _find(caller, organization, slug)
+    if found is None:
+        raise Fault(404, f"OpenAPI specification {slug} not found")
+    return found
+
+
+def _create(caller: Caller, organization: str, slug: str, url: str) -> Object:
+    store = caller.store
+    now = store.now()
+    made = {
+        "id": store.new_id("spec"),
+        "slug": slug,
+        "createdAt": store.stamp(),
+        "updatedAt": store.stamp(),
+        "sourceURL": url,
+        "visibility": "private",
+        "organization": organization,
+        "_started": now.timestamp(),
+    }
+    return store.add("openapi", organization, f"openapi:{organization}", made)
+
+
+@router.get("")
+async def list_specs(organizationId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    caller.member(organizationId)
+    return listing(caller.store.select("openapi", organization=organizationId), paging, View(caller).openapi)
+
+
+@router.post("", status_code=201)
+async def create_spec(organizationId: str, body: SpecCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        if _find(caller, organizationId, body.slug) is not None:
+            raise Fault(400, f"slug: {body.slug} is taken")
+        made = _create(caller, organizationId, body.slug, body.source.url)
+    return View(caller).openapi(made)
+
+
+@router.get("/{specSlug}")
+async def get_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> Any:
+    return View(caller).openapi(_get(caller, organizationId, specSlug))
+
+
+@router.put("/{specSlug}")
+async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: Response, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        found = _find(caller, organizationId, specSlug)
+        if found is None:
+            if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", specSlug) or len(specSlug) > 100:
+                raise Fault(400, "slug: alphanumeric groups separated by single hyphens, lower case, 1 to 100 characters")
+            response.status_code = 201
+            found = _create(caller, organizationId, specSlug, body.source.url)
+        else:
+            found |= {"sourceURL": body.source.url, "updatedAt": store.stamp(), "_started": store.now().timestamp()}
+            store.save("openapi", found)
+    return View(caller).openapi(found)
+
+
+@router.delete("/{specSlug}", status_code=204)
+async def remove_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = _find(caller, organizationId, specSlug)
+        if found is not None:
+            caller.store.remove("openapi", found["id"])
+    return Response(status_code=204)
+
+
+@router.patch("/{specSlug}")
+async def change_spec(organizationId: str, specSlug: str, body: SpecPatch, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = _get(caller, organizationId, specSlug)
+        found |= body.given()
+        found["updatedAt"] = caller.store.stamp()
+        caller.store.save("openapi", found)
+    return View(caller).openapi(found)

@@ -1,0 +1,47 @@
+"""Organizations: listed, read and changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from reconciler.sandbox.bodies import OrganizationPatch
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.views import View
+
+router = APIRouter(tags=["Organizations"])
+
+
+@router.get("/orgs")
+async def list_organizations(paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    mine = []
+    for one in caller.store.select("organization"):
+        if caller.user is None or caller.store.find("member", f"{one['id']}:{caller.user}") is not None:
+            mine.append(one)
+    return listing(mine, paging, View(caller).organization)
+
+
+@router.get("/orgs/{organizationId}")
+async def get_organization(organizationId: str, caller: Caller = Calling) -> Any:
+    caller.member(organizationId)
+    return View(caller).organization(caller.get("organization", organizationId))
+
+
+@router.patch("/orgs/{organizationId}")
+async def change_organization(organizationId: str, body: OrganizationPatch, caller: Caller = Calling) -> Any:
+    caller.admin(organizationId)
+    with caller.store.write():
+        found = caller.get("organization", organizationId)
+        given = body.given()
+        content = given.get("defaultContent")
+        if content is not None and caller.store.find("site", content["site"]) is None:
+            raise Fault(400, f"defaultContent.site: there is no site {content['site']}")
+        if "logo" in given:
+            found["_logo"] = given.pop("logo")
+        if "defaultContent" in given and given["defaultContent"] is None:
+            found.pop("defaultContent", None)
+            given.pop("defaultContent")
+        found |= given
+        caller.store.save("organization", found)
+    return View(caller).organization(found)

@@ -1,0 +1,92 @@
+"""Site sections: the tabs of a site, each with its variants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox import structure
+from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags=["Site sections"])
+
+
+@router.get("")
+async def list_sections(
+    organizationId: str, siteId: str, shareKey: str | None = None, paging: Paging = Paged, caller: Caller = Calling
+) -> Any:
+    structure.site_of(caller, organizationId, siteId)
+    return listing(structure.sections(caller.store, siteId), paging, View(caller).section)
+
+
+@router.post("", status_code=201)
+async def create_section(organizationId: str, siteId: str, body: SectionCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        site = structure.site_of(caller, organizationId, siteId)
+        space = caller.get("space", body.spaceId, organizationId)
+        others = structure.sections(store, siteId)
+        made: dict[str, Any] = {
+            "id": store.new_id("sitesc"),
+            "title": body.title,
+            "path": structure.free_path(body.title, {one["path"] for one in others}),
+            "default": not others,
+            "organization": organizationId,
+            "site": siteId,
+        }
+        if body.icon:
+            made["icon"] = body.icon
+        store.add("section", organizationId, structure.level(siteId), made)
+        structure.new_site_space(store, site, space, made["id"])
+        if not others:
+            structure.rehome(store, site, made)
+    return View(caller).section(made)
+
+
+@router.delete("/{siteSectionId}", status_code=204)
+async def remove_section(organizationId: str, siteId: str, siteSectionId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = caller.store.find("section", siteSectionId)
+        if found is not None and found["organization"] == organizationId and found["site"] == siteId:
+            structure.delete_section(caller.store, found)
+    return Response(status_code=204)
+
+
+@router.patch("/{siteSectionId}")
+async def change_section(organizationId: str, siteId: str, siteSectionId: str, body: SectionPatch, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        found = structure.part(caller, organizationId, siteId, "section", siteSectionId)
+        given = body.given()
+        if "path" in given:
+            structure.take_path(given["path"], siteSectionId, structure.sections(store, siteId))
+        if "defaultSiteSpace" in given:
+            chosen = given.pop("defaultSiteSpace")
+            siblings = store.select("site-space", container=structure.row(siteId, siteSectionId))
+            if chosen not in {one["id"] for one in siblings}:
+                raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} in the section")
+            structure.choose(store, "site-space", siblings, chosen)
+        if "condition" in given and given["condition"] is None:
+            found.pop("condition", None)
+            given.pop("condition")
+        found |= given
+        store.save("section", found)
+    return View(caller).section(found)
+
+
+@router.post("/{siteSectionId}/move")
+async def move_section(organizationId: str, siteId: str, siteSectionId: str, body: SectionMove, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        found = structure.part(caller, organizationId, siteId, "section", siteSectionId)
+        sides = structure.anchors(body.position, "section", "siteSection", ("section", siteSectionId))
+        if not store.place("section", siteSectionId, structure.level(siteId, found.get("sectionGroup")), **sides):
+            raise Fault(400, "position names a section that does not stand on the same level")
+    return View(caller).section(found)

@@ -1,0 +1,59 @@
+"""Share links: secret addresses of a site."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox import structure
+from reconciler.sandbox.bodies import ShareLinkCreate, ShareLinkPatch
+from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/share-links", tags=["Site share links"])
+
+
+@router.get("")
+async def list_share_links(organizationId: str, siteId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    structure.site_of(caller, organizationId, siteId)
+    return listing(caller.store.select("share-link", container=f"links:{siteId}", newest=True), paging, View(caller).share_link)
+
+
+@router.post("", status_code=201)
+async def create_share_link(organizationId: str, siteId: str, body: ShareLinkCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        structure.site_of(caller, organizationId, siteId)
+        made = {
+            "id": store.new_id("link"),
+            "createdAt": store.stamp(),
+            "name": body.name,
+            "active": True,
+            "organization": organizationId,
+            "site": siteId,
+            "_secret": secrets.token_urlsafe(24),
+        }
+        store.add("share-link", organizationId, f"links:{siteId}", made)
+    return View(caller).share_link(made)
+
+
+@router.delete("/{shareLinkId}", status_code=204)
+async def remove_share_link(organizationId: str, siteId: str, shareLinkId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    found = caller.store.find("share-link", shareLinkId)
+    if found is not None and found["organization"] == organizationId and found["site"] == siteId:
+        caller.store.remove("share-link", shareLinkId)
+    return Response(status_code=204)
+
+
+@router.patch("/{shareLinkId}")
+async def change_share_link(organizationId: str, siteId: str, shareLinkId: str, body: ShareLinkPatch, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = structure.part(caller, organizationId, siteId, "share-link", shareLinkId)
+        found |= body.given()
+        caller.store.save("share-link", found)
+    return View(caller).share_link(found)

@@ -1,0 +1,126 @@
+"""Docs sites: published documentation, made of sections or of spaces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox import structure
+from reconciler.sandbox.bodies import SiteCreate, SitePatch
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/sites", tags=["Docs sites"])
+
+
+@router.get("")
+async def list_sites(
+    organizationId: str,
+    space: str | None = None,
+    title: str | None = None,
+    published: bool | None = None,
+    type: str | None = None,
+    paging: Paging = Paged,
+    caller: Caller = Calling,
+) -> Any:
+    caller.member(organizationId)
+    sites = caller.store.select("site", organization=organizationId, newest=True)
+    if space is not None:
+        holding = {one["site"] for one in caller.store.select("site-space", organization=organizationId) if one["_space"] == space}
+        sites = [one for one in sites if one["id"] in holding]
+    if title:
+        sites = [one for one in sites if title.lower() in one["title"].lower()]
+    if published is not None:
+        sites = [one for one in sites if one["published"] == published]
+    if type is not None:
+        sites = [one for one in sites if one["type"] == type]
+    return listing(sites, paging, View(caller).site)
+
+
+@router.post("", status_code=201)
+async def create_site(organizationId: str, body: SiteCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        spaces = [caller.get("space", id, organizationId) for id in body.spaces]
+        made = structure_site(caller, organizationId, body)
+        for space in spaces:
+            structure.new_site_space(caller.store, made, space, None)
+    return View(caller).site(made)
+
+
+def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[str, Any]:
+    """A new site, in the store."""
+    store = caller.store
+    taken = {one["basename"] for one in store.select("site", organization=organization)}
+    made = {
+        "id": store.new_id("site"),
+        "type": body.type,
+        "title": body.title,
+        "basename": structure.free_path(body.title, taken),
+        "visibility": body.visibility,
+        "published": False,
+        "createdAt": store.stamp(),
+        "adaptiveContent": {"enabled": False},
+        "ads": {"status": "pending", "submittable": False},
+        "agentsContext": "excluded",
+        "features": [],
+        "organization": organization,
+    }
+    return store.add("site", organization, f"sites:{organization}", made)
+
+
+@router.get("/{siteId}")
+async def get_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Any:
+    return View(caller).site(structure.site_of(caller, organizationId, siteId))
+
+
+@router.delete("/{siteId}", status_code=204)
+async def remove_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = caller.store.find("site", siteId)
+        if found is not None and found["organization"] == organizationId:
+            structure.delete_site(caller.store, found)
+    return Response(status_code=204)
+
+
+@router.patch("/{siteId}")
+async def change_site(organizationId: str, siteId: str, body: SitePatch, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    store = caller.store
+    with store.write():
+        found = structure.site_of(caller, organizationId, siteId)
+        given = body.given()
+        if "basename" in given:
+            others = store.select("site", organization=organizationId)
+            if any(one["basename"] == given["basename"] and one["id"] != siteId for one in others):
+                raise Fault(400, f"basename: {given['basename']} is taken in the organization")
+        if "proxy" in given:
+            found["_proxy"] = given.pop("proxy")
+        all_sections = structure.sections(store, siteId)
+        if "defaultSiteSection" in given:
+            chosen = given.pop("defaultSiteSection")
+            if chosen not in {one["id"] for one in all_sections}:
+                raise Fault(400, f"defaultSiteSection: there is no section {chosen} in the site")
+            structure.choose(store, "section", all_sections, chosen)
+        if "defaultSiteSpace" in given:
+            chosen = given.pop("defaultSiteSpace")
+            home = next((one["id"] for one in all_sections if one["default"]), None)
+            siblings = store.select("site-space", container=structure.row(siteId, home))
+            if chosen not in {one["id"] for one in siblings}:
+                raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} at the root or in the default section")
+            structure.choose(store, "site-space", siblings, chosen)
+        found |= given
+        store.save("site", found)
+    return View(caller).site(found)
+
+
+@router.post("/{siteId}/publish")
+async def publish_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = structure.site_of(caller, organizationId, siteId)
+        found["published"] = True
+        caller.store.save("site", found)
+    return View(caller).site(found)

@@ -1,0 +1,90 @@
+"""Spaces: made as copies, moved, deleted softly, restored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox.bodies import ContentMove, SpacePatch, Transfer
+from reconciler.sandbox.content import delete_space, duplicate, move_content, owner, restore
+from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.store import Object
+from reconciler.sandbox.views import View
+
+router = APIRouter(tags=["Spaces"])
+
+
+def _active(caller: Caller, id: str) -> Object:
+    found = caller.get("space", id)
+    caller.creator(found["organization"])
+    if found.get("deletedAt"):
+        raise Fault(404, f"space {id} is deleted")
+    return found
+
+
+@router.get("/spaces/{spaceId}")
+async def get_space(spaceId: str, shareKey: str | None = None, caller: Caller = Calling) -> Any:
+    return View(caller).space(caller.get("space", spaceId))
+
+
+@router.delete("/spaces/{spaceId}", status_code=204)
+async def remove_space(spaceId: str, caller: Caller = Calling) -> Response:
+    with caller.store.write():
+        found = caller.store.find("space", spaceId)
+        if found is not None:
+            caller.creator(found["organization"])
+            delete_space(caller.store, found)
+    return Response(status_code=204)
+
+
+@router.patch("/spaces/{spaceId}")
+async def change_space(spaceId: str, body: SpacePatch, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = _active(caller, spaceId)
+        found |= body.given()
+        found["updatedAt"] = caller.store.stamp()
+        caller.store.save("space", found)
+    return View(caller).space(found)
+
+
+@router.post("/spaces/{spaceId}/duplicate", status_code=201)
+async def duplicate_space(spaceId: str, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        made = duplicate(caller.store, _active(caller, spaceId))
+    return View(caller).space(made)
+
+
+@router.post("/spaces/{spaceId}/restore")
+async def restore_space(spaceId: str, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = caller.get("space", spaceId)
+        caller.creator(found["organization"])
+        found = restore(caller.store, found)
+    return View(caller).space(found)
+
+
+@router.post("/spaces/{spaceId}/move")
+async def move_space(spaceId: str, body: ContentMove, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = move_content(caller, "space", _active(caller, spaceId), body)
+    return View(caller).space(found)
+
+
+@router.post("/spaces/{spaceId}/transfer")
+async def transfer_space(spaceId: str, body: Transfer, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        found = _active(caller, spaceId)
+        caller.admin(found["organization"])
+        caller.admin(body.organization)
+        if body.organization == found["organization"]:
+            raise Fault(409, f"space {spaceId} belongs to {body.organization} already")
+        found.pop("parent", None)
+        caller.store.place("space", spaceId, f"root:{body.organization}")
+        found = owner(caller.store, "space", found, body.organization)
+    return View(caller).space(found)
+
+
+@router.get("/spaces/{spaceId}/content/pages")
+async def list_pages(spaceId: str, git: bool = True, computed: bool = True, caller: Caller = Calling) -> Any:
+    return {"pages": caller.get("space", spaceId)["_pages"]}

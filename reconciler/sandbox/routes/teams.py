@@ -1,0 +1,70 @@
+"""Teams: made with their members, which can never be changed afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox.bodies import TeamCreate, TeamPatch
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.views import View
+
+router = APIRouter(prefix="/orgs/{organizationId}/teams", tags=["Teams"])
+
+
+@router.get("")
+async def list_teams(
+    organizationId: str, owner: str | None = None, title: str | None = None, paging: Paging = Paged, caller: Caller = Calling
+) -> Any:
+    caller.member(organizationId)
+    teams = caller.store.select("team", organization=organizationId, newest=True)
+    if owner is not None:
+        teams = [one for one in teams if one["_owner"] == owner]
+    if title:
+        teams = [one for one in teams if title.lower() in one["title"].lower()]
+    return listing(teams, paging, View(caller).team)
+
+
+@router.put("", status_code=201)
+async def create_team(organizationId: str, body: TeamCreate, caller: Caller = Calling) -> Any:
+    caller.admin(organizationId)
+    store = caller.store
+    with store.write():
+        for user in body.members:
+            if store.find("member", f"{organizationId}:{user}") is None:
+                raise Fault(400, f"members: there is no member {user}")
+        made = {
+            "id": store.new_id("team"),
+            "title": body.title,
+            "createdAt": store.stamp(),
+            "organization": organizationId,
+            "_members": list(dict.fromkeys(body.members)),
+            "_owner": caller.member(organizationId)["id"],
+        }
+        store.add("team", organizationId, f"teams:{organizationId}", made)
+    return View(caller).team(made)
+
+
+@router.get("/{teamId}")
+async def get_team(organizationId: str, teamId: str, caller: Caller = Calling) -> Any:
+    return View(caller).team(caller.get("team", teamId, organizationId))
+
+
+@router.delete("/{teamId}", status_code=204)
+async def remove_team(organizationId: str, teamId: str, caller: Caller = Calling) -> Response:
+    caller.admin(organizationId)
+    found = caller.store.find("team", teamId)
+    if found is not None and found["organization"] == organizationId:
+        caller.store.remove("team", teamId)
+    return Response(status_code=204)
+
+
+@router.patch("/{teamId}")
+async def change_team(organizationId: str, teamId: str, body: TeamPatch, caller: Caller = Calling) -> Any:
+    caller.admin(organizationId)
+    with caller.store.write():
+        found = caller.get("team", teamId, organizationId)
+        found["title"] = body.title
+        caller.store.save("team", found)
+    return View(caller).team(found)

@@ -1,0 +1,124 @@
+"""Running the service: for good on a port (`serve`), or inside another process for as long as it is needed (`embedded`)."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from reconciler.sandbox.app import create_app
+from reconciler.sandbox.seed import plant
+
+START = 20.0  # seconds an embedded service may take to answer
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A service inside this process. `created`: its file was made just now."""
+
+    base_url: str
+    token: str
+    identity: str
+    created: bool
+
+
+def _listen(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen(2048)
+    return listener
+
+
+def _config(app: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app, lifespan="off", log_level="warning", access_log=False, date_header=False, server_header=False, timeout_graceful_shutdown=1
+    )  # fmt: skip
+
+
+def serve(db: Path, *, port: int, token: str | None, ready: Callable[[str], None]) -> None:
+    """Serve a file on 127.0.0.1 until interrupted; `ready` is told one line when requests are taken. Port 0 is any free one.
+
+    Raises `NotASandbox` for a file that is something else, `OSError` for a port that is taken.
+    """
+    listener = _listen(port)
+    base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    app = create_app(db, base=base)
+    service = app.state.service
+    seeded = service.store.connection.execute("select count(*) from tokens").fetchone()[0]
+    line = f"listening on {base}"
+    if token is None and not seeded:
+        token = secrets.token_urlsafe(24)
+        line += f" with token {token}"
+    service.control = token
+    server = uvicorn.Server(_config(app))
+    watcher = threading.Thread(target=_announce, args=(server, lambda: ready(line)), daemon=True)
+    watcher.start()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        service.store.close()
+        listener.close()
+
+
+def _announce(server: uvicorn.Server, say: Callable[[], None]) -> None:
+    while not server.started:
+        if server.should_exit:
+            return
+        time.sleep(0.005)
+    say()
+
+
+@contextmanager
+def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Embedded]:
+    """The service over a file, on a free loopback port, over real HTTP; `seed` is planted into a new file only.
+
+    Raises `NotASandbox` and `SeedError`; a file that could not be seeded is taken away again.
+    """
+    token = secrets.token_urlsafe(24)
+    listener = _listen(0)
+    try:
+        base = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        app = create_app(db, control_token=token, base=base)
+    except BaseException:
+        listener.close()
+        raise
+    store = app.state.service.store
+    created = store.meta("seeded") is None and store.count_all() == 0
+    try:
+        if created and seed is not None:
+            with store.write():
+                plant(store, seed)
+                store.set_meta("seeded", store.stamp())
+    except BaseException:
+        store.close()
+        listener.close()
+        if store.created:
+            for file in (db, *db.parent.glob(f"{db.name}-*")):
+                file.unlink(missing_ok=True)
+        raise
+    server = uvicorn.Server(_config(app))
+    server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the process's signals belong to whoever embeds us
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name="sandbox")
+    thread.start()
+    until = time.monotonic() + START
+    while not server.started and thread.is_alive() and time.monotonic() < until:
+        time.sleep(0.002)
+    try:
+        if not server.started:
+            raise RuntimeError("the embedded service did not start")
+        yield Embedded(base, token, store.identity, created)
+    finally:
+        server.should_exit = True
+        server.force_exit = True
+        thread.join(timeout=5)
+        store.close()
+        listener.close()

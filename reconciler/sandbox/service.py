@@ -1,0 +1,138 @@
+"""What every endpoint needs: who calls, what they may see, pages of a list, and how a refusal is said."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from fastapi import Depends, Query, Request
+
+from reconciler.sandbox.store import Object, Store
+
+T = TypeVar("T")
+PAGE = 100  # items of a page where no limit is given
+PAGE_MAX = 1000
+RANKS = ("read", "comment", "edit", "review", "create", "admin")
+
+
+class Fault(Exception):
+    """A refusal: an HTTP status and a sentence that names the field or the object."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+@dataclass
+class Service:
+    """One running service: its store, the token that opens the control endpoints, and its own base address."""
+
+    store: Store
+    control: str | None
+    base: str = "http://127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls. `user` is None for the control token, which acts as the first admin of every organization."""
+
+    service: Service
+    user: str | None
+    access: str
+
+    @property
+    def store(self) -> Store:
+        return self.service.store
+
+    def member(self, organization: str) -> Object:
+        """The caller's membership. Raises 404 where the organization is not theirs or does not exist."""
+        if self.store.find("organization", organization) is not None:
+            if self.user is not None:
+                member = self.store.find("member", f"{organization}:{self.user}")
+            else:
+                members = self.store.select("member", organization=organization)
+                member = next((one for one in members if one["role"] == "admin"), None) or {"id": "nobody", "role": "admin"}
+            if member is not None:
+                return member
+        raise Fault(404, f"organization {organization} not found")
+
+    def rank(self, organization: str) -> int:
+        """How much the caller may do, from -1 (guest) to 5 (admin)."""
+        role = self.member(organization)["role"]
+        return RANKS.index(role) if role in RANKS else -1
+
+    def admin(self, organization: str) -> None:
+        """Raise 403 unless the caller administrates the organization."""
+        if self.rank(organization) < RANKS.index("admin"):
+            raise Fault(403, "you need the role admin for this")
+
+    def creator(self, organization: str) -> None:
+        """Raise 403 unless the caller may create content."""
+        if self.rank(organization) < RANKS.index("create"):
+            raise Fault(403, "you need the role create for this")
+
+    def get(self, kind: str, id: str, organization: str | None = None, container: str | None = None) -> Object:
+        """An object the caller may see. Raises 404 for all others."""
+        found = self.store.find(kind, id)
+        if found is None or (organization is not None and found["organization"] != organization):
+            raise Fault(404, f"{kind} {id} not found")
+        if container is not None and found.get("site") != container:
+            raise Fault(404, f"{kind} {id} not found")
+        self.member(found["organization"])
+        return found
+
+
+async def caller(request: Request) -> Caller:
+    """The caller behind the bearer token. Raises 401 without or with an unknown token, 403 for a read token's write."""
+    service: Service = request.app.state.service
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Fault(401, "an access token is needed: Authorization: Bearer <ACCESS_TOKEN>")
+    known = service.store.token(token.strip())
+    if known is not None:
+        found = Caller(service, known[0], known[2])
+    elif service.control is not None and token.strip() == service.control:
+        found = Caller(service, None, "write")
+    else:
+        raise Fault(401, "the access token is not known")
+    if found.access != "write" and request.method not in ("GET", "HEAD"):
+        raise Fault(403, "this access token may only read")
+    return found
+
+
+Calling = Depends(caller)
+
+
+@dataclass(frozen=True)
+class Paging:
+    """What a list was asked for."""
+
+    page: str | None
+    limit: int
+
+
+async def paging(page: str | None = Query(None), limit: int = Query(PAGE, ge=1, le=PAGE_MAX)) -> Paging:
+    return Paging(page, limit)
+
+
+Paged = Depends(paging)
+
+
+def listing(items: Sequence[T], paging: Paging, show: Any = None) -> dict[str, Any]:
+    """One page of a list in the service's envelope; page tokens are opaque."""
+    start = 0
+    if paging.page is not None:
+        try:
+            start = int(base64.urlsafe_b64decode(paging.page.encode()).decode().removeprefix("from:"))
+        except ValueError as error:
+            raise Fault(400, "page is not a page token of this service") from error
+        if start < 0:
+            raise Fault(400, "page is not a page token of this service")
+    part: Iterable[Any] = items[start : start + paging.limit]
+    answer: dict[str, Any] = {"items": [show(one) for one in part] if show else list(part), "count": len(items)}
+    if start + paging.limit < len(items):
+        token = base64.urlsafe_b64encode(f"from:{start + paging.limit}".encode()).decode()
+        answer = {"next": {"page": token}, **answer}
+    return answer

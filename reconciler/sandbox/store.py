@@ -1,0 +1,233 @@
+"""One SQLite file: objects as the service keeps them, the tokens, the file's own identity and clock. Safe between processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+APPLICATION = 0x52434E53  # "RCNS" in the file's header: this file is a sandbox
+BUSY = 10_000  # milliseconds a writer waits for another process
+STEP = 1024.0  # between the positions of neighbours, halved by every insertion between two
+
+SCHEMA = """
+create table if not exists meta (key text primary key, value text not null);
+create table if not exists tokens (token text primary key, member text not null, organization text not null, access text not null);
+create table if not exists objects (
+  id text not null, kind text not null, organization text not null, container text not null, position real not null,
+  data text not null, primary key (kind, id)
+) without rowid;
+create index if not exists siblings on objects (kind, container, position);
+create index if not exists level on objects (container, position);
+create index if not exists owned on objects (organization, kind, position);
+"""
+
+Object = dict[str, Any]
+
+
+class NotASandbox(Exception):
+    """The file exists and is something else."""
+
+
+class Store:
+    """The file behind one running service; use one a thread or one an event loop."""
+
+    def __init__(self, db: Path, *, new_id: Callable[[str], str] | None = None) -> None:
+        self.db = db
+        self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_hex(6)}")
+        db.parent.mkdir(parents=True, exist_ok=True)
+        self.created = not db.exists() or db.stat().st_size == 0
+        if self.created:
+            os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
+        self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False)
+        try:
+            if not self.created and self.connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
+                raise NotASandbox(f"{db} is not a sandbox; choose another file")
+            self._open()
+        except sqlite3.DatabaseError as error:
+            self.connection.close()
+            raise NotASandbox(f"{db} is not a sandbox ({error}); choose another file") from error
+        except NotASandbox:
+            self.connection.close()
+            raise
+
+    def _open(self) -> None:
+        run = self.connection.execute
+        run(f"pragma busy_timeout={BUSY}")
+        run("pragma journal_mode=wal")
+        run("pragma synchronous=normal")
+        run(f"pragma application_id={APPLICATION}")
+        with self.write():
+            for statement in SCHEMA.split(";"):
+                if statement.strip():
+                    run(statement)
+            run("insert or ignore into meta values ('identity', ?)", (secrets.token_hex(16),))
+
+    def close(self) -> None:
+        self.connection.close()
+
+    # -- transactions ----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """One transaction that holds the file's only write lock; nests."""
+        if self.connection.in_transaction:
+            yield
+            return
+        self.connection.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("rollback")
+            raise
+        self.connection.execute("commit")
+
+    # -- identity and clock ----------------------------------------------------------------------------------------------------
+
+    def meta(self, key: str) -> str | None:
+        row = self.connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self.write():
+            self.connection.execute("insert or replace into meta values (?, ?)", (key, value))
+
+    @property
+    def identity(self) -> str:
+        """Never changes for a file; ids of one file mean nothing in another."""
+        return str(self.meta("identity"))
+
+    def now(self) -> datetime:
+        """The service's clock: the machine's, moved by what was set, or standing still."""
+        still = self.meta("clock")
+        if still is not None:
+            return datetime.fromisoformat(still)
+        return datetime.now(UTC) + timedelta(seconds=float(self.meta("offset") or 0))
+
+    def stamp(self) -> str:
+        return iso(self.now())
+
+    # -- objects ---------------------------------------------------------------------------------------------------------------
+
+    def find(self, kind: str, id: str) -> Object | None:
+        row = self.connection.execute("select data from objects where kind = ? and id = ?", (kind, id)).fetchone()
+        return json.loads(row[0]) if row else None
+
+    def select(self, kind: str, *, organization: str | None = None, container: str | None = None, newest: bool = False) -> list[Object]:
+        """Objects in the order of their positions, or the newest first."""
+        where, values = ["kind = ?"], [kind]
+        for column, value in (("organization", organization), ("container", container)):
+            if value is not None:
+                where.append(f"{column} = ?")
+                values.append(value)
+        order = "position desc" if newest else "position"
+        rows = self.connection.execute(f"select data from objects where {' and '.join(where)} order by {order}, id", values)  # noqa: S608
+        return [json.loads(row[0]) for row in rows]
+
+    def mixed(self, container: str) -> list[tuple[str, Object]]:
+        """Everything in a container in its order, with its kind."""
+        rows = self.connection.execute("select kind, data from objects where container = ? order by position, id", (container,))
+        return [(kind, json.loads(data)) for kind, data in rows]
+
+    def count_all(self) -> int:
+        """How many objects the file holds."""
+        return int(self.connection.execute("select count(*) from objects").fetchone()[0])
+
+    def count(self, kind: str, organization: str) -> int:
+        """How many objects of a kind an organization has."""
+        row = self.connection.execute("select count(*) from objects where kind = ? and organization = ?", (kind, organization)).fetchone()
+        return int(row[0])
+
+    def count_where(self, kind: str, site: str) -> int:
+        """How many objects of a kind stand in a site, in sections or at its root."""
+        where = "kind = ? and json_extract(data, '$.site') = ?"
+        return int(self.connection.execute(f"select count(*) from objects where {where}", (kind, site)).fetchone()[0])  # noqa: S608
+
+    def own(self, kind: str, id: str, organization: str) -> None:
+        """Note whose an object is now."""
+        with self.write():
+            self.connection.execute("update objects set organization = ? where kind = ? and id = ?", (organization, kind, id))
+
+    def deleted(self) -> list[Object]:
+        """The spaces that are deleted and not purged yet."""
+        rows = self.connection.execute("select data from objects where kind = 'space' and json_extract(data, '$.deletedAt') is not null")
+        return [json.loads(row[0]) for row in rows]
+
+    def add(self, kind: str, organization: str, container: str, data: Mapping[str, Any]) -> Object:
+        """Put an object at the end of its container."""
+        with self.write():
+            last = self.connection.execute("select max(position) from objects where container = ?", (container,)).fetchone()[0]
+            self._insert(kind, organization, container, (last or 0.0) + STEP, data)
+        return dict(data)
+
+    def _insert(self, kind: str, organization: str, container: str, position: float, data: Mapping[str, Any]) -> None:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        self.connection.execute(
+            "insert or replace into objects (id, kind, organization, container, position, data) values (?, ?, ?, ?, ?, ?)",
+            (data.get("_pk", data["id"]), kind, organization, container, position, text),
+        )
+
+    def save(self, kind: str, data: Mapping[str, Any]) -> None:
+        text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+        with self.write():
+            self.connection.execute("update objects set data = ? where kind = ? and id = ?", (text, kind, data.get("_pk", data["id"])))
+
+    def remove(self, kind: str, id: str) -> None:
+        with self.write():
+            self.connection.execute("delete from objects where kind = ? and id = ?", (kind, id))
+
+    def place(
+        self, kind: str, id: str, container: str, *, before: tuple[str, str] | None = None, after: tuple[str, str] | None = None
+    ) -> bool:
+        """Put an object into a container beside an anchor (kind, id), or at its end. False where the anchor does not stand there."""
+        with self.write():
+            self.connection.execute("update objects set container = ?, position = -1 where kind = ? and id = ?", (container, kind, id))
+            order = self._order(container, but=(kind, id))
+            anchor = before or after
+            if anchor is None:
+                index = len(order)
+            elif anchor in [entry[:2] for entry in order]:
+                index = [entry[:2] for entry in order].index(anchor) + (after is not None)
+            else:
+                return False
+            low = order[index - 1][2] if index else 0.0
+            high = order[index][2] if index < len(order) else low + 2 * STEP
+            middle = (low + high) / 2
+            if not low < middle < high:
+                for rank, entry in enumerate(order):
+                    new = (rank + 1 + (rank >= index)) * STEP
+                    self.connection.execute("update objects set position = ? where kind = ? and id = ?", (new, *entry[:2]))
+                middle = (index + 1) * STEP
+            self.connection.execute("update objects set position = ? where kind = ? and id = ?", (middle, kind, id))
+        return True
+
+    def _order(self, container: str, *, but: tuple[str, str]) -> Sequence[tuple[str, str, float]]:
+        rows = self.connection.execute("select kind, id, position from objects where container = ? order by position, id", (container,))
+        return [(kind, id, position) for kind, id, position in rows if (kind, id) != but]
+
+    def placed(self, kind: str, id: str) -> str | None:
+        """The container an object stands in."""
+        row = self.connection.execute("select container from objects where kind = ? and id = ?", (kind, id)).fetchone()
+        return row[0] if row else None
+
+    # -- tokens ----------------------------------------------------------------------------------------------------------------
+
+    def token(self, token: str) -> tuple[str, str, str] | None:
+        """(member, organization, access) of a seeded token."""
+        row = self.connection.execute("select member, organization, access from tokens where token = ?", (token,)).fetchone()
+        return (row[0], row[1], row[2]) if row else None
+
+    def add_token(self, token: str, member: str, organization: str, access: str) -> None:
+        with self.write():
+            self.connection.execute("insert or replace into tokens values (?, ?, ?, ?)", (token, member, organization, access))
+
+
+def iso(moment: datetime) -> str:
+    """A time as the service writes it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,160 @@
+"""What a site is made of: sections and groups in one order a level, site spaces in one order a section, and the defaults among them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from reconciler.sandbox.service import Caller, Fault
+from reconciler.sandbox.store import Object, Store
+
+
+def level(site: str, group: str | None = None) -> str:
+    """The row of sections and groups at the root of a site or in a group."""
+    return f"group:{group}" if group else f"structure:{site}"
+
+
+def row(site: str, section: str | None = None) -> str:
+    """The row of site spaces in a section or at the root of a site."""
+    return f"section:{section}" if section else f"spaces:{site}"
+
+
+def site_of(caller: Caller, organization: str, site: str) -> Object:
+    caller.member(organization)
+    return caller.get("site", site, organization)
+
+
+def part(caller: Caller, organization: str, site: str, kind: str, id: str) -> Object:
+    """A section, group, site space or share link of a site. Raises 404 for all others."""
+    site_of(caller, organization, site)
+    return caller.get(kind, id, organization, site)
+
+
+def sections(store: Store, site: str, group: str | None = None) -> list[Object]:
+    """The sections of a site in the order of its visitors, those in groups where their group stands."""
+    found: list[Object] = []
+    for kind, one in store.mixed(level(site, group)):
+        found += [one] if kind == "section" else sections(store, site, one["id"])
+    return found
+
+
+def groups(store: Store, site: str, group: str | None = None) -> list[Object]:
+    """The groups of a site, each before those in it."""
+    found: list[Object] = []
+    for kind, one in store.mixed(level(site, group)):
+        if kind == "group":
+            found += [one, *groups(store, site, one["id"])]
+    return found
+
+
+def site_spaces(store: Store, site: str) -> list[Object]:
+    """The site spaces of a site: those at its root, then those of its sections."""
+    found = store.select("site-space", container=row(site))
+    for section in sections(store, site):
+        found += store.select("site-space", container=row(site, section["id"]))
+    return found
+
+
+def slug(title: str) -> str:
+    """A path from a title: lower case, hyphens."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:90] or "page"
+
+
+def free_path(title: str, taken: set[str]) -> str:
+    """The path of a title, with -2, -3 where it is taken."""
+    base, number, path = slug(title), 1, slug(title)
+    while path in taken:
+        number += 1
+        path = f"{base}-{number}"
+    return path
+
+
+def take_path(path: str, mine: str, siblings: list[Object]) -> None:
+    """Raise 400 where a sibling holds the path."""
+    if any(one["path"] == path and one["id"] != mine for one in siblings):
+        raise Fault(400, f"path: {path} is taken on its level")
+
+
+def new_site_space(store: Store, site: Object, space: Object, section: str | None) -> Object:
+    """Put a space into a section or at the root; the first in its row becomes the default."""
+    siblings = store.select("site-space", container=row(site["id"], section))
+    made: Object = {
+        "id": store.new_id("sitesp"),
+        "path": free_path(space["title"], {one["path"] for one in siblings}),
+        "default": not siblings,
+        "site": site["id"],
+        "organization": site["organization"],
+        "_space": space["id"],
+    }
+    if section is not None:
+        made["section"] = section
+    return store.add("site-space", site["organization"], row(site["id"], section), made)
+
+
+def choose(store: Store, kind: str, siblings: list[Object], id: str) -> None:
+    """Make one sibling the default, and no other."""
+    for one in siblings:
+        if one["default"] != (one["id"] == id):
+            one["default"] = one["id"] == id
+            store.save(kind, one)
+
+
+def ensure_default(store: Store, kind: str, siblings: list[Object]) -> None:
+    """The first remaining sibling is the default where none is."""
+    if siblings and not any(one["default"] for one in siblings):
+        choose(store, kind, siblings, siblings[0]["id"])
+
+
+def rehome(store: Store, site: Object, section: Object) -> None:
+    """The root site spaces of a site become variants of its first section, in their order."""
+    for one in store.select("site-space", container=row(site["id"])):
+        taken = {each["path"] for each in store.select("site-space", container=row(site["id"], section["id"]))}
+        one |= {"section": section["id"], "default": False, "path": free_path(one["path"], taken)}
+        store.save("site-space", one)
+        store.place("site-space", one["id"], row(site["id"], section["id"]))
+
+
+def delete_section(store: Store, section: Object) -> None:
+    """Delete a section with its site spaces; those of the last one go back to the root."""
+    site = section["site"]
+    last = len(sections(store, site)) == 1
+    for one in store.select("site-space", container=row(site, section["id"])):
+        if not last:
+            store.remove("site-space", one["id"])
+            continue
+        taken = {each["path"] for each in store.select("site-space", container=row(site))}
+        one.pop("section", None)
+        one["path"] = free_path(one["path"], taken)
+        store.save("site-space", one)
+        store.place("site-space", one["id"], row(site))
+    store.remove("section", section["id"])
+    ensure_default(store, "section", sections(store, site))
+
+
+def delete_group(store: Store, group: Object) -> None:
+    """Delete a group; its sections and groups stay, at the root of the structure."""
+    for kind, one in store.mixed(level(group["site"], group["id"])):
+        one.pop("sectionGroup", None)
+        store.save(kind, one)
+        store.place(kind, one["id"], level(group["site"]))
+    store.remove("group", group["id"])
+
+
+def delete_site(store: Store, site: Object) -> None:
+    for kind in ("site-space", "section", "group", "share-link"):
+        for one in store.select(kind, organization=site["organization"]):
+            if one["site"] == site["id"]:
+                store.remove(kind, one["id"])
+    store.remove("site", site["id"])
+
+
+def anchors(position: Any, kind: str, key: str, mine: tuple[str, str]) -> dict[str, tuple[str, str] | None]:
+    """The anchor of a move's position as `Store.place` takes it. Raises 400 for two anchors or the moved object itself."""
+    found = {side: (kind, getattr(getattr(position, side), key)) if getattr(position, side) else None for side in ("before", "after")}
+    if found["before"] and found["after"]:
+        raise Fault(400, "position has both before and after")
+    if mine in found.values():
+        raise Fault(400, "position names the moved object itself")
+    return found

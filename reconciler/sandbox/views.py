@@ -1,0 +1,168 @@
+"""Objects as the service shows them: what is kept, with `urls` and `permissions` for the caller."""
+
+from __future__ import annotations
+
+from reconciler.sandbox.service import RANKS, Caller
+from reconciler.sandbox.store import Object
+
+ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
+
+
+def _public(data: Object) -> Object:
+    return {key: value for key, value in data.items() if not key.startswith("_")}
+
+
+class View:
+    """Builds answers for one caller; looks a rank up once an organization."""
+
+    def __init__(self, caller: Caller) -> None:
+        self.caller, self.store, self.base = caller, caller.store, caller.service.base
+        self._ranks: dict[str, int] = {}
+        self._titles: dict[str, str] = {}
+
+    def _may(self, organization: str, **needs: int) -> dict[str, bool]:
+        if organization not in self._ranks:
+            self._ranks[organization] = self.caller.rank(organization)
+        return {name: self._ranks[organization] >= rank for name, rank in needs.items()}
+
+    def organization(self, data: Object) -> Object:
+        id = data["id"]
+        urls = {"location": f"{self.base}/v1/orgs/{id}", "app": f"{self.base}/app/o/{id}"}
+        if data.get("_logo"):
+            urls["logo"] = f"{self.base}/files/{id}/logo?from={data['_logo'][-40:]}"
+        admin = ("admin", "viewBilling", "listIntegrations", "listInstallations", "installIntegration", "ownTeam", "createOpenAPISpec")
+        may = self._may(id, view=-1, createContent=CREATE, ingestConversations=CREATE, listMembers=READ, listTeams=READ)
+        may |= self._may(id, **dict.fromkeys(admin, ADMIN))
+        return {"object": "organization", **_public(data), "urls": urls, "permissions": may}
+
+    def member(self, data: Object) -> Object:
+        organization, user = data["_organization"], data["id"]
+        teams = [team for team in self.store.select("team", organization=organization) if user in team["_members"]]
+        shown = {
+            "object": "user",
+            "id": user,
+            "displayName": data["displayName"],
+            "email": data["email"],
+            "photoURL": f"{self.base}/photos/{user}",
+            "urls": {"location": f"{self.base}/v1/users/{user}"},
+        }
+        return {
+            "object": "member",
+            "id": user,
+            "role": data["role"],
+            "user": shown,
+            "disabled": False,
+            "joinedAt": data["joinedAt"],
+            "lastSeenAt": data["joinedAt"],
+            "sso": False,
+            "spaces": self.store.count("space", organization) if data["role"] == "admin" else 0,
+            "teams": len(teams),
+        }
+
+    def team(self, data: Object) -> Object:
+        may = self._may(data["organization"], view=-1, admin=ADMIN)
+        kept = {key: value for key, value in _public(data).items() if key != "organization"}
+        return {"object": "team", **kept, "members": len(data["_members"]), "spaces": 0, "permissions": may}
+
+    def collection(self, data: Object) -> Object:
+        urls = {"location": f"{self.base}/v1/collections/{data['id']}", "app": f"{self.base}/app/c/{data['id']}"}
+        may = self._may(data["organization"], view=-1, admin=ADMIN, viewInviteLinks=ADMIN, create=CREATE)
+        return {"object": "collection", **_public(data), "urls": urls, "permissions": may}
+
+    def space(self, data: Object) -> Object:
+        id = data["id"]
+        urls = {"location": f"{self.base}/v1/spaces/{id}", "app": f"{self.base}/app/s/{id}", "icon": f"{self.base}/icons/{id}"}
+        may = self._may(
+            data["organization"],
+            view=-1,
+            access=-1,
+            comment=COMMENT,
+            edit=EDIT,
+            review=REVIEW,
+            merge=REVIEW,
+            admin=ADMIN,
+            viewInviteLinks=ADMIN,
+            triggerGitSync=ADMIN,
+            installIntegration=ADMIN,
+        )
+        return {"object": "space", **_public(data), "urls": urls, "permissions": may}
+
+    def site(self, data: Object) -> Object:
+        id, organization = data["id"], data["organization"]
+        published = f"{self.base}/published/{data.get('basename') or id}"
+        urls = {"location": f"{self.base}/v1/orgs/{organization}/sites/{id}", "app": f"{self.base}/app/sites/{id}", "published": published}
+        kept = {key: value for key, value in _public(data).items() if key != "organization"}
+        if data.get("_proxy"):
+            kept["proxy"] = {"origin": data["_proxy"], "target": published.split("://", 1)[1]}
+        return {"object": "site", **kept, "siteSpaces": self.store.count_where("site-space", id), "urls": urls}
+
+    def site_space(self, data: Object, spaces: dict[str, Object] | None = None) -> Object:
+        space = (spaces or {}).get(data["_space"]) or self.store.find("space", data["_space"])
+        published = f"{self.base}/published/{data['site']}/{data['path']}"
+        kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
+        shown = {"object": "site-space", **kept, "hasAdvancedCustomizationFeature": False, "urls": {"published": published}}
+        if space is not None:
+            shown |= {"space": self.space(space), "title": space["title"]}
+        return shown
+
+    def section(self, data: Object, site_spaces: list[Object] | None = None, spaces: dict[str, Object] | None = None) -> Object:
+        variants = site_spaces if site_spaces is not None else self.store.select("site-space", container=f"section:{data['id']}")
+        kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
+        published = f"{self.base}/published/{data['site']}/{data['path']}"
+        shown = [self.site_space(one, spaces) for one in variants]
+        return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}
+
+    def group(self, data: Object) -> Object:
+        children = [self.section(one) for one in self.store.select("section", container=f"group:{data['id']}")]
+        kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
+        return {"object": "site-section-group", **kept, "children": children}
+
+    def share_link(self, data: Object) -> Object:
+        kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
+        return {"object": "share-link", **kept, "urls": {"published": f"{self.base}/published/{data['site']}?key={data['_secret']}"}}
+
+    def saml(self, data: Object) -> Object:
+        id, organization = data["id"], data["organization"]
+        kept = {key: value for key, value in _public(data).items() if key != "organization"}
+        team = self.store.find("team", data["_team"]) if data.get("_team") else None
+        if team is not None:
+            kept["defaultTeam"] = self.team(team)
+        base = f"{self.base}/saml/{id}"
+        service = {"acsURL": f"{base}/acs", "startURL": f"{base}/start", "entityID": base}
+        urls = {"location": f"{self.base}/v1/orgs/{organization}/saml/{id}"}
+        return {"object": "saml-provider", **kept, "service": service, "urls": urls}
+
+    def openapi(self, data: Object) -> Object:
+        slug, organization = data["slug"], data["organization"]
+        may = self._may(organization, view=-1, edit=ADMIN)
+        urls = {
+            "location": f"{self.base}/v1/orgs/{organization}/openapi/{slug}",
+            "app": f"{self.base}/app/openapi/{slug}",
+            "published": f"{self.base}/published/openapi/{slug}",
+        }
+        kept = {key: value for key, value in _public(data).items() if key != "organization"}
+        return {"object": "openapi-spec", **kept, **_processing(self.store.now().timestamp(), data), "permissions": may, "urls": urls}
+
+
+PROGRESS, COMPLETE = 1.0, 2.0  # seconds of the service's clock after the request
+
+
+def _processing(now: float, data: Object) -> Object:
+    """How far the processing of a document has come; nothing is fetched, so that it ends with an error unless a file was given."""
+    age = now - float(data["_started"])
+    if age < PROGRESS:
+        return {"processingState": "pending"}
+    if age < COMPLETE:
+        return {"processingState": "progress"}
+    if data.get("_file"):
+        return {"processingState": "complete", "lastVersion": f"ver_{data['id']}", "lastProcessedAt": data["updatedAt"]}
+    error = {"code": "FETCH_ERROR", "message": f"{data['sourceURL']} cannot be fetched by an embedded service"}
+    return {
+        "processingState": "complete",
+        "lastProcessedAt": data["updatedAt"],
+        "lastProcessErrorCode": "FETCH_ERROR",
+        "lastProcessedErrors": [error],
+    }
+
+
+__all__ = ["RANKS", "View"]
