@@ -1,1 +1,8 @@
-"""report"""
+"""Plans and outcomes for people and programs: pure strings and data, no I/O, no clock.
+
+- `text`: a plan as people read it (`change`: one change; `summary`: the last lines); `outcome`: what an apply did
+- `documents`: the same as JSON, described by `schemas`
+- `graph`: resources or steps as mermaid or dot
+- `layout`: columns, wrapping, styles; `values`: values of fields
+- `escape`: one encoder for each place a text can go
+"""

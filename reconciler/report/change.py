@@ -1,0 +1,111 @@
+"""One change of a plan as lines: its address and source, then what happens to it, then its fields."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Action, Cause, Change, Delta, Spot
+from reconciler.report.layout import VALUE, Page, Style
+from reconciler.report.values import HIDDEN, shown
+from reconciler.report.words import STYLES, SYMBOLS
+from reconciler.resource import UNSET
+
+ALONE = (Action.RESTORE, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
+"""Actions that have a line of their own; updates and moves are told by their fields and places."""
+
+MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
+
+
+def write(page: Page, change: Change) -> None:
+    """Append one change."""
+    right, style = _right(change)
+    page.head(str(change.address), right, style)
+    column = max([VALUE, *(len(delta.name) + 6 for delta in _fields(change))])
+    for index, action in enumerate(one for one in ALONE if one in change.actions):
+        what = _what(change, action) if index == 0 else ""
+        if what or action is not Action.CREATE or not change.fields:
+            page.field(STYLES[action], SYMBOLS[action], action, what, column=column)
+    if change.reason and not set(ALONE) & set(change.actions):
+        first = change.actions[0]
+        page.field(STYLES[first], SYMBOLS[first], first, change.reason, column=column)
+    for delta in _fields(change):
+        _field(page, change, delta, column)
+    if Action.MOVE in change.actions:
+        _place(page, change, column)
+
+
+def _right(change: Change) -> tuple[str, Style]:
+    if Action.RESTORE in change.actions:
+        return "drift: deleted outside", Style.DRIFT
+    return (f"{change.source.file}:{change.source.line}", Style.DIM) if change.source is not None else ("", Style.DIM)
+
+
+def _what(change: Change, action: Action) -> str:
+    """The object and the reason behind an action's word."""
+    thing = " ".join(part for part in (change.id, f'"{change.title}"' if change.title else None) if part)
+    if action is Action.ADOPT:
+        return f"{thing} exists and is unmanaged" if not change.reason else f"{thing}, {change.reason}" if thing else change.reason
+    if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
+        return "; ".join(part for part in (thing, change.reason) if part)
+    return change.reason
+
+
+def _fields(change: Change) -> list[Delta]:
+    """The fields that are shown as such; the container of what moves is told as its place."""
+    return [delta for delta in change.fields if not _is_container(change, delta)]
+
+
+def _is_container(change: Change, delta: Delta) -> bool:
+    if change.before is None or change.after is None or change.before.parent == change.after.parent:
+        return False
+
+    def stands(value: Any, spot: Spot) -> bool:
+        return spot.parent in (None, change.address.container) if value is None else value == str(spot.parent)
+
+    return stands(delta.before, change.before) and stands(delta.after, change.after)
+
+
+def _field(page: Page, change: Change, delta: Delta, column: int) -> None:
+    born = bool({Action.CREATE, Action.REPLACE} & set(change.actions))
+    mark = MARKS[delta.cause]
+    remarks = [part for part in (mark, delta.note) if part]
+    dropped = delta.note is not None and delta.before == delta.after
+    if delta.sensitive:
+        value = HIDDEN
+    elif born:
+        value = shown(delta.after)
+    elif dropped:
+        value = shown(delta.after) if delta.after is not UNSET else ""
+    else:
+        value = f"{shown(delta.before)} -> {shown(delta.after)}"
+    style, symbol = (Style.CREATE, "+") if born else (Style.UPDATE, "." if dropped else "~")
+    if mark:
+        style = Style.DRIFT
+    page.field(style, symbol, delta.name, value, "; ".join(remarks), column=column, mark=Style.DRIFT if mark else None)
+
+
+def _place(page: Page, change: Change, column: int) -> None:
+    before, after = change.before, change.after
+    if after is None:
+        page.field(Style.MOVE, ">", "move", "", column=column)
+        return
+    stays = before is not None and before.parent == after.parent
+    if not stays:
+        mark = next((MARKS[delta.cause] for delta in change.fields if _is_container(change, delta)), None)
+        was = f"was in {_parent(before.parent)}" if before is not None else None
+        remark = "; ".join(part for part in (mark, was) if part)
+        page.field(Style.MOVE, ">", "into", _parent(after.parent), remark, column=column, mark=Style.DRIFT if mark else None)
+    was = f"was {_neighbour(before.previous)}" if before is not None and stays else ""
+    if after.previous is not None:
+        page.field(Style.MOVE, ">", "after", str(after.previous), was, column=column)
+    elif stays:
+        page.field(Style.MOVE, ">", "first", "among its siblings", was, column=column)
+
+
+def _parent(parent: Address | None) -> str:
+    return "the top level" if parent is None else str(parent)
+
+
+def _neighbour(previous: Address | None) -> str:
+    return "first" if previous is None else f"after {previous}"

@@ -1,0 +1,130 @@
+"""Plans and outcomes as data: the documents `reconciler.plan/1` and `reconciler.outcome/1`, described by `schemas`.
+
+No value of a sensitive field and no request body is in them. The same plan gives the same document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from reconciler.address import Address
+from reconciler.model import Action, Blocked, Change, Delta, Outcome, Plan, Source, Spot, Status, Step
+from reconciler.report.values import HIDDEN, data
+
+PLAN_FORMAT: Final = "reconciler.plan/1"
+OUTCOME_FORMAT: Final = "reconciler.outcome/1"
+COUNTED: Final = (
+    Action.CREATE, Action.UPDATE, Action.MOVE, Action.REPLACE, Action.DELETE, Action.ADOPT, Action.FORGET, Action.RESTORE,
+)  # fmt: skip
+SECOND_RUN: Final = "reconciler apply, once more when this run is done"
+
+
+def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
+    """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
+    waiting = tuple(Blocked(address, f"after a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
+    blocked = (*plan.blocked, *waiting)
+    return {
+        "format": PLAN_FORMAT,
+        "project": plan.project,
+        "environment": plan.environment,
+        "createdAt": created_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "summary": {
+            **{action.value: sum(action in change.actions for change in plan.changes) for action in COUNTED},
+            "unmanaged": len(plan.unmanaged),
+            "blocked": len(blocked),
+            "requests": len(plan.steps),
+        },
+        "changes": [_change(change) for change in plan.changes],
+        "steps": [_step(step) for step in plan.steps],
+        "unmanaged": [{"kind": one.kind, "id": one.id, "title": one.title} for one in plan.unmanaged],
+        "unknown": [
+            {"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in plan.unknown
+        ],
+        "inDoubt": [str(address) for address in plan.in_doubt],
+        "blocked": [{"address": str(one.address), "reason": one.reason, "remedy": one.remedy} for one in blocked],
+    }
+
+
+def saved_plan(
+    plan: Plan, *, created_at: datetime, digests: Mapping[str, Any], preconditions: Mapping[Address, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """The plan as `plan --out` writes it: with digests of what it was made from, and what each change takes for granted."""
+    taken = [{"address": str(address), **data(each)} for address, each in preconditions.items()]
+    return {**plan_document(plan, created_at=created_at), "digests": data(digests), "preconditions": taken}
+
+
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
+    """What an apply did, a line for each step of its plan."""
+    return {
+        "format": OUTCOME_FORMAT,
+        "summary": {
+            "done": outcome.count(Status.DONE),
+            "failed": outcome.count(Status.FAILED),
+            "skipped": outcome.count(Status.SKIPPED),
+            "inDoubt": outcome.count(Status.IN_DOUBT),
+            "requests": outcome.requests,
+        },
+        "steps": [
+            {
+                "id": result.step.id,
+                "address": str(result.step.address),
+                "verb": result.step.verb,
+                "status": result.status.value,
+                "error": result.error,
+            }
+            for result in outcome.results
+        ],
+    }
+
+
+def path_text(path: tuple[str | Address, ...]) -> str:
+    """The path of a request as it is sent; the id of what is not born yet stands as `{address}`."""
+    return "/v1/" + "/".join(map(_segment, path))
+
+
+def _segment(part: str | Address) -> str:
+    return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
+
+
+def _change(change: Change) -> dict[str, Any]:
+    notes = [f"{delta.name}: {delta.note}" for delta in change.fields if delta.note]
+    moved = Action.MOVE in change.actions
+    return {
+        "address": str(change.address),
+        "kind": change.kind,
+        "actions": [action.value for action in change.actions],
+        "fields": [_field(delta) for delta in change.fields],
+        "place": {"before": _spot(change.before), "after": _spot(change.after)} if moved else None,
+        "reason": "; ".join(filter(None, [change.reason, *notes])),
+        "source": _source(change.source),
+    }
+
+
+def _field(delta: Delta) -> dict[str, Any]:
+    before, after = (HIDDEN, HIDDEN) if delta.sensitive else (data(delta.before), data(delta.after))
+    return {"name": delta.name, "before": before, "after": after, "cause": delta.cause.value}
+
+
+def _spot(spot: Spot | None) -> dict[str, Any]:
+    parent, previous = (spot.parent, spot.previous) if spot is not None else (None, None)
+    return {"parent": None if parent is None else str(parent), "previous": None if previous is None else str(previous)}
+
+
+def _source(source: Source | None) -> dict[str, Any] | None:
+    return None if source is None else {"file": source.file, "line": source.line}
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "id": step.id,
+        "address": str(step.address),
+        "verb": step.verb,
+        "method": step.method,
+        "path": path_text(step.path),
+        "fields": list(step.fields),
+        "needs": sorted(step.needs),
+        "after": sorted(step.after),
+    }

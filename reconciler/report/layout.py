@@ -1,0 +1,155 @@
+"""Lines of a report: columns, wrapping and styles.
+
+In: texts as they came. Out: spans, each with a style that the command line may turn into a colour; joined they are the plain text. Every
+text passes the terminal's encoder here, and nothing is ever cut: what does not fit goes on below.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from reconciler.report import escape
+
+VALUE: Final = 16  # the column where values begin
+NOTE: Final = 54  # the column where remarks in parentheses begin, where there is room
+WIDTH_MIN: Final = 40  # columns; below that a line holds next to nothing beside its indentation
+
+
+class Style(StrEnum):
+    """What a span is; the command line chooses the colour."""
+
+    PLAIN = "plain"
+    HEAD = "head"
+    DIM = "dim"
+    CREATE = "create"
+    UPDATE = "update"
+    MOVE = "move"
+    DELETE = "delete"
+    DRIFT = "drift"
+    BLOCKED = "blocked"
+
+
+class Span(NamedTuple):
+    """A piece of text in one style."""
+
+    style: Style
+    text: str
+
+
+def plain(spans: Iterable[Span]) -> str:
+    """The text without its styles."""
+    return "".join(span.text for span in spans)
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def _cells(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def wrapped(text: str, first: int, other: int) -> Iterator[str]:
+    """The text in lines of at most `first` columns for the first and `other` for the rest; words longer than that are broken."""
+    line, room = "", max(first, 1)
+    for word in text.split(" "):
+        candidate = f"{line} {word}" if line else word
+        if cells(candidate) <= room:
+            line = candidate
+            continue
+        if line:
+            yield line
+            line, room = "", max(other, 1)
+        while cells(word) > room:
+            head = _fitting(word, room)
+            yield head
+            word, room = word[len(head) :], max(other, 1)
+        line = word
+    yield line
+
+
+def _fitting(word: str, room: int) -> str:
+    used = 0
+    for index, character in enumerate(word):
+        used += cells(character)
+        if used > room and index:
+            return word[:index]
+    return word
+
+
+@dataclass
+class Page:
+    """Collects the spans of one report of a given width."""
+
+    width: int
+    source: int = 41
+    spans: list[Span] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.width = max(self.width, WIDTH_MIN)
+
+    def add(self, style: Style, text: str) -> None:
+        if text:
+            self.spans.append(Span(style, text))
+
+    def blank(self) -> None:
+        """An empty line, except at the beginning."""
+        if self.spans:
+            self.add(Style.PLAIN, "\n")
+
+    def head(self, title: str, right: str = "", style: Style = Style.DIM) -> None:
+        """An address on the left, where it stands on the right, or below where it does not fit."""
+        left = escape.terminal(title)
+        lines = list(wrapped(left, self.width, self.width))
+        self.add(Style.HEAD, "\n".join(lines))
+        if right:
+            text = escape.terminal(right)
+            used = cells(lines[-1])
+            column = max(self.source, used + 2)
+            if column + cells(text) <= self.width:
+                self.add(style, " " * (column - used) + text)
+            else:
+                self.add(style, "\n" + "\n".join(f"    {line}" for line in wrapped(text, self.width - 4, self.width - 4)))
+        self.add(Style.PLAIN, "\n")
+
+    def field(
+        self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
+    ) -> None:
+        """`  ~ title       Guide -> Guides      (note)`: a symbol, a name, a value from `column` on, a remark beside or below it."""
+        begin = escape.terminal(f"  {symbol} {name}")
+        if not value and not note:
+            self.add(style, begin + "\n")
+            return
+        column = min(column, self.width // 2)
+        at = max(column, cells(begin) + 2)
+        self.add(style, begin + " " * (at - cells(begin)))
+        if value:
+            lines = list(wrapped(escape.terminal(value), self.width - at, self.width - column))
+            self.add(Style.PLAIN, f"\n{' ' * column}".join(lines))
+            at = cells(lines[-1]) + (at if len(lines) == 1 else column)
+        if note:
+            self._note(escape.terminal(f"({note})"), at, column, mark or Style.DIM, alone=not value)
+        self.add(Style.PLAIN, "\n")
+
+    def _note(self, note: str, at: int, column: int, style: Style, *, alone: bool) -> None:
+        """A remark behind what ends at `at`, or below it where there is no room."""
+        below = f"\n{' ' * column}"
+        if alone:
+            self.add(style, below.join(wrapped(note, self.width - at, self.width - column)))
+            return
+        target = NOTE if at + 2 <= NOTE and NOTE + cells(note) <= self.width else at + 2
+        if target + cells(note) <= self.width:
+            self.add(style, " " * (target - at) + note)
+        else:
+            self.add(style, below + below.join(wrapped(note, self.width - column, self.width - column)))
+
+    def line(self, text: str, style: Style = Style.PLAIN) -> None:
+        """A sentence of its own."""
+        self.add(style, "\n".join(wrapped(escape.terminal(text), self.width, self.width)) + "\n")

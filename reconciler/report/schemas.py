@@ -1,0 +1,134 @@
+"""The JSON Schemas of the documents. Checked in as `schemas/*.schema.json`; a test fails when they are stale."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reconciler.address import KEY_PATTERN, KIND_PATTERN
+from reconciler.model import Action, Cause, Status
+from reconciler.report.documents import COUNTED, OUTCOME_FORMAT, PLAN_FORMAT
+
+DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
+ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}(/{KEY_PATTERN})?)*$"
+METHODS: Final = ["POST", "PUT", "PATCH", "DELETE"]
+
+Schema = dict[str, Any]
+
+
+def schemas() -> dict[str, Schema]:
+    """Every schema of this package, by its file's name."""
+    return {"plan.schema.json": plan_schema(), "outcome.schema.json": outcome_schema()}
+
+
+def plan_schema() -> Schema:
+    """Of `plan --format json` and, with digests, of what `plan --out` writes."""
+    counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
+    spot = _object({"parent": _or_null(_ref("address")), "previous": _or_null(_ref("address"))})
+    field = _object(
+        {
+            "name": _text("The field, as the YAML calls it."),
+            "before": {"description": "What is there; null also where nothing is known."},
+            "after": {"description": "What is wanted."},
+            "cause": {"enum": [cause.value for cause in Cause], "description": "Who changed it: your files, the service, or both."},
+        }
+    )
+    change = _object(
+        {
+            "address": _ref("address"),
+            "kind": _ref("kind"),
+            "actions": {"type": "array", "items": {"enum": [action.value for action in Action]}, "minItems": 1, "uniqueItems": True},
+            "fields": _list(field),
+            "place": _or_null(_object({"before": spot, "after": spot}), "Where it moves from and to, among its managed siblings."),
+            "reason": _text("One sentence, empty where it is plain."),
+            "source": _or_null(_object({"file": _text("Relative to the project."), "line": {"type": "integer", "minimum": 1}})),
+        }
+    )
+    step = _object(
+        {
+            "id": _ref("step"),
+            "address": _ref("address"),
+            "verb": _text("What the request does to the address."),
+            "method": {"enum": METHODS},
+            "path": {"type": "string", "pattern": "^/v1/", "description": "`{address}` stands for the id of what is not born yet."},
+            "fields": _list(_text("A field the request carries.")),
+            "needs": _list(_ref("step"), "Steps that must have succeeded."),
+            "after": _list(_ref("step"), "Steps that must have ended."),
+        }
+    )
+    properties = {
+        "format": {"const": PLAN_FORMAT},
+        "project": _text("The project's name."),
+        "environment": _or_null({"type": "string"}),
+        "createdAt": {"type": "string", "format": "date-time"},
+        "summary": _object({name: _count() for name in counts}),
+        "changes": _list(change, "What happens to each address; nothing else is listed."),
+        "steps": _list(step, "The requests that write, in an order that could be run one by one."),
+        "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
+        "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
+        "inDoubt": _list(_ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),
+        "blocked": _list(_object({"address": _ref("address"), "reason": _text(), "remedy": _text()}), "What cannot be done in this run."),
+    }
+    whole = _object(properties)
+    whole["properties"] |= {
+        "digests": {
+            "type": "object",
+            "description": "Only in a saved plan: what it was made from.",
+            "properties": {"configuration": _text(), "lineage": _text(), "serial": {"type": "integer", "minimum": 0}},
+            "required": ["configuration", "lineage", "serial"],
+            "additionalProperties": False,
+        },
+        "preconditions": _list(
+            _object({"address": _ref("address"), "id": _or_null({"type": "string"}), "seen": _or_null({"type": "string"})}),
+            "Only in a saved plan: the object of each change, and a digest of what was seen of it.",
+        ),
+    }
+    return _document("A plan", whole, {"step": {"type": "integer", "minimum": 1}})
+
+
+def outcome_schema() -> Schema:
+    """Of `apply --format json`."""
+    step = _object(
+        {
+            "id": {"type": "integer", "minimum": 1},
+            "address": _ref("address"),
+            "verb": _text(),
+            "status": {"enum": [status.value for status in Status]},
+            "error": _or_null({"type": "string"}, "Why it did not end well; null where it is done."),
+        }
+    )
+    summary = _object({name: _count() for name in ("done", "failed", "skipped", "inDoubt", "requests")})
+    whole = _object({"format": {"const": OUTCOME_FORMAT}, "summary": summary, "steps": _list(step)})
+    return _document("What an apply did", whole, {})
+
+
+def _document(title: str, whole: Schema, extra: Schema) -> Schema:
+    shared = {
+        "address": {"type": "string", "pattern": ADDRESS, "description": "The stable name of a resource."},
+        "kind": {"type": "string", "pattern": f"^{KIND_PATTERN}$"},
+    }
+    used = {name: each for name, each in {**shared, **extra}.items() if f"#/$defs/{name}" in repr(whole)}
+    return {"$schema": DRAFT, "title": title, **whole, "$defs": used}
+
+
+def _object(properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+def _list(items: Schema, description: str = "") -> Schema:
+    return {"type": "array", "items": items} | ({"description": description} if description else {})
+
+
+def _or_null(schema: Schema, description: str = "") -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]} | ({"description": description} if description else {})
+
+
+def _text(description: str = "") -> Schema:
+    return {"type": "string"} | ({"description": description} if description else {})
+
+
+def _count() -> Schema:
+    return {"type": "integer", "minimum": 0}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}

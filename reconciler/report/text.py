@@ -1,0 +1,125 @@
+"""A plan as people read it: every change with its reason and its place in the files, what cannot be done, and a last line that sums up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from reconciler.model import Action, Blocked, Change, Plan, Source
+from reconciler.report import change as one
+from reconciler.report.layout import Page, Span, Style, cells
+from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, listed
+
+FOLD: Final = 10  # alike changes; more of them become one line
+NAMED: Final = 3  # of the folded ones are named
+WIDTH: Final = 100  # columns where nothing is known of the reader's screen
+DOUBT: Final = "a request of an earlier run has no outcome yet; reconciler apply reads what became of it"
+SOURCE_MAX: Final = 60  # the farthest column where sources begin
+
+
+def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
+    """The whole report. `full`: alike changes are not folded."""
+    page = Page(width, source=_source_column(plan, width))
+    calm = [each for each in plan.changes if not DESTRUCTIVE & set(each.actions)]
+    for group in _groups(calm, full):
+        if len(group) > 1:
+            _folded(page, group)
+        else:
+            one.write(page, group[0])
+    _cannot(page, plan)
+    for each in _destructive(plan.changes):
+        one.write(page, each)
+    for note in plan.notes:
+        page.line(note, Style.DIM)
+    page.blank()
+    page.line(summary(plan))
+    return tuple(page.spans)
+
+
+def summary(plan: Plan) -> str:
+    """`Plan: 1 to update, 1 to move; 14 objects unmanaged. 3 requests.`"""
+    extra = [
+        f"{len(plan.blocked):,} blocked" if plan.blocked else "",
+        f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
+        f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
+        f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
+    ]
+    troubles = ", ".join(part for part in extra if part)
+    if plan.empty:
+        said = f"No changes. {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
+        return f"{said} {troubles[0].upper()}{troubles[1:]}." if troubles else said
+    numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
+    todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or "nothing to do"
+    rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else ""]
+    return "; ".join(["Plan: " + todo, *filter(None, [", ".join(filter(None, rest))])]) + f". {count(len(plan.steps), 'request')}."
+
+
+def _source_column(plan: Plan, width: int) -> int:
+    longest = max((cells(str(each.address)) for each in plan.changes), default=0)
+    return max(41, min(longest + 2, SOURCE_MAX, width // 2))
+
+
+# -- folding ----------------------------------------------------------------------------------------------------------------------
+
+
+def _groups(changes: Sequence[Change], full: bool) -> list[list[Change]]:
+    """The changes in their order; more than FOLD alike ones as one group where the first of them stands."""
+    alike: dict[object, list[Change]] = {}
+    for each in changes:
+        alike.setdefault(each.address if full else _likeness(each), []).append(each)
+    groups: list[list[Change]] = []
+    for group in alike.values():
+        groups += [group] if len(group) > FOLD else [[each] for each in group]
+    position = {each.address: index for index, each in enumerate(changes)}
+    return sorted(groups, key=lambda group: position[group[0].address])
+
+
+def _likeness(change: Change) -> object:
+    """Creates of one kind are alike; other changes only where the same fields change for the same cause."""
+    fields = () if Action.CREATE in change.actions else tuple((delta.name, delta.cause, delta.note) for delta in change.fields)
+    return (change.kind, change.actions, fields)
+
+
+def _folded(page: Page, group: Sequence[Change]) -> None:
+    kind, actions = group[0].kind, group[0].actions
+    page.head(f"{len(group):,} × {kind}", _files(each.source for each in group))
+    names = f"{listed([str(each.address) for each in group], NAMED)}; --full shows each"
+    fields = [delta.name for delta in group[0].fields] if Action.CREATE not in actions else []
+    for action in actions:
+        what = f"{', '.join(fields)} of {names}" if action is Action.UPDATE and fields else names
+        page.field(STYLES[action], SYMBOLS[action], action, what)
+
+
+def _files(sources: Iterable[Source | None]) -> str:
+    files = sorted({source.file for source in sources if source is not None})
+    return listed(files, 2)
+
+
+# -- what cannot be done now ------------------------------------------------------------------------------------------------------
+
+
+def _cannot(page: Page, plan: Plan) -> None:
+    for address, reason in plan.deferred.items():
+        page.head(str(address))
+        page.field(Style.BLOCKED, "!", "waits", f"after a second run: {reason}")
+    for address in plan.in_doubt:
+        page.head(str(address))
+        page.field(Style.BLOCKED, "?", "in doubt", DOUBT)
+    for each in plan.unknown:
+        page.head(f"every {each.kind}" + (f" in {each.scope}" if each.scope is not None else ""))
+        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is made, deleted or called drift")
+    for blocked in plan.blocked:
+        _blocked(page, blocked)
+
+
+def _blocked(page: Page, blocked: Blocked) -> None:
+    source = blocked.source
+    page.head(str(blocked.address), f"{source.file}:{source.line}" if source is not None else "")
+    page.field(Style.BLOCKED, "!", "blocked", blocked.reason)
+    page.field(Style.DIM, " ", "", blocked.remedy)
+
+
+def _destructive(changes: Sequence[Change]) -> list[Change]:
+    """What destroys comes last and is never folded: replacements, then deletes."""
+    found = [each for each in changes if DESTRUCTIVE & set(each.actions)]
+    return sorted(found, key=lambda each: Action.DELETE in each.actions)

@@ -1,0 +1,65 @@
+"""Values of fields: as a person reads them, and as plain JSON data."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.resource import UNSET, Foreign
+
+HIDDEN: Final = "(sensitive)"
+_OTHER: Final = re.compile(r"(null|true|false|-?[0-9][0-9.eE+-]*)?|.* -> .*|\s.*|.*\s|[\"'\[{(].*", re.DOTALL)
+
+
+def data(value: Any) -> Any:
+    """What JSON has for a value; UNSET becomes null."""
+    match value:
+        case _ if value is UNSET:
+            return None
+        case float() if not math.isfinite(value):
+            return str(value)
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return str(value)
+        case Address():
+            return str(value)
+        case Foreign():
+            return {"id": value.id}
+        case Mapping():
+            return {str(key): data(part) for key, part in value.items()}
+        case set() | frozenset():
+            return sorted((data(part) for part in value), key=repr)
+        case list() | tuple():
+            return [data(part) for part in value]
+        case datetime():
+            return value.isoformat()
+        case _:
+            return str(value)
+
+
+def shown(value: Any) -> str:
+    """A value on one line: text bare where it cannot be mistaken for anything else, everything else as YAML would flow it."""
+    if value is UNSET:
+        return "(not known)"
+    value = data(value)
+    return value if isinstance(value, str) and not _OTHER.fullmatch(value) else _flow(value)
+
+
+def _flow(value: Any) -> str:
+    match value:
+        case dict():
+            return "{" + ", ".join(f"{key}: {_flow(part)}" for key, part in value.items()) + "}"
+        case list():
+            return "[" + ", ".join(_flow(part) for part in value) + "]"
+        case str() if value and not _OTHER.fullmatch(value) and not set(value) & set(",:[]{}#"):
+            return value
+        case str() if value and not _OTHER.fullmatch(value) and re.fullmatch(r"[^\s,\[\]{}#]+", value):
+            return value
+        case _:
+            return json.dumps(value, ensure_ascii=False)

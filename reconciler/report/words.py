@@ -1,0 +1,55 @@
+"""The words and symbols of reports: one for each action, and how numbers of things are said."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reconciler.model import Action, Status
+from reconciler.report.layout import Style
+
+SYMBOLS: Final = {
+    Action.CREATE: "+",
+    Action.UPDATE: "~",
+    Action.MOVE: ">",
+    Action.REPLACE: "-/+",
+    Action.DELETE: "-",
+    Action.ADOPT: "=",
+    Action.FORGET: ".",
+    Action.RESTORE: "↑",
+}
+
+STYLES: Final = {
+    Action.CREATE: Style.CREATE,
+    Action.UPDATE: Style.UPDATE,
+    Action.MOVE: Style.MOVE,
+    Action.REPLACE: Style.DELETE,
+    Action.DELETE: Style.DELETE,
+    Action.ADOPT: Style.CREATE,
+    Action.FORGET: Style.UPDATE,
+    Action.RESTORE: Style.CREATE,
+}
+
+TOLD: Final = (
+    Action.CREATE, Action.UPDATE, Action.MOVE, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
+)  # fmt: skip
+"""The order in which actions are summed up: what destroys comes last."""
+
+DESTRUCTIVE: Final = frozenset({Action.REPLACE, Action.DELETE})
+
+ENDINGS: Final = {
+    Status.FAILED: ("!", "failed"),
+    Status.IN_DOUBT: ("?", "in doubt"),
+    Status.SKIPPED: (".", "skipped"),
+}
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """`1 request`, `3 requests`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(names: list[str], most: int) -> str:
+    """`a, b and c`, or `a, b and 7 more`."""
+    if len(names) > most:
+        return ", ".join(names[: most - 1]) + f" and {len(names) - most + 1:,} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
