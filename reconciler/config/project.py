@@ -26,7 +26,7 @@ from reconciler.config.suggest import did_you_mean
 from reconciler.config.tree import Tree
 from reconciler.config.values import untainted
 from reconciler.config.variables import read_variables
-from reconciler.config.words import LATER_TOP, TOP
+from reconciler.config.words import LATER_TOP, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired
 from reconciler.resource import Foreign, Keyed, Kind, Kinds
@@ -204,8 +204,8 @@ class _Load:
                 except ValueError:
                     break
                 if address not in items and address not in linker.implied:
-                    service = words.entries["service"].node
-                    at = service.entries["member"].node.at if isinstance(service, Map) else service.at
+                    service = words.entries[Service.SECTION].node
+                    at = service.entries[Service.MEMBER].node.at if isinstance(service, Map) else service.at
                     linker.imply(address, kind, at)
                 return address
         return None

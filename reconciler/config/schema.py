@@ -12,16 +12,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
-from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES
+from reconciler.config.values import adapter
+from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES, Service
 from reconciler.resource import Field, Keyed, Kind, Kinds, Node
 
 Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
+TEXT: Schema = {"$ref": "#/$defs/text"}
 KEY: Schema = {"$ref": "#/$defs/key"}
 COMMENT: Schema = {"^x-": {"description": "Ignored: a home for YAML anchors."}}
-TEXTLIKE = ["string", "number", "boolean"]  # a text field takes the source text, whatever an editor makes of `007` or `no`
+TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
 
 
 def schema(kinds: Kinds) -> dict[str, Any]:
@@ -29,6 +31,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
     made = _Maker(kinds)
     definitions: Schema = {
         "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": r"\$\{\{"},
+        "text": {"description": "Text; a text field takes the source as it stands.", "type": TEXTLIKE},
         "key": {"description": "A stable name; changing it makes another resource.", "type": TEXTLIKE, "pattern": f"^{KEY_PATTERN}$"},
         "address": {"description": "A resource's name, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
         "variable": _variable(),
@@ -36,9 +39,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
         "fragment": made.fragment(),
     }
     for kind in kinds.values():
-        definitions[kind.name] = made.resource(kind)
-        if isinstance(kind.place, Node):
-            definitions[f"{kind.name}.node"] = made.node(kind)
+        definitions[kind.name] = made.node(kind) if isinstance(kind.place, Node) else made.resource(kind)
     for host in kinds:
         for section, members in kinds.lists(host).items():
             definitions[f"{host}.{section}"] = made.items(members)
@@ -71,12 +72,12 @@ class _Maker:
             {
                 "version": {"description": "The version of this language.", "const": 1},
                 "project": _text("With the environment and the service it scopes the state."),
-                "service": _map(
+                Service.SECTION: _map(
                     {
-                        "baseUrl": _text("Where the service is; used once confirmed."),
-                        "sandbox": _text("The file of the embedded service, used instead of baseUrl."),
-                        "member": _text("The e-mail of the member whose token it is: reaches everything, must stay an admin."),
-                        "timeout": _value({"description": "Seconds for one request, everything included.", **seconds}),
+                        Service.BASE_URL: _text("Where the service is; used once confirmed."),
+                        Service.SANDBOX: _text("The file of the embedded service, used instead of baseUrl."),
+                        Service.MEMBER: _text("The e-mail of the member whose token it is: reaches everything, must stay an admin."),
+                        Service.TIMEOUT: _value({"description": "Seconds for one request, everything included.", **seconds}),
                     }
                 ),
                 "state": _text("The URL of the state database; a password never stands here."),
@@ -159,12 +160,12 @@ class _Maker:
         assert isinstance(kind.place, Node)
         tag = kind.place.tag
         own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **KEY}
-        body = copy.deepcopy(self.resource(kind))
+        body = self.resource(kind)
         body["properties"] = {tag: own, **({"key": KEY} if tag in kind.fields else {}), **body["properties"]}
         return {**body, "required": [tag]}
 
     def items(self, members: tuple[Kind, ...]) -> Schema:
-        options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}.node"} for kind in members]
+        options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}"} for kind in members]
         options += [KEY for kind in members if isinstance(kind.place, Node) and kind.place.bare][:1]
         return {"description": "Ordered: " + ", ".join(kind.name for kind in members) + ".", "type": "array", "items": {"anyOf": options}}
 
@@ -181,12 +182,12 @@ class _Maker:
         return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != key_is}
 
     def _field(self, kind: Kind, field: Field) -> Schema:
-        made = copy.deepcopy(field.adapter.json_schema(ref_template=f"#/$defs/{kind.name}.{{model}}"))
+        made = copy.deepcopy(adapter(field.type).json_schema(ref_template=f"#/$defs/{kind.name}.{{model}}"))
         for name, definition in made.pop("$defs", {}).items():
             self.types[f"{kind.name}.{name}"] = _loosened(definition)
-        value = _value(_loosened(made))
         if field.clear and not _takes_null(made):
-            value["anyOf"].append({"type": "null"})
+            made = {"anyOf": [made, {"type": "null"}]}
+        value = _value(_loosened(made))
         return {"description": field.doc, **value} if field.doc else value
 
 
@@ -202,13 +203,17 @@ def _map(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, .
 
 
 def _text(doc: str) -> Schema:
-    return {"description": doc, "type": TEXTLIKE}
+    return {"description": doc, **TEXT}
 
 
 def _value(made: Schema) -> Schema:
     """The same, or an expression; the description stays outside, where editors look for it."""
-    doc = made.pop("description", None)
-    return {**({"description": doc} if doc else {}), "anyOf": [made, EXPRESSION]}
+    doc = {"description": made["description"]} if "description" in made else {}
+    bare = {name: part for name, part in made.items() if name != "description"}
+    if bare == {"type": TEXTLIKE}:
+        return {**doc, **TEXT}  # an expression is a text
+    options = bare["anyOf"] if set(bare) == {"anyOf"} else [bare]
+    return {**doc, "anyOf": [*options, EXPRESSION]}
 
 
 def _variable() -> Schema:
@@ -216,7 +221,7 @@ def _variable() -> Schema:
         {
             "default": {"description": "Its value where nothing else gives one."},
             "type": {"description": "Without it: the type of the default, else string.", "enum": list(TYPES)},
-            "env": {"description": "The environment variable it comes from.", "type": "string", "pattern": "^RECONCILER_VAR_[A-Z0-9_]+$"},
+            "env": {"description": "The environment variable it comes from.", "type": "string", "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$"},
         }
     )
 
@@ -241,11 +246,3 @@ def _loosened(made: Any) -> Any:
     if isinstance(out.get("items"), dict):
         out["items"] = _value(out["items"])
     return out
-
-
-if __name__ == "__main__":
-    import importlib
-    import sys
-
-    # The kinds lie above this package; only this command, which is no part of the library, reaches for them.
-    sys.stdout.write(dumped(importlib.import_module("reconciler.kinds").load()))

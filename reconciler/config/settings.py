@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from reconciler.config.nodes import Entry, List, Map, Problems, Scalar, described, shown
 from reconciler.config.suggest import did_you_mean, one_of
 from reconciler.config.values import empty, untainted
-from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES
+from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, Service
 from reconciler.model import Desired, Guards, Source
 from reconciler.resource import Kinds
 
@@ -167,9 +167,9 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
         problems.add(_begin(top), "project is missing; it names the state")
     elif project is not None and _PROJECT.fullmatch(project[0]) is None:
         problems.add(project[1], f"project is {shown(project[0])}; it is 1 to 100 letters, digits or any of . _ -")
-    service = Words.of("service", top.entry("service"), problems)
-    base, sandbox, member = service.text("baseUrl"), service.text("sandbox"), service.text("member")
-    timeout = service.number("timeout", TIMEOUT_DEFAULT, above=True)
+    service = Words.of(Service.SECTION, top.entry(Service.SECTION), problems)
+    base, sandbox, member = service.text(Service.BASE_URL), service.text(Service.SANDBOX), service.text(Service.MEMBER)
+    timeout = service.number(Service.TIMEOUT, TIMEOUT_DEFAULT, above=True)
     service.rest()
     if base is not None and not _is_base(base[0]):
         problems.add(base[1], f"service.baseUrl is {shown(base[0])}; it is https://host, with no user, query or fragment")

@@ -1,7 +1,8 @@
-"""The closed choices of the language that belong to no kind: one place for the loader and for the schema."""
+"""The words and closed choices of the language that belong to no kind: one place for the loader and for the schema."""
 
 from __future__ import annotations
 
+from enum import StrEnum, auto
 from typing import Final
 
 PRUNE_SCOPES: Final = ("owned", "all", "none")
@@ -9,6 +10,17 @@ REMOVED_ACTIONS: Final = ("forget", "delete")
 ADOPT: Final = ("auto", "never")
 CREATE_STRATEGIES: Final = ("snapshot", "marker")
 TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
+
+
+class Service(StrEnum):
+    """The section that says what to run against, and its words."""
+
+    SECTION = "service"
+    BASE_URL = "baseUrl"
+    SANDBOX = auto()
+    MEMBER = auto()
+    TIMEOUT = auto()
+
 
 TOP: Final = ("version", "project", "service", "state", "recovery", "include", "vars", "prune", "protect", "guards", "defaults")
 """Words of the project file alone."""
