@@ -140,7 +140,8 @@ def described(node: Node) -> str:
         return "a list"
     if node.null:
         return "null"
-    return shown(node.text if node.value is UNREAD or isinstance(node.value, str) else node.value)
+    value = node.core()
+    return shown(value) if isinstance(value, str) or node.value is not UNREAD else node.text
 
 
 def shown(value: Any) -> str:

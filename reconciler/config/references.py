@@ -14,8 +14,8 @@ from typing import Any
 from reconciler.address import Address, is_key
 from reconciler.config.nodes import Entry, Map, Node, Problems, Scalar, described, scalars, shown
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.suggest import did_you_mean
-from reconciler.config.values import INVALID
+from reconciler.config.suggest import a, did_you_mean
+from reconciler.config.values import INVALID, empty
 from reconciler.model import Declared, Source
 from reconciler.resource import Field, Foreign, Keyed, Kind, Kinds, Named, Role
 
@@ -55,8 +55,8 @@ def _entries(entry: Entry | None, problems: Problems, name: str) -> list[Entry]:
         return []
     if isinstance(entry.node, Map):
         return list(entry.node.entries.values())
-    what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
-    problems.add(entry.node.at, f"{name} is a map, not {what}; write {{}} for an empty one")
+    nothing = isinstance(entry.node, Scalar) and entry.node.empty
+    problems.add(entry.node.at, empty(name) if nothing else f"{name} is a map, not {described(entry.node)}; write {{}} for an empty one")
     return []
 
 
@@ -140,7 +140,7 @@ class Linker:
         about: Address | str = f"defaults.{item.kind.name}" if of.name in item.given else item.address
         address = self._address(item.address, value)
         if address is None:
-            self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not a key of a {value.kind}", about)
+            self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not the key of {a(value.kind)}", about)
             return INVALID
         if address in self.items or address in self.implied:
             return address
@@ -200,8 +200,10 @@ class Linker:
 
     def _check(self, item: Item) -> None:
         kind, about = item.kind, item.address
+        if item.unread:
+            return
         if kind.by_id and item.id is None:
-            self.problems.add(item.at, f"id is missing: a {kind.name} is adopted by its id, never made", about)
+            self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never made", about)
         for name, one in kind.fields.items():
             if one.required and name not in item.values:
                 self.problems.add(item.at, f"{name} is missing", about)
@@ -225,7 +227,8 @@ class Linker:
                 loop = order[order.index(at) :]
                 label = next((one.label for one in self.items[at].kind.fields.values() if one.role is Role.SEED), None) or "copy"
                 names = " -> ".join(str(one) for one in (*loop, at))
-                self.problems.add(self._seeds[at][1], f"a circle of what to {label}: {names}; give one of them an id", at)
+                wrong = f"it cannot {label} itself" if len(loop) == 1 else f"a circle of what to {label}: {names}; give one of them an id"
+                self.problems.add(self._seeds[at][1], wrong, at)
             done.update(path)
 
     def _declared(self, item: Item) -> Declared:

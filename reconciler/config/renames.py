@@ -12,7 +12,7 @@ from reconciler.address import Address
 from reconciler.config.nodes import Entry, List, Map, Node, Problems, Scalar, described
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
-from reconciler.config.suggest import did_you_mean
+from reconciler.config.suggest import a, did_you_mean
 from reconciler.config.values import empty
 from reconciler.config.words import REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
@@ -39,7 +39,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         elif new not in items:
             problems.add(target, f"moved.to is {new}, which is not declared{did_you_mean(str(new), (str(one) for one in items))}")
         elif kinds.of(old) is not kinds.of(new):
-            problems.add(target, f"a {kinds.of(old).name} cannot become a {kinds.of(new).name}: {old} is moved to {new}")
+            problems.add(target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}")
         else:
             found[old] = Moved(old, new, at)
     return tuple(found.values())
@@ -118,7 +118,7 @@ def _address(kinds: Kinds, words: Words, key: str, items: Collection[Address], p
             return None
         outer = kinds.roots[0].name if index == 1 else address.parts[index - 2]
         if kinds[part].within != outer:
-            problems.add(at, f"{name}: {text} is no address: a {part} does not lie directly in a {outer}; {_form(kinds, part)}")
+            problems.add(at, f"{name}: {text} is no address: {a(part)} does not lie directly in {a(outer)}; {_form(kinds, part)}")
             return None
     if address.is_singleton:
         problems.add(at, f"{name}: {text} ends with a kind; add a key")

@@ -221,7 +221,11 @@ def _variable() -> Schema:
         {
             "default": {"description": "Its value where nothing else gives one."},
             "type": {"description": "Without it: the type of the default, else string.", "enum": list(TYPES)},
-            "env": {"description": "The environment variable it comes from.", "type": "string", "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$"},
+            "env": {
+                "description": "The environment variable it comes from.",
+                "type": "string",
+                "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$",
+            },
         }
     )
 

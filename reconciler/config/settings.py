@@ -172,7 +172,7 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
     timeout = service.number(Service.TIMEOUT, TIMEOUT_DEFAULT, above=True)
     service.rest()
     if base is not None and not _is_base(base[0]):
-        problems.add(base[1], f"service.baseUrl is {shown(base[0])}; it is https://host, with no user, query or fragment")
+        problems.add(base[1], f"service.baseUrl is {_safe(base[0])}; it is https://host, with no user, query or fragment")
     if base is not None and sandbox is not None:
         problems.add(sandbox[1], "service.sandbox stands instead of service.baseUrl; write one of them")
     if member is not None and _EMAIL.fullmatch(member[0]) is None:
@@ -213,12 +213,17 @@ def _is_base(url: str) -> bool:
         return False
 
 
+def _safe(url: str) -> str:
+    """A URL inside a sentence, without what could be a secret."""
+    return shown(re.sub(r"//[^/@]*@", "//…@", url).partition("?")[0])
+
+
 def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> str:
     if found is None:
         return f"sqlite:///{root / DEFAULT_STATE}"
     url, at = found
     if _STATES.fullmatch(url) is None:
-        problems.add(at, f"state is {shown(url.split('@')[-1])}; it is sqlite:///FILE or postgresql+psycopg://HOST/DATABASE")
+        problems.add(at, f"state is {_safe(url)}; it is sqlite:///FILE or postgresql+psycopg://HOST/DATABASE")
         return ""
     if url.startswith("sqlite:"):
         path = url.removeprefix("sqlite:///")

@@ -62,7 +62,8 @@ class Item:
     """A resource as read, its references not yet looked up.
 
     `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
-    `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices.
+    `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `unread`: what
+    stands behind its key is no map, so nothing more is said of it.
     """
 
     address: Address
@@ -80,3 +81,4 @@ class Item:
     previously: list[tuple[Address, Source]] = field(default_factory=list)
     protect: bool | None = None
     adopt: bool = True
+    unread: bool = False

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 OPTIONS_MAX = 2_000  # candidates compared; difflib is quadratic in their length, and errors may be many
+LENGTH_MAX = 100  # characters of a word that are looked at
 SHOWN_MAX = 12  # words listed where a closed choice is spelled out
 
 
@@ -13,8 +14,10 @@ def closest(word: str, options: Iterable[str]) -> str | None:
     """The option nearest to the word, None where none is near."""
     candidates = [option for option in options if option != word][:OPTIONS_MAX]
     lowered = {option.lower(): option for option in reversed(candidates)}
-    found = get_close_matches(word[:100].lower(), lowered, n=1, cutoff=0.6)
-    return lowered[found[0]] if found else None
+    wanted = word[:LENGTH_MAX].lower()
+    found = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
+    swapped = [option for option in found if sorted(option) == sorted(wanted)]  # the commonest slip, which the ratio does not favour
+    return lowered[(swapped or found)[0]] if found else None
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
@@ -27,3 +30,8 @@ def one_of(options: Iterable[str]) -> str:
     """`one of a, b, c`, cut short where there are many."""
     words = list(options)
     return "one of " + ", ".join(words[:SHOWN_MAX]) + (", …" if len(words) > SHOWN_MAX else "")
+
+
+def a(noun: str) -> str:
+    """`a team`, `an organization`."""
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"

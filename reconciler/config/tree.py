@@ -13,7 +13,7 @@ from reconciler.address import KEY_LENGTH_MAX, Address, is_key
 from reconciler.config.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
 from reconciler.config.reserved import FOR_EACH, later, read_reserved
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.suggest import did_you_mean
+from reconciler.config.suggest import a, did_you_mean
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
@@ -107,13 +107,13 @@ class Tree:
             place = one.kind.place
             other = next((each for each in found if each.kind is not one.kind), None)
             if isinstance(place, NodePlace) and place.alone and other is not None:
-                wrong = f"a {one.kind.name} stands in {entry.key} only beside its own kind; {other.address} at {_place(other.at)} is none"
+                wrong = f"{a(one.kind.name)} stands in {entry.key} only beside its own kind; {other.address} at {_place(other.at)} is none"
                 self.problems.add(one.at, wrong, one.address)
                 break
 
     def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
         tags = {kind.place.tag: kind for kind in members if isinstance(kind.place, NodePlace)}
-        choices = " or ".join(f"{tag}: …" for tag in tags)
+        choices = " or ".join(f"{{{tag}: …}}" for tag in tags)
         if isinstance(node, Scalar) and not node.null and not node.empty:
             bare = next((kind for kind in members if isinstance(kind.place, NodePlace) and kind.place.bare), None)
             if bare is not None and isinstance(bare.place, NodePlace):
@@ -121,7 +121,7 @@ class Tree:
                 return self._tagged(bare, parent, section, Map(node.at, {tag: Entry(tag, node.at, node)}))
         if not isinstance(node, Map):
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"an item of {section} is {{{choices}}}, not {what}", parent.address)
+            self.problems.add(node.at, f"an item of {section} is {choices}, not {what}", parent.address)
             return None
         if "forEach" in node.entries:
             self.problems.add(node.entries["forEach"].at, FOR_EACH, parent.address)
@@ -156,7 +156,9 @@ class Tree:
         else:
             key = None
             if isinstance(value, Foreign):
-                self.problems.add(entry.at, f"a {kind.name} of a {tag} outside the project needs a key of its own: key: …", parent.address)
+                self.problems.add(
+                    entry.at, f"{a(kind.name)} of {a(tag)} outside the project needs a key of its own: key: …", parent.address
+                )
         if value is INVALID or key is None:
             return None
         item = self._item(kind, entry, key, parent, section, advice="; give one of them another key: …")
@@ -220,10 +222,12 @@ class Tree:
         if not isinstance(node, Map):
             if shape.bare is not None and isinstance(node, Scalar) and not node.empty and not node.null:
                 self._value(shape, item, shape.bare, node)
-            elif isinstance(node, Scalar) and node.empty:
+                return
+            item.unread = True
+            if isinstance(node, Scalar) and node.empty:
                 report(node.at, f"{empty(item.address.key)} ({{}} where there is nothing to say)")
             else:
-                report(node.at, f"a {item.kind.name} is a map, not {described(node)}")
+                report(node.at, f"{a(item.kind.name)} is a map, not {described(node)}")
             return
         for name, entry in node.entries.items():
             if name in skip:

@@ -19,14 +19,14 @@ import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.config.nodes import UNREAD, List, Map, Node, Report, Scalar, described, plain, scalars
-from reconciler.config.suggest import did_you_mean
+from reconciler.config.suggest import a, did_you_mean
 from reconciler.config.wrong import sentence
 from reconciler.resource import Field, Kind, Role, To
 
 INVALID: Final = object()
 """What stands for a value that could not be had; its problem is reported."""
 
-_REFERENCE = "write the key of a {kind}, or {{id: …}} for one outside the project"
+_REFERENCE = "write the key of {kind}, or {{id: …}} for one outside the project"
 
 Convert = Callable[[Node, str, Report], Any]
 """A node to the data its type wants; the text names it in sentences (`source.url`)."""
@@ -183,7 +183,7 @@ def _number(node: Node, name: str, report: Report) -> Any:
 
 
 def _reference(kind: str) -> Convert:
-    wanted = _REFERENCE.format(kind=kind)
+    wanted = _REFERENCE.format(kind=a(kind))
 
     def convert(node: Node, name: str, report: Report) -> Any:
         if isinstance(node, Scalar) and not node.null and not node.empty:

@@ -27,7 +27,7 @@ def sentence(name: str, error: Any, node: Node) -> str:
     made = _SENTENCES.get(kind)
     if made is not None:
         return made(path, value, context)
-    message = str(error["msg"])
+    message = str(error["msg"]).replace("{{", "{").replace("}}", "}")  # a message without values comes with its braces still doubled
     if kind == "value_error":
         message = message.removeprefix("Value error, ")
     return f"{path} is {shown(value) if isinstance(value, str | int | float) else described(node)}; {message[:1].lower()}{message[1:]}"
