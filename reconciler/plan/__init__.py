@@ -19,7 +19,7 @@ from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
 from reconciler.plan.changes import blockages, changes, departures, unmanaged
-from reconciler.plan.drafts import drafts
+from reconciler.plan.drafts import drafts, replaced
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
@@ -46,9 +46,13 @@ def plan(
     """
     permitted = [Glob.parse(text) for text in allow_replace]
     found = match(kinds, desired, state, actual)
-    every = drafts(
-        kinds, desired, state, actual, found, may_replace=lambda address: any(glob.matches(address) for glob in permitted)
-    )  # fmt: skip
+
+    def may_replace(address: Address) -> bool:
+        return any(glob.matches(address) for glob in permitted)
+
+    every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
+    while replaced(every, found):
+        every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
     leaving = removals(kinds, desired, state, actual, found, every)
     reshape(kinds, actual, found, every, leaving)
     mine, gone, along = select(selection or Selection(), every, leaving)

@@ -74,12 +74,22 @@ def drafts(
             draft.blocked = _block(draft, "a request of an earlier run is in doubt", "reconciler apply reads what became of it")
         elif address in found.unknown:
             draft.blocked = _block(draft, f"it is not known what is there: {found.unknown[address]}", "run again when the service answers")
+        elif address in found.replaced:
+            _replace(draft, actual, found.replaced[address])
         elif address in found.ids:
             _existing(draft, found, actual, chosen, may_replace)
         else:
             _missing(draft, address in found.gone, may_replace)
     _bring(made)
     return made
+
+
+def replaced(made: Mapping[Address, Draft], found: Matches) -> bool:
+    """Take what will be made anew out of the known ids; whether there was any, so that references to it must be looked at again."""
+    again = [draft for draft in made.values() if draft.old is not None and draft.address in found.ids]
+    for draft in again:
+        found.replaced[draft.address] = found.ids.pop(draft.address)
+    return bool(again)
 
 
 def _block(draft: Draft, reason: str, remedy: str) -> Blocked:
@@ -145,7 +155,7 @@ def _existing(
                     f"to delete it and make it anew: --allow-replace {address}",
                 )
                 return
-            _replace(draft, now)
+            _replace(draft, actual, draft.id)
             return
         if isinstance(verdict, Difference):
             kept.append(verdict)
@@ -183,8 +193,8 @@ def _verdict(draft: Draft, one: Difference) -> Difference | str | None:
     return None
 
 
-def _replace(draft: Draft, now: Observed) -> None:
-    draft.old, draft.observed, draft.id = now, None, None
+def _replace(draft: Draft, actual: Actual, id: str) -> None:
+    draft.old, draft.observed, draft.id = actual.find(draft.kind.name, id), None, None
     draft.born, draft.restore = True, False
     draft.actions = {Action.REPLACE}
     draft.found = _all_fields(draft)

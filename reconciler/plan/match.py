@@ -20,12 +20,13 @@ from reconciler.resource import UNSET, Kind, Kinds, Listing
 class Matches:
     """`ids`: every address whose object is known. `adopted`: those not bound yet, with how they were found. `gone`: bound, and proven away.
 
-    `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`: a decision people must take.
+    `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`: a decision people must take.
     """
 
     ids: dict[Address, str] = field(default_factory=dict)
     adopted: dict[Address, str] = field(default_factory=dict)
     gone: set[Address] = field(default_factory=set)
+    replaced: dict[Address, str] = field(default_factory=dict)
     renamed: dict[Address, Address] = field(default_factory=dict)
     unknown: dict[Address, str] = field(default_factory=dict)
     blocked: dict[Address, Blocked] = field(default_factory=dict)

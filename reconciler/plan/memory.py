@@ -30,6 +30,7 @@ def memory(
             forget.add(found.renamed[draft.address])
     for removal in gone.values():
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
+            forget.add(removal.replaces)
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
         elif removal.active and not removal.delete:
             forget.add(removal.address)

@@ -19,7 +19,8 @@ def reshape(kinds: Kinds, actual: Actual, found: Matches, drafts: dict[Address, 
         names = {*(create.reshapes if create else ()), *(delete.reshapes if delete else ())}
         if not names:
             continue
-        for container in sorted({draft.address.container for draft in drafts.values() if draft.kind is kind and draft.address.container}):
+        touched: list[Draft | Removal] = [*drafts.values(), *removals.values()]
+        for container in sorted({one.address.container for one in touched if one.kind is kind and one.address.container}):
             _container(kind, names, container, actual, found, drafts, removals)
 
 
