@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, StaticPool, create_engine, event, make_url
+from sqlalchemy import Connection, Engine, NullPool, QueuePool, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from reconciler.errors import StateError
@@ -25,6 +25,7 @@ from reconciler.state import schema
 from reconciler.state.trouble import READABLE, calm
 
 BUSY_SECONDS: Final = 5.0  # how long another program's transaction is waited for
+_ADDRESSES: Final = "Write sqlite:///PATH or postgresql://USER@HOST/NAME."
 READ_ATTEMPTS: Final = 20  # a state that is written again during each of so many readings is not read
 
 T = TypeVar("T")
@@ -53,28 +54,25 @@ class _Transaction(Protocol):
 
 def connect(url: str, *, create: bool) -> Database:
     """The database that `url` names; with `create` it is made, or brought to today's schema, at once."""
+    if url.startswith("sqlite:"):
+        return SqliteFile(_path(url), create=create)
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise StateError("the address of the state is no URL", hint="Write sqlite:///PATH or postgresql://USER@HOST/NAME.") from None
-    match parsed.drivername:
-        case "sqlite":
-            return SqliteFile(_path(parsed), create=create)
-        case "postgresql" | "postgres" | "postgresql+psycopg":
-            from reconciler.state.postgres import Postgres  # psycopg is an extra
+        raise StateError("the address of the state is no URL", hint=_ADDRESSES) from None
+    if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise StateError(f"a state cannot be kept in {parsed.drivername!r}", hint=_ADDRESSES)
+    from reconciler.state.postgres import Postgres  # only where it is wanted: psycopg is an extra
 
-            return Postgres(parsed, create=create)
-        case other:
-            raise StateError(f"a state cannot be kept in {other!r}", hint="Write sqlite:///PATH or postgresql://USER@HOST/NAME.")
+    return Postgres(parsed, create=create)
 
 
-def _path(url: URL) -> Path:
-    if not url.database or url.database == ":memory:" or url.query or url.host:
-        raise StateError(
-            f"the state's address {url.render_as_string()!r} names no file",
-            hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one.",
-        )
-    return Path(os.path.realpath(url.database))  # one file, one lock, whatever links lead to it
+def _path(url: str) -> Path:
+    """The file a URL names, taken as it is written: nothing in it is decoded."""
+    scheme, slashes, path = url.partition(":///")
+    if scheme != "sqlite" or not slashes or path in ("", ":memory:") or "?" in path or "\0" in path:
+        raise StateError(f"the state's address {url!r} names no file", hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one.")
+    return Path(os.path.realpath(path))  # one file, one lock, whatever links lead to it
 
 
 class SqliteFile:

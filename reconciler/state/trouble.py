@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from reconciler.errors import StateError
@@ -34,7 +34,9 @@ _SQLITE: Final = {  # primary result code: what is the matter, what to do
     sqlite3.SQLITE_AUTH: ("cannot be opened", READABLE),
 }
 
-_REACHABLE: Final = "Check that the server runs and that the address is right; run again."
+_REACHABLE: Final = (
+    "Check that the server runs, that address, database and user are right, and that PGPASSWORD or ~/.pgpass has the password."
+)
 _POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, what to do
     "53100": ("cannot grow: the server's disk is full", FREE_SPACE),
     "55P03": ("was locked by another program for too long", BUSY),
@@ -74,8 +76,11 @@ def explained(error: Exception, where: str) -> StateError:
             (_POSTGRES[key] for key in (state, state[:3], state[:2]) if key in _POSTGRES), (f"failed (SQLSTATE {state})", _REACHABLE)
         )
         return StateError(f"{where} {what}", hint=hint)
+    if isinstance(error, DataError):  # refused before it was sent
+        what, hint = _POSTGRES["22"]
+        return StateError(f"{where} {what}", hint=hint)
     if isinstance(error, DBAPIError):
-        return StateError(f"{where} cannot be reached", hint=_REACHABLE)
+        return StateError(f"{where} cannot be reached, or refuses us", hint=_REACHABLE)
     return StateError(f"{where} failed: {type(error).__name__}", hint="This is a defect of reconciler, please report it.")
 
 

@@ -1,0 +1,61 @@
+"""Databases of both sorts, and stores in them; every test has scopes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from reconciler.state import Scope, Store
+from tests.state import server
+from tests.state.examples import CLOCK, SERVICE
+
+OpenStore = Callable[..., Store]
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    programs = server.binaries()
+    if programs is None:
+        server.missing()
+    else:
+        with server.running(programs) as url:
+            yield url
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path}/state.db"
+    return str(request.getfixturevalue("postgres_url"))
+
+
+@pytest.fixture
+def scope() -> Scope:
+    return Scope(f"project-{uuid4()}", None, SERVICE)
+
+
+@pytest.fixture
+def open_at(scope: Scope) -> Iterator[OpenStore]:
+    """Open stores at a URL that close with the test; by default this test's scope, to write."""
+    with ExitStack() as opened:
+
+        def make(url: str, at: Scope = scope, *, create: bool = True) -> Store:
+            return opened.enter_context(Store.open(url, at, clock=CLOCK, create=create))
+
+        yield make
+
+
+@pytest.fixture
+def open_store(open_at: OpenStore, url: str) -> OpenStore:
+    """The same at the URL of each sort of database in turn."""
+    return partial(open_at, url)
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> Store:
+    return open_store()

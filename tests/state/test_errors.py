@@ -1,0 +1,175 @@
+"""Whatever stands in the way is one sentence that names the state, and a hint that says what to do."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import traceback
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import create_engine, event, text
+
+from reconciler.errors import StateError
+from reconciler.state import Scope, Store
+from reconciler.state.database import SqliteFile
+from tests.state.conftest import OpenStore
+from tests.state.examples import CLOCK, SERVICE, WHO, binding, intent
+
+SCOPE = Scope("p", None, SERVICE)
+
+
+def refused(url: str, *, create: bool = True) -> StateError:
+    """The error of opening and reading what is there, in which no password stands."""
+    with pytest.raises(StateError) as caught:
+        Store.open(url, SCOPE, clock=CLOCK, create=create).read()
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.hint
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", "the address of the state is no URL"),
+        ("state.db", "the address of the state is no URL"),
+        ("mysql://u:hunter2@h/d", "a state cannot be kept in 'mysql'"),
+        ("postgresql+asyncpg://u:hunter2@h/d", "a state cannot be kept in 'postgresql+asyncpg'"),
+        ("sqlite://", "the state's address 'sqlite://' names no file"),
+        ("sqlite:///:memory:", "the state's address 'sqlite:///:memory:' names no file"),
+        ("sqlite://host/state.db", "the state's address 'sqlite://host/state.db' names no file"),
+        ("sqlite:///state.db?mode=memory", "the state's address 'sqlite:///state.db?mode=memory' names no file"),
+    ],
+)
+@pytest.mark.parametrize("create", [True, False])
+def test_an_address_we_cannot_use(url: str, message: str, create: bool) -> None:
+    assert str(refused(url, create=create)) == message
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_that_is_no_database(tmp_path: Path, create: bool) -> None:
+    (tmp_path / "state.db").write_text("hello " * 1000)
+    assert str(refused(f"sqlite:///{tmp_path}/state.db", create=create)) == f"the state {tmp_path}/state.db is not an SQLite database"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["state.db"]
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_database_of_something_else(tmp_path: Path, create: bool) -> None:
+    with closing(sqlite3.connect(tmp_path / "sandbox.db")) as other:
+        other.execute("CREATE TABLE objects (id)")
+    error = refused(f"sqlite:///{tmp_path}/sandbox.db", create=create)
+    assert str(error) == f"the state {tmp_path}/sandbox.db is a database of something else: it has tables, but not those of a state"
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_directory(tmp_path: Path, create: bool) -> None:
+    assert str(refused(f"sqlite:///{tmp_path}", create=create)) == f"the state {tmp_path} is not a file"
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_pipe_does_not_hang(tmp_path: Path, create: bool) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert str(refused(f"sqlite:///{tmp_path}/pipe", create=create)) == f"the state {tmp_path}/pipe is not a file"
+
+
+def test_a_path_through_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert str(refused(f"sqlite:///{tmp_path}/file/state.db")).startswith(f"the state {tmp_path}/file/state.db cannot be opened: ")
+
+
+def test_a_cut_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/state.db"
+    with Store.open(url, SCOPE, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
+        journal.remember(bind=[binding(sent={"text": "x" * 100_000})])
+    os.truncate(tmp_path / "state.db", 8192)
+    assert str(refused(url, create=False)) == f"the state {tmp_path}/state.db is damaged"
+
+
+def test_a_database_locked_for_too_long(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    Store.open(f"sqlite:///{path}", SCOPE, clock=CLOCK, create=True).close()
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StateError) as caught:
+            SqliteFile(path, create=True, busy_seconds=0.05)
+    assert str(caught.value) == f"the state {path} was locked by another program for too long"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE fields SET sent = '{'", "the state is damaged: what was sent as 'title' of acme/space/guides cannot be read"),
+        ("UPDATE fields SET seen = '1,2'", "the state is damaged: what was seen as 'title' of acme/space/guides cannot be read"),
+        (
+            "UPDATE fields SET seen = '" + "[" * 200_000 + "'",
+            "the state is damaged: what was seen as 'title' of acme/space/guides cannot be read",
+        ),
+        ("UPDATE bindings SET origin = 'stolen'", "the state is damaged: the binding 'acme/space/guides' cannot be read"),
+        (
+            "UPDATE fields SET address = 'a//'; UPDATE bindings SET address = 'a//'",
+            "the state is damaged: the binding 'a//' cannot be read",
+        ),
+        ("UPDATE journal SET writes = 'x'", "the state is damaged: intent 1 cannot be read"),
+        ("UPDATE journal SET brings = '1'", "the state is damaged: intent 1 cannot be read"),
+        ("UPDATE journal SET deadline = 'soon'", "the state is damaged: intent 1 cannot be read"),
+        ("UPDATE journal SET address = ''", "the state is damaged: intent 1 cannot be read"),
+        ("DELETE FROM known", "the state is damaged: intent 1 cannot be read"),
+    ],
+)
+def test_a_broken_value_is_named(tmp_path: Path, change: str, message: str) -> None:
+    url = f"sqlite:///{tmp_path}/state.db"
+    with Store.open(url, SCOPE, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
+        journal.remember(bind=[binding()])
+        journal.intend([intent()])
+    with closing(sqlite3.connect(tmp_path / "state.db")) as other:
+        other.executescript(change)
+    assert str(refused(url, create=False)) == message
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+@pytest.mark.parametrize("create", [True, False])
+def test_a_file_we_may_not_read(tmp_path: Path, create: bool) -> None:
+    (tmp_path / "state.db").touch(mode=0)
+    assert str(refused(f"sqlite:///{tmp_path}/state.db", create=create)) == f"the state {tmp_path}/state.db cannot be opened"
+
+
+def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    error = refused("postgresql://u:hunter2@h/d")
+    assert (str(error), error.hint) == ("a state on PostgreSQL needs psycopg", "Run `pip install 'reconciler[postgres]'`.")
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_server_that_is_not_there(create: bool) -> None:
+    pytest.importorskip("psycopg")
+    error = refused("postgresql://u:hunter2@127.0.0.1:1/d", create=create)
+    assert str(error) == "the state postgresql://127.0.0.1:1/d cannot be reached, or refuses us"
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_database_the_server_does_not_have(postgres_url: str, create: bool) -> None:
+    url = postgres_url.replace("/postgres", "/nowhere").replace("tests@", "tests:hunter2@")
+    assert (
+        str(refused(url, create=create))
+        == f"the state {postgres_url.replace('tests@', '').replace('/postgres', '/nowhere')} cannot be reached, or refuses us"
+    )
+
+
+def test_a_value_the_server_cannot_hold(postgres_url: str, open_at: OpenStore) -> None:
+    with open_at(postgres_url).lease(**WHO) as journal, pytest.raises(StateError, match="refuses a value"):
+        journal.remember(bind=[binding(id="a\0b")])
+
+
+def test_a_lock_on_the_server_that_stays(postgres_url: str, open_at: OpenStore) -> None:
+    store: Any = open_at(postgres_url)
+    engine = create_engine(postgres_url.replace("postgresql", "postgresql+psycopg"))
+    event.listen(store._database._engine, "begin", lambda connection: connection.exec_driver_sql("SET LOCAL lock_timeout = '50ms'"))
+    with store.lease(**WHO) as journal, engine.begin() as other:
+        other.execute(text("LOCK TABLE reconciler.bindings"))
+        with pytest.raises(StateError, match="was locked by another program for too long"):
+            journal.remember(bind=[binding()])
+    engine.dispose()

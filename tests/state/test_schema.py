@@ -1,0 +1,138 @@
+"""Old states are brought to today's tables, newer ones are left alone."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, create_engine, text
+
+from reconciler.errors import StateError
+from reconciler.model import State
+from reconciler.state import Scope, Store, schema
+from tests.state.conftest import OpenStore
+from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
+
+RELEASED = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))
+REMEMBERED = Scope("acme-docs", "staging", SERVICE)
+
+
+def load(dump: Path, into: Path) -> str:
+    """A database as that release left it: one binding, one open intent, two runs."""
+    with closing(sqlite3.connect(into)) as connection:
+        connection.executescript(dump.read_text())
+    return f"sqlite:///{into}"
+
+
+def tables(path: Path) -> list[tuple[str, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name").fetchall()
+    return [(name, " ".join(sql.split())) for name, sql in rows]
+
+
+def test_every_released_version_has_its_dump() -> None:
+    assert [int(path.stem) for path in RELEASED] == list(range(1, len(schema.MIGRATIONS) + 2))
+
+
+@pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")
+@pytest.mark.parametrize("create", [True, False])
+def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dump: Path, create: bool) -> None:
+    with Store.open(load(dump, tmp_path / "state.db"), REMEMBERED, clock=CLOCK, create=create) as store:
+        assert store.read() == State(
+            "3f6c1a52-6a0e-4d7a-9a35-1c2f6f0c9b11", 1, {GUIDES: binding(seen={"title": None})}, (intent(id=1, run="run-1"),)
+        )
+        assert store.digest_key() == bytes(range(32))
+
+
+@pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")
+def test_a_migrated_database_has_the_tables_of_a_new_one(tmp_path: Path, dump: Path) -> None:
+    Store.open(load(dump, tmp_path / "old.db"), REMEMBERED, clock=CLOCK, create=True).close()
+    Store.open(f"sqlite:///{tmp_path}/new.db", REMEMBERED, clock=CLOCK, create=True).close()
+    assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
+
+
+def migrate(path: Path, *migrations: schema.Migration) -> None:
+    engine = create_engine(f"sqlite:///{path}")
+    try:
+        with engine.begin() as connection:
+            connection.exec_driver_sql("BEGIN")
+            schema.prepare(connection, "the state", migrations)
+    finally:
+        engine.dispose()
+
+
+def add_a_column(connection: Connection) -> None:
+    connection.execute(text("ALTER TABLE runs ADD COLUMN note TEXT"))
+
+
+def fail(connection: Connection) -> None:
+    raise ZeroDivisionError
+
+
+def version_of(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute("SELECT version FROM reconciler_schema").fetchone()[0])
+
+
+def test_migrations_run_once_and_in_order(tmp_path: Path) -> None:
+    path, seen = tmp_path / "state.db", list[int]()
+    load(RELEASED[0], path)
+    steps = (lambda _: seen.append(1), lambda _: seen.append(2), lambda _: seen.append(3))
+    migrate(path, *steps[:1])
+    migrate(path, *steps)
+    migrate(path, *steps)
+    assert (seen, version_of(path)) == ([1, 2, 3], 4)
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    load(RELEASED[0], path)
+    before = tables(path)
+    with pytest.raises(ZeroDivisionError):
+        migrate(path, add_a_column, fail)
+    assert (tables(path), version_of(path)) == (before, 1)
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_a_newer_state_is_left_alone(tmp_path: Path, create: bool) -> None:
+    path = tmp_path / "state.db"
+    url = load(RELEASED[0], path)
+    migrate(path, *[lambda _: None] * 98)
+    before = path.read_bytes()
+    with pytest.raises(StateError) as caught:
+        Store.open(url, REMEMBERED, clock=CLOCK, create=create).read()
+    ours = len(schema.MIGRATIONS) + 1
+    assert str(caught.value) == f"the state {path} was written by a newer reconciler: its schema is 99, this one knows {ours}"
+    assert caught.value.hint == schema.NEWER_HINT
+    assert path.read_bytes()[100:] == before[100:]
+
+
+@pytest.mark.parametrize("sort", ["sqlite", "postgres"])
+def test_reading_an_older_state_migrates_only_what_it_reads(
+    sort: str, tmp_path: Path, request: pytest.FixtureRequest, open_at: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tomorrow's program on today's state."""
+    url = f"sqlite:///{tmp_path}/state.db" if sort == "sqlite" else request.getfixturevalue("postgres_url")
+    with open_at(url) as store, store.lease(**WHO) as journal:
+        journal.remember(bind=[binding()])
+    title = "UPDATE {}fields SET sent = '\"migrated\"'".format("" if sort == "sqlite" else "reconciler.")
+    tomorrow = (*schema.MIGRATIONS, lambda connection: connection.execute(text(title)))
+    with monkeypatch.context() as later:
+        later.setattr(schema.is_current, "__defaults__", (tomorrow,))
+        later.setattr(schema.prepare, "__defaults__", (tomorrow,))
+        reader = open_at(url, create=False)
+        assert reader.read().bindings[GUIDES].sent == {"title": "migrated"}
+    assert open_at(url, create=False).read().bindings[GUIDES].sent == {"title": "a"}
+
+
+def test_the_open_intents_are_those_without_an_outcome_or_with_only_doubts(store: Store, tmp_path: Path, url: str) -> None:
+    from reconciler.state import Ending
+
+    with store.lease(**WHO) as journal:
+        numbered = journal.intend([intent(step=step) for step in range(5)])
+        journal.settle([Ending(one.id, "in-doubt") for one in numbered[:3]])
+        journal.settle([Ending(numbered[0].id, "done"), Ending(numbered[1].id, "in-doubt"), Ending(numbered[3].id, "failed")])
+    assert [one.step for one in store.read().intents] == [1, 2, 4]
+    assert store.read().intents[0].date == NOW
