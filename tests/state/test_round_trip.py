@@ -12,7 +12,8 @@ from reconciler.model import Binding, Intent, State
 from reconciler.resource import UNSET
 from reconciler.state import Scope, Store
 from tests.state.conftest import OpenStore
-from tests.state.examples import GUIDES, SERVICE, WHO, binding, bindings, intent, intents
+from tests.state.examples import GUIDES, SERVICE, WHO, binding, intent
+from tests.state.strategies import bindings, intents
 
 OFTEN = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
