@@ -205,10 +205,10 @@ class Linker:
         if kind.by_id and item.id is None:
             self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never made", about)
         for name, one in kind.fields.items():
-            if one.required and name not in item.values:
+            if one.required and name not in item.values and name not in item.meant:
                 self.problems.add(item.at, f"{name} is missing", about)
         create = kind.api.get("create")
-        if create is not None and create.copies is not None and item.id is None and create.copies not in item.values:
+        if create is not None and create.copies is not None and item.id is None and not {create.copies, "id"} & {*item.values, *item.meant}:
             wrong = f"{create.copies} or id is missing: a new {kind.name} is a copy of another one, and id adopts one that exists"
             self.problems.add(item.at, wrong, about)
 

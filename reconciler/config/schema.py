@@ -188,7 +188,8 @@ class _Maker:
         if field.clear and not _takes_null(made):
             made = {"anyOf": [made, {"type": "null"}]}
         value = _value(_loosened(made))
-        return {"description": field.doc, **value} if field.doc else value
+        doc = " ".join(part for part in (field.doc, value.get("description", "")) if part)
+        return {"description": doc, **{name: part for name, part in value.items() if name != "description"}} if doc else value
 
 
 def _map(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, ...] = (), ignored: bool = False) -> Schema:

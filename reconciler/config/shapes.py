@@ -62,8 +62,8 @@ class Item:
     """A resource as read, its references not yet looked up.
 
     `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
-    `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `unread`: what
-    stands behind its key is no map, so nothing more is said of it.
+    `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `meant`: the
+    fields that misspelled words probably name. `unread`: what stands behind its key is no map, so nothing more is said of it.
     """
 
     address: Address
@@ -81,4 +81,5 @@ class Item:
     previously: list[tuple[Address, Source]] = field(default_factory=list)
     protect: bool | None = None
     adopt: bool = True
+    meant: list[str] = field(default_factory=list)
     unread: bool = False

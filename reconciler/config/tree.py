@@ -13,7 +13,7 @@ from reconciler.address import KEY_LENGTH_MAX, Address, is_key
 from reconciler.config.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
 from reconciler.config.reserved import FOR_EACH, later, read_reserved
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.suggest import a, did_you_mean
+from reconciler.config.suggest import a, closest, did_you_mean
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
@@ -241,7 +241,7 @@ class Tree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                report(entry.at, later(name) or _unknown(shape, name))
+                report(entry.at, later(name) or _unknown(shape, item, name))
 
     def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
         item.nodes[name] = node
@@ -278,8 +278,8 @@ def _chooser(parents: dict[str, Field] | object, item: Item) -> tuple[Item | Non
     return None, None
 
 
-def _unknown(shape: Shape, name: str) -> str:
-    """What is said of a word that a resource does not take."""
+def _unknown(shape: Shape, item: Item, name: str) -> str:
+    """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
         return f"{name} is not written: the key is the {name}"
@@ -287,6 +287,8 @@ def _unknown(shape: Shape, name: str) -> str:
         return f'{name} is not written here; write "{known.flag}: true" on the {known.to} that is meant'
     if known is not None:
         return f"{name} is not written: it follows from where the {shape.kind.name} stands"
+    meant = closest(name, shape.words)
+    item.meant += [meant] if meant is not None else []
     return f'unknown field "{name}"{did_you_mean(name, shape.words)}'
 
 

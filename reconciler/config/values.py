@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
 
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
@@ -120,7 +120,7 @@ def compiled(hint: Any) -> Convert:
         return _text
     if hint in (bool, int, float):
         return {bool: _boolean, int: _integer, float: _number}[hint]
-    if is_typeddict(hint):
+    if typing_extensions.is_typeddict(hint):
         return _record(hint)
     made = origin or hint
     if made in (list, tuple, set, frozenset, collections.abc.Sequence):
@@ -228,8 +228,9 @@ def _mapping(inner: Convert) -> Convert:
 
 
 def _record(hint: Any) -> Convert:
-    parts = {key: compiled(part) for key, part in get_type_hints(hint, include_extras=True).items()}
-    required = sorted(hint.__required_keys__)
+    hints = get_type_hints(hint, include_extras=True)
+    parts = {key: compiled(part) for key, part in hints.items()}
+    required = sorted(key for key in hint.__required_keys__ if get_origin(hints[key]) is not NotRequired)
 
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, Map):
@@ -264,7 +265,7 @@ def _portable(hint: Any) -> Any:
     """The same type for pydantic, which before Python 3.12 wants `typing_extensions.TypedDict` where `typing.TypedDict` was used."""
     if sys.version_info >= (3, 12):
         return hint
-    if is_typeddict(hint) and type(hint).__module__ == "typing":
+    if typing_extensions.is_typeddict(hint) and type(hint).__module__ == "typing":
         parts = {name: _portable(part) for name, part in get_type_hints(hint, include_extras=True).items()}
         return typing_extensions.TypedDict(hint.__name__, parts, total=hint.__total__)  # type: ignore[operator]
     origin, args = get_origin(hint), get_args(hint)

@@ -23,7 +23,8 @@ def sentence(name: str, error: Any, node: Node) -> str:
     path = name + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"] if _telling(part))
     kind, context, value = error["type"], error.get("ctx", {}), error["input"]
     if kind in _LIMITS:
-        return f"{path} is {shown(value)}; the service allows {_LIMITS[kind].format(**context)}"
+        limits = {name: f"{limit:g}" if isinstance(limit, int | float) else limit for name, limit in context.items()}
+        return f"{path} is {described(node)}; the service allows {_LIMITS[kind].format(**limits)}"
     made = _SENTENCES.get(kind)
     if made is not None:
         return made(path, value, context)

@@ -1,0 +1,347 @@
+"""What a good project becomes: resources, their values in the written form, and what belongs to the run."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.address import Address
+from reconciler.config import Project, load
+from reconciler.errors import ConfigError
+from reconciler.kinds import load as kinds
+from reconciler.model import Declared, Guards, Moved, Removed, Source
+from reconciler.resource import Foreign
+from tests.config.corpus import GOOD, loaded, problems_of
+
+HEAD = """\
+version: 1
+project: test
+organizations:
+  acme:
+    id: org_acme
+"""
+BLANK = """\
+content:
+  - {space: blank, id: spc_blank, title: Blank}
+  - {space: guides, title: Guides, duplicateOf: blank}
+  - {space: api, title: API, duplicateOf: blank}
+"""
+
+
+def at(text: str) -> Address:
+    return Address.parse(text)
+
+
+@pytest.fixture(scope="module")
+def tour() -> Project:
+    """The project that uses every word of the language."""
+    return loaded(next(project for project in GOOD if project.name == "tour"))
+
+
+def one(project: Project, address: str) -> Declared:
+    return project.desired.resources[at(address)]
+
+
+def project(folder: Path, body: str, *, head: str = HEAD, **options: Any) -> Project:
+    """A project with one organization that holds `body`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    text = head + textwrap.indent(textwrap.dedent(body), "    ")
+    (folder / "reconciler.yaml").write_text(text, encoding="utf-8")
+    return load(folder, kinds(), **options)
+
+
+@pytest.mark.parametrize("folder", GOOD, ids=lambda path: path.name)
+def test_a_good_project_loads(folder: Path) -> None:
+    assert problems_of(folder) == ""
+
+
+# -- resources ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_containers_come_before_what_they_contain_and_siblings_in_the_order_of_the_files(tour: Project) -> None:
+    seen: set[Address] = set()
+    for address, declared in tour.desired.resources.items():
+        assert declared.parent is None or declared.parent in seen
+        seen.add(address)
+    names = [str(address) for address in tour.desired.resources]
+    in_files = ["acme", "acme/openapi/payments", "acme/site/docs", "acme/site/help", "acme/member/ada@acme.example", "acme/space/blank"]
+    assert [name for name in names if name in in_files] == in_files
+
+
+def test_the_place_in_the_yaml_gives_container_parent_section_and_index(tour: Project) -> None:
+    api = one(tour, "acme/site/docs/section/api")
+    assert api.values["sectionGroup"] == at("acme/site/docs/group/reference")
+    assert (api.parent, api.section, api.index) == (at("acme/site/docs/group/reference"), "structure", 0)
+    nested = one(tour, "acme/collection/nested")
+    assert nested.values["parent"] == at("acme/collection/product")
+    assert (nested.section, nested.index) == ("content", 2)
+    assert one(tour, "acme/site/help/site-space/api").index == 1
+
+
+def test_a_node_that_may_stand_in_another_always_says_where_it_stands(tour: Project) -> None:
+    assert one(tour, "acme/space/blank").values["parent"] is None
+    assert one(tour, "acme/site/docs/section/guides").values["sectionGroup"] is None
+    assert one(tour, "acme/site/help/site-space/guides").values["section"] is None
+    assert "section" not in one(tour, "acme/site/docs").values
+
+
+def test_a_text_field_takes_the_source_text(tour: Project, tmp_path: Path) -> None:
+    assert one(tour, "acme").values["hostname"] == "404"
+    assert one(tour, "acme/space/api-reference").values["title"] == "007"
+    teams = project(tmp_path, "teams: {a: {title: 007}, b: {title: no}, c: {title: 1.10}, d: {title: 'null'}, e: {title: 2024-01-01}}")
+    titles = [declared.values["title"] for declared in teams.desired.resources.values() if declared.kind == "team"]
+    assert titles == ["007", "no", "1.10", "null", "2024-01-01"]
+
+
+def test_null_clears_where_the_service_can_clear(tour: Project) -> None:
+    assert one(tour, "acme").values["logo"] is None
+    assert one(tour, "acme/site/docs").values["proxy"] is None
+    assert one(tour, "acme/site/docs/section/api").values["condition"] is None
+
+
+def test_what_is_not_written_is_not_there(tour: Project) -> None:
+    assert set(one(tour, "acme/site/help").values) == {"title", "defaultSiteSpace"}
+
+
+def test_values_are_in_the_order_of_the_declaration(tour: Project) -> None:
+    for declared in tour.desired.resources.values():
+        order = list(kinds()[declared.kind].fields)
+        assert list(declared.values) == sorted(declared.values, key=order.index)
+
+
+def test_a_bare_value_stands_for_the_field_the_kind_names(tour: Project) -> None:
+    assert one(tour, "acme/member/ada@acme.example").values == {"email": "ada@acme.example", "role": "admin"}
+
+
+def test_a_key_that_is_a_field_is_spelled_as_the_field_spells_it(tour: Project) -> None:
+    assert one(tour, "acme/member/linus@acme.example").values["email"] == "linus@acme.example"
+    assert one(tour, "acme/openapi/payments").values["slug"] == "payments"
+
+
+def test_the_flag_on_a_child_is_the_choice_of_the_nearest_that_chooses(tour: Project) -> None:
+    assert one(tour, "acme/site/docs").values["defaultSiteSection"] == at("acme/site/docs/section/guides")
+    assert one(tour, "acme/site/docs/section/guides").values["defaultSiteSpace"] == at("acme/site/docs/site-space/guides")
+    assert one(tour, "acme/site/help").values["defaultSiteSpace"] == at("acme/site/help/site-space/api")
+    assert "defaultSiteSpace" not in one(tour, "acme/site/docs").values
+
+
+def test_a_flag_inside_a_group_is_the_choice_of_the_site(tmp_path: Path) -> None:
+    made = project(
+        tmp_path,
+        BLANK
+        + """\
+sites:
+  docs:
+    title: Docs
+    structure:
+      - group: outer
+        title: Outer
+        structure:
+          - group: inner
+            title: Inner
+            structure:
+              - {section: guides, title: Guides, default: true, spaces: [guides]}
+""",
+    )
+    assert one(made, "acme/site/docs").values["defaultSiteSection"] == at("acme/site/docs/section/guides")
+    assert one(made, "acme/site/docs/section/guides").values["sectionGroup"] == at("acme/site/docs/group/inner")
+
+
+def test_the_first_child_founds_what_it_stands_in(tour: Project, tmp_path: Path) -> None:
+    assert one(tour, "acme/site/docs/section/guides").values["spaceId"] == at("acme/space/guides")
+    empty = project(tmp_path, "sites: {docs: {title: Docs, structure: [{section: one, title: One, spaces: []}]}}")
+    assert "spaceId" not in one(empty, "acme/site/docs/section/one").values
+    outside = project(
+        tmp_path, "sites: {docs: {title: Docs, structure: [{section: one, title: One, spaces: [{key: x, space: {id: s1}}]}]}}"
+    )
+    assert one(outside, "acme/site/docs/section/one").values["spaceId"] == Foreign("s1")
+
+
+def test_reserved_words_reach_the_resource(tour: Project) -> None:
+    reviewers = one(tour, "acme/team/reviewers")
+    assert (reviewers.previously, reviewers.adopt, reviewers.protect) == ((at("acme/team/editors"),), False, True)
+    assert one(tour, "acme/space/blank").id == "spc_blank"
+    assert one(tour, "acme/space/guides-archive").protect is False
+    assert one(tour, "acme/team/writers").protect is None
+
+
+def test_a_resource_and_its_values_know_where_they_are_written(tour: Project) -> None:
+    guides = one(tour, "acme/site/docs/section/guides")
+    assert guides.source == Source("sites/docs.yaml", 13, 9)
+    assert guides.positions["title"] == Source("sites/docs.yaml", 15, 16)
+    assert one(tour, "acme/space/guides").positions["editMode"] == Source("reconciler.yaml", 23, 41)  # given by defaults
+
+
+# -- references --------------------------------------------------------------------------------------------------------------------
+
+
+def test_references_are_addresses_wherever_they_stand_in_a_value(tour: Project) -> None:
+    acme = one(tour, "acme").values
+    assert acme["defaultContent"] == {"type": "site", "site": at("acme/site/docs")}
+    assert acme["mergeRules"]["rules"][0]["users"] == [at("acme/member/ada@acme.example")]
+    assert one(tour, "acme/saml/okta").values["defaultTeam"] == at("acme/team/writers")
+
+
+def test_an_unordered_value_is_a_sorted_tuple(tour: Project) -> None:
+    members = (at("acme/member/grace@acme.example"), at("acme/member/linus@acme.example"))
+    assert one(tour, "acme/team/writers").values["members"] == members
+    assert one(tour, "acme").values["emailDomains"] == ("acme.example", "acme.test")
+
+
+def test_things_outside_the_project_are_named_by_id(tour: Project) -> None:
+    assert one(tour, "acme/space/guides").values["duplicateOf"] == Foreign("spc_elsewhere")
+    assert one(tour, "acme/site/docs/site-space/outside").values["space"] == Foreign("spc_far")
+
+
+def test_a_member_that_is_only_referenced_is_implied_once_and_last(tour: Project) -> None:
+    implied = [declared for declared in tour.desired.resources.values() if declared.implied]
+    assert [str(declared.address) for declared in implied] == ["acme/member/grace@acme.example"]
+    assert implied[0].values == {"email": "grace@acme.example"}
+    assert (implied[0].parent, implied[0].section) == (at("acme"), "members")
+    assert list(tour.desired.resources)[-1] == implied[0].address
+
+
+def test_a_site_space_is_called_like_its_space_unless_it_has_a_key(tour: Project) -> None:
+    assert one(tour, "acme/site/docs/site-space/guides-v1").values["space"] == at("acme/space/guides-archive")
+    assert one(tour, "acme/site/docs/site-space/guides").values["space"] == at("acme/space/guides")
+
+
+def test_defaults_reach_what_is_not_written_and_seeds_only_what_is_made(tour: Project) -> None:
+    assert one(tour, "acme/space/guides-archive").values["duplicateOf"] == at("acme/space/blank")
+    assert one(tour, "acme/space/guides-archive").values["editMode"] == "locked"
+    assert one(tour, "acme/space/api-reference").values["editMode"] == "live"
+    assert "duplicateOf" not in one(tour, "acme/space/blank").values  # it has an id
+    assert one(tour, "acme/space/blank").values["editMode"] == "locked"
+
+
+def test_a_default_is_looked_up_in_each_organization() -> None:
+    made = loaded(next(project for project in GOOD if project.name == "two-organizations"))
+    assert one(made, "acme/space/guides").values["duplicateOf"] == at("acme/space/blank")
+    assert one(made, "umbrella/space/guides").values["duplicateOf"] == at("umbrella/space/blank")
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_written_names_every_section_that_stands_in_the_yaml(tour: Project, tmp_path: Path) -> None:
+    written = {(str(address), kind) for address, kind in tour.desired.written}
+    assert {("acme", "team"), ("acme", "space"), ("acme", "collection"), ("acme/site/docs", "share-link")} <= written
+    assert ("acme/site/help", "share-link") not in written
+    assert {("acme/site/help", "section"), ("acme/site/help", "site-space")} <= written
+    assert project(tmp_path, "teams: {}\ncontent: []").desired.written == {
+        (at("acme"), "team"),
+        (at("acme"), "space"),
+        (at("acme"), "collection"),
+    }
+
+
+def test_prune_and_protect_hold_every_kind_and_its_default(tour: Project, tmp_path: Path) -> None:
+    assert tour.desired.prune["team"] == "all"
+    assert tour.desired.prune["member"] == "none"
+    assert set(tour.desired.prune) == set(kinds())
+    assert tour.desired.protect == {"space", "saml"}
+    assert project(tmp_path, "").desired.protect == {"space", "collection", "site", "saml"}
+
+
+def test_guards_moved_and_removed_are_read(tour: Project) -> None:
+    assert tour.desired.guards == Guards(max_delete_percent=12.5, max_delete_at_least=7, min_admins=2)
+    assert tour.desired.moved == (Moved(at("acme/space/old-key"), at("acme/space/guides"), Source("reconciler.yaml", 45, 12)),)
+    wiki = at("acme/space/legacy-wiki")
+    assert tour.desired.removed == {wiki: Removed(wiki, "forget", Source("reconciler.yaml", 43, 15))}
+
+
+def test_settings_are_what_the_project_file_says(tour: Project) -> None:
+    settings = tour.settings
+    assert (settings.project, settings.base_url, settings.sandbox) == ("acme-docs", "https://api.example.com", None)
+    assert (settings.timeout, settings.settle, settings.settle_written, settings.create_strategy) == (12.5, 5.0, True, "marker")
+    assert settings.state == f"sqlite:///{settings.root / 'local/state.db'}"
+    assert settings.state_in_yaml
+    assert [file.relative_to(settings.root).as_posix() for file in settings.files] == [
+        "reconciler.yaml",
+        "sites/docs.yaml",
+        "sites/help.yaml",
+        "people/people.yaml",
+        "content.yaml",
+    ]
+
+
+def test_what_is_not_set_has_its_default(tmp_path: Path) -> None:
+    settings = project(tmp_path, "").settings
+    assert (settings.timeout, settings.settle, settings.settle_written, settings.create_strategy) == (30.0, 30.0, False, "snapshot")
+    assert settings.state == f"sqlite:///{tmp_path / '.reconciler/state.db'}"
+    assert not settings.state_in_yaml
+    assert (settings.base_url, settings.member) == (None, None)
+
+
+def test_the_path_of_the_sandbox_begins_at_the_project(tmp_path: Path) -> None:
+    made = project(tmp_path, "", head="version: 1\nproject: p\nservice: {sandbox: .reconciler/s.db}\norganizations:\n  acme:\n    id: o\n")
+    assert made.settings.sandbox == tmp_path / ".reconciler/s.db"
+
+
+def test_the_lister_is_the_member_whose_token_it_is(tour: Project, tmp_path: Path) -> None:
+    assert tour.desired.lister == at("acme/member/ada@acme.example")
+    made = project(tmp_path, "", head=HEAD.replace("organizations", "service: {member: Grace@acme.example}\norganizations"))
+    assert made.desired.lister == at("acme/member/grace@acme.example")
+    assert one(made, "acme/member/grace@acme.example").implied
+    assert project(tmp_path, "").desired.lister is None
+
+
+def test_a_project_file_can_be_named_itself(tmp_path: Path) -> None:
+    (tmp_path / "other.yaml").write_text(HEAD, encoding="utf-8")
+    assert list(load(tmp_path / "other.yaml", kinds()).desired.resources) == [at("acme")]
+
+
+def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"there is no reconciler\.yaml here"):
+        load(tmp_path, kinds())
+
+
+# -- variables ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_command_line_wins_over_the_environment_and_that_over_the_default(tmp_path: Path) -> None:
+    head = HEAD.replace("organizations", "vars: {name: {default: Acme, env: RECONCILER_VAR_NAME}}\norganizations")
+    body = "title: ${{ vars.name }}"
+    environ = {"RECONCILER_VAR_NAME": "Umbrella"}
+    assert one(project(tmp_path, body, head=head), "acme").values["title"] == "Acme"
+    given = project(tmp_path, body, head=head, environ=environ, public=["name"])
+    assert one(given, "acme").values["title"] == "Umbrella"
+    both = project(tmp_path, body, head=head, environ=environ, variables={"name": "Initech"})
+    assert one(both, "acme").values["title"] == "Initech"
+    assert both.sensitive == frozenset()
+
+
+def test_values_from_the_environment_are_masked_unless_they_are_public(tour: Project) -> None:
+    assert tour.sensitive == {"hunter2"}
+
+
+def test_a_variable_without_a_type_has_that_of_its_default(tmp_path: Path) -> None:
+    head = HEAD.replace("organizations", "vars: {on: {default: true}, word: {default: Acme}}\norganizations")
+    made = project(tmp_path, "sso: ${{ vars.on }}\ntitle: ${{ vars.word }}", head=head, variables={"on": "false", "word": "12"})
+    assert one(made, "acme").values == {"title": "12", "sso": False}
+
+
+def test_a_whole_expression_may_be_a_section(tmp_path: Path) -> None:
+    (tmp_path / "teams.json").write_text('{"writers": {"title": "Writers"}}', encoding="utf-8")
+    made = project(tmp_path, 'teams: ${{ json(file("teams.json")) }}')
+    assert one(made, "acme/team/writers").values == {"title": "Writers"}
+
+
+# -- the digest --------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_digest_knows_content_and_not_layout(tmp_path: Path) -> None:
+    plain = project(tmp_path, "teams: {writers: {title: Writers, members: [a@b.c, d@b.c]}}").desired.digest
+    other = project(tmp_path, "\n\n# a comment\nteams:\n  writers:\n    members: [d@b.c, a@b.c]\n    title: Writers\n").desired.digest
+    assert plain == other
+    assert len(plain) == 64
+
+
+def test_the_digest_changes_with_what_is_declared(tmp_path: Path) -> None:
+    bodies = [BLANK, BLANK.replace("Guides,", "Guide,"), BLANK.replace("spc_blank", "spc_b"), BLANK + "teams: {}\n"]
+    lines = BLANK.splitlines(keepends=True)
+    bodies.append("".join([lines[0], lines[2], lines[1], lines[3]]))
+    assert len({project(tmp_path, body).desired.digest for body in bodies}) == len(bodies)

@@ -1,0 +1,93 @@
+"""The JSON Schema that editors are given: fresh, true to what `load` takes, and of help where it does not take it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from reconciler.config import schema
+from reconciler.config.evaluate import Files
+from reconciler.config.nodes import Problems, plain
+from reconciler.kinds import load as kinds
+from tests.config.corpus import BROKEN, GOOD
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = [*GOOD, *sorted(path.parent for path in (ROOT / "examples").glob("*/reconciler.yaml"))]
+FILES = [(project, file) for project in PROJECTS for file in sorted(project.rglob("*.yaml")) if "sandbox" not in file.name]
+
+
+def data(project: Path, file: Path) -> Any:
+    """The file as data by the core schema, expressions as they are written."""
+    problems = Problems([])
+    node = Files(project, problems).read(file.relative_to(project).as_posix())
+    assert node is not None, problems.found
+    return plain(node)
+
+
+def validator() -> Draft202012Validator:
+    return Draft202012Validator(schema(kinds()))
+
+
+def test_the_schema_that_is_checked_in_is_fresh() -> None:
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "schemas" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(generate)
+    stale = [name for name, text in generate.texts().items() if (ROOT / "schemas" / name).read_text(encoding="utf-8") != text]
+    assert stale == [], "run: python schemas/generate.py"
+
+
+def test_the_schema_is_a_schema_and_always_the_same() -> None:
+    Draft202012Validator.check_schema(schema(kinds()))
+    assert json.dumps(schema(kinds())) == json.dumps(schema(kinds()))
+
+
+@pytest.mark.parametrize(("project", "file"), FILES, ids=lambda path: path.name)
+def test_a_good_file_fits_the_schema(project: Path, file: Path) -> None:
+    assert [error.message for error in validator().iter_errors(data(project, file))] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a-bare-node-where-none-may-be",
+        "a-list-where-text-belongs",
+        "a-map-where-a-list-of-nodes-belongs",
+        "a-node-that-says-not-what-it-is",
+        "a-section-at-the-top-of-the-project-file",
+        "bad-enum",
+        "default-false",
+        "null-for-a-field-that-cannot-be-cleared",
+        "null-for-a-list",
+        "null-for-a-section",
+        "reserved-words-of-the-wrong-form",
+        "text-where-a-boolean-belongs",
+        "title-too-long",
+        "unknown-field",
+        "unknown-key-at-the-top",
+        "unknown-key-in-service",
+        "unknown-kind-in-prune",
+        "version-missing",
+        "version-unknown",
+    ],
+)
+def test_what_is_wrong_in_itself_does_not_fit_the_schema(name: str) -> None:
+    project = next(path for path in BROKEN if path.name == name)
+    assert list(validator().iter_errors(data(project, project / "reconciler.yaml")))
+
+
+def test_every_field_and_kind_is_described() -> None:
+    definitions = schema(kinds())["$defs"]
+    for kind in kinds().values():
+        made = definitions[kind.name]
+        assert made["description"] == kind.doc
+        properties = made.get("properties") or made["anyOf"][0]["properties"]
+        for name, field in kind.fields.items():
+            if field.written and field.doc:
+                assert properties[name]["description"].startswith(field.doc)
