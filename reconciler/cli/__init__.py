@@ -1,1 +1,24 @@
-"""cli"""
+"""The command line: options, wiring, prompts, exit codes. Nothing of the engine is imported before a command needs it.
+
+`main` is the program. Each command is a module of `commands`, imported when it is used; `run` wires the engine together.
+"""
+
+from __future__ import annotations
+
+from reconciler.cli.program import COMMANDS, Program
+
+__all__ = ["main"]
+
+main = Program(
+    name="reconciler",
+    commands_by_name=COMMANDS,
+    help="""Documentation organizations as code: plan and apply members, teams, content and sites from YAML.
+
+    \b
+    Try it on the embedded service; nothing leaves this machine:
+      reconciler init mydocs --sandbox
+      reconciler plan mydocs
+      reconciler apply mydocs
+    """,
+    version=True,
+)

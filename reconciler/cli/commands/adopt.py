@@ -1,0 +1,100 @@
+"""`reconciler adopt`: bind one object to an address; settles what is in doubt about it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import Refused, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.address import Address
+    from reconciler.model import Binding, Desired, Plan, State
+
+
+@click.command("adopt", short_help="Bind one object to an address.")
+@click.argument("address", callback=shared.address)
+@click.argument("id")
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
+    """Bind the object with this id to a declared address. Sends nothing; an unfinished create of that address counts as this object.
+
+    \b
+    Example:
+      reconciler adopt acme/team/writers team_9f2 examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.address import Glob
+    from reconciler.cli import run
+    from reconciler.cli.connect import connect, load, open_store, who
+    from reconciler.cli.progress import Narration
+    from reconciler.client import Reader
+    from reconciler.kinds import load as load_kinds
+    from reconciler.plan import Selection
+    from reconciler.state import Ending
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    desired = _as_if_written(project.desired, address, id)
+    narration = Narration(screen)
+    with (
+        connect(screen, options, project, kinds) as service,
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=who(), command="adopt") as journal,
+    ):
+        state = journal.state()
+        _check_free(state, address, id, desired.resources[address].kind)
+        calm = replace(state, intents=tuple(one for one in state.intents if one.address != address))
+
+        async def look() -> run.Planned:
+            async with Reader(service.settings, listener=narration) as reader:
+                selection = Selection((Glob.parse(str(address)),))
+                return await run.make_plan(reader, kinds, desired, calm, selection=selection, allow_replace=())
+
+        with narration.phase(f"Reading {id} from {service.where}"):
+            binding = _bound(asyncio.run(look()).plan, calm, address, id)
+        doubtful = [one for one in state.intents if one.address == address]
+        if doubtful:
+            journal.settle([Ending(one.id, "recovered", None, bind=(binding,)) for one in doubtful])
+        else:
+            journal.remember(bind=[binding])
+    screen.out(f"{address} is bound to {id}.\n")
+
+
+def _as_if_written(desired: Desired, address: Address, id: str) -> Desired:
+    """The project as if the YAML named the object by its id."""
+    declared = desired.resources.get(address)
+    if declared is None or declared.implied:
+        raise UsageError(f"{address} is not declared", hint="Write it in the YAML first; adopt binds what is declared.")
+    if declared.id is not None and declared.id != id:
+        raise UsageError(f"the YAML names {declared.id} for {address}", hint=f"Write id: {id} there, or take the id out.")
+    return replace(desired, resources={**desired.resources, address: replace(declared, id=id, adopt=True)})
+
+
+def _check_free(state: State, address: Address, id: str, kind: str) -> None:
+    held = state.bindings.get(address)
+    if held is not None and held.id != id:
+        raise Refused(f"{address} is bound to {held.id} already", hint="A binding is never replaced silently; let go of it first.")
+    other = next((one.address for one in state.bindings.values() if (one.kind, one.id) == (kind, id) and one.address != address), None)
+    if other is not None:
+        raise Refused(f"{id} is bound to {other} already", hint=f"If its key changed, write previously: on {address}.")
+
+
+def _bound(plan: Plan, state: State, address: Address, id: str) -> Binding:
+    """The binding that the planner would remember. Raises `Refused` where it would not adopt the object."""
+    blocked = next((one for one in plan.blocked if one.address == address), None)
+    found = plan.memory.bind.get(address) or state.bindings.get(address)
+    if found is None or found.id != id:
+        reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is no such object as {id} for {address}"
+        raise Refused(reason, hint=blocked.remedy if blocked is not None else None)
+    return found

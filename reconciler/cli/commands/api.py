@@ -1,0 +1,185 @@
+"""`reconciler api`: one authenticated call, whatever the operation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, unquote
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.client import Settings
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_KEY = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
+_SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
+
+
+@click.command("api", short_help="One authenticated call.")
+@click.argument("method", type=click.Choice(METHODS, case_sensitive=False))
+@click.argument("path")
+@click.option(
+    "-f", "--field", "fields", metavar="KEY=VALUE", multiple=True, help="Of the body; of the query for GET. a[b]=c nests, a[]=c lists."
+)
+@click.option("--paginate", is_flag=True, help="Read a list to its end; the result is its items.")
+@click.option("--jq", metavar="EXPR", help="A selection from the answer, e.g. .items[].title")
+@shared.project_option()
+@shared.service()
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, method: str, path: str, fields: tuple[str, ...], paginate: bool, jq: str | None, **words: Any) -> None:
+    """Send one request and print its answer as JSON. PATH stands under /v1; values are null, true, false, numbers or text.
+
+    \b
+    Examples:
+      reconciler api GET /orgs --sandbox .reconciler/acme.db
+      reconciler api PATCH /spaces/spc_blank -f title=Blank --sandbox .reconciler/acme.db
+      reconciler api GET /orgs/org_acme/teams --paginate --jq '.[].title' --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli.connect import connect, load
+    from reconciler.config.project import PROJECT_FILE
+    from reconciler.kinds import load as load_kinds
+
+    options = Options.of(screen, words)
+    method = method.upper()
+    steps = selection(jq) if jq is not None else []
+    place, query = target(path)
+    data = body(fields)
+    if paginate and method != "GET":
+        raise UsageError("--paginate reads a list, so it goes with GET")
+    here = options.project / PROJECT_FILE if options.project.is_dir() else options.project
+    kinds = load_kinds() if here.is_file() else None
+    project = load(screen, options, kinds) if kinds is not None else None
+    with connect(screen, options, project, kinds) as service:
+        answer = asyncio.run(_call(screen, service.settings, method, place, query, data, paginate))
+    if answer is None and not steps:
+        return
+    found = pick(answer, steps)
+    for each in found:
+        if isinstance(each, str) and jq is not None:
+            screen.out(_line(each) + "\n")
+        else:
+            screen.document(each)
+
+
+async def _call(screen: Screen, settings: Settings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
+    from reconciler.cli.progress import Narration
+    from reconciler.client import Reader, RetryClass, Writer
+
+    narration = Narration(screen)
+    if method == "GET":
+        plain = {**query, **{key: _query(value) for key, value in (data or {}).items()}}
+        async with Reader(settings, listener=narration) as reader:
+            if not paginate:
+                return (await reader.get(path, plain)).body
+            listing = await reader.list(path, plain, key=lambda item: str(item.get("id") or json.dumps(item, sort_keys=True)))
+            if not listing.complete:
+                screen.say("The list did not come to its end: fewer items came than the service counts.")
+            return list(listing.items)
+    if query:
+        raise UsageError(f"a query belongs to GET, and this is {method}")
+    async with Writer(settings, listener=narration) as writer:
+        return (await writer.send(method, path, data, retry=RetryClass.CREATE)).body  # whether it may be sent twice, only the user knows
+
+
+def target(path: str) -> tuple[str, dict[str, str]]:
+    """A path as it is typed, as the client wants it: without /v1, every segment encoded; and its query."""
+    place, _, query = path.partition("?")
+    place = place.removeprefix("/v1/") if place.startswith("/v1/") else place.removeprefix("/")
+    segments = place.rstrip("/").split("/")
+    if not all(segments) or "://" in place or any(segment in (".", "..") for segment in segments):
+        raise UsageError(f"{path!r} is not a path of the service", hint="Write it like /orgs/org_acme/teams.")
+    encoded = "".join("/" + quote(unquote(segment), safe="") for segment in segments)
+    return encoded, dict(parse_qsl(query, keep_blank_values=True))
+
+
+def typed(text: str) -> Any:
+    """A value as JSON would have it where it looks like one: null, true, false, a number; else the text."""
+    known = {"null": None, "true": True, "false": False}
+    if text in known:
+        return known[text]
+    return json.loads(text) if _NUMBER.fullmatch(text) else text
+
+
+def body(fields: tuple[str, ...]) -> Any:
+    """The body that `-f` options describe; None where there are none."""
+    if not fields:
+        return None
+    made: dict[str, Any] = {}
+    for field in fields:
+        key, equals, text = field.partition("=")
+        match = _KEY.fullmatch(key)
+        if not equals or match is None:
+            raise UsageError(f"-f {field!r} is not KEY=VALUE", hint="Nested keys are written a[b]=c, items of a list a[]=c.")
+        path = [match[1], *re.findall(r"\[([^\[\]]*)\]", match[2])]
+        _put(made, path, typed(text), field)
+    return made
+
+
+def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
+    at: Any = made
+    for name, following in zip(path, [*path[1:], None], strict=True):
+        empty: Any = value if following is None else [] if following == "" else {}
+        if name == "":
+            if not isinstance(at, list):
+                raise UsageError(f"-f {field!r}: [] makes a list where there is a map already")
+            at.append(empty)
+            at = at[-1]
+        else:
+            if not isinstance(at, dict) or (following is None and name in at):
+                raise UsageError(f"-f {field!r} contradicts an earlier -f")
+            at = at.setdefault(name, empty)
+
+
+def selection(expression: str) -> list[str | int | None]:
+    """The steps of a selection: keys, places in a list, None for every item. Raises `UsageError` where it is more than that."""
+    if expression == ".":
+        return []
+    steps: list[str | int | None] = []
+    at = 0
+    while at < len(expression):
+        match = _SELECTION.match(expression, at)
+        if match is None:
+            raise UsageError(
+                f"--jq {expression!r} cannot be followed", hint="It takes paths like .items[0].title or .items[].id; pipe into jq for more."
+            )
+        key, index, quoted = match.groups()
+        steps.append(key if key is not None else quoted if quoted is not None else int(index) if index else None)
+        at = match.end()
+    return steps
+
+
+def pick(answer: Any, steps: list[str | int | None]) -> list[Any]:
+    """What the selection finds; null where a key or place is not there, as in jq."""
+    found = [answer]
+    for step in steps:
+        following: list[Any] = []
+        for each in found:
+            match step:
+                case None:
+                    following += each.values() if isinstance(each, dict) else each if isinstance(each, list) else []
+                case int():
+                    following.append(each[step] if isinstance(each, list) and step < len(each) else None)
+                case str():
+                    following.append(each.get(step) if isinstance(each, dict) else None)
+        found = following
+    return found
+
+
+def _query(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _line(text: str) -> str:
+    from reconciler.report.escape import terminal
+
+    return terminal(text)

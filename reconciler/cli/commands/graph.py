@@ -1,0 +1,45 @@
+"""`reconciler graph`: resources or steps as mermaid or dot."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+
+@click.command("graph", short_help="Resources or steps as mermaid or dot.")
+@shared.project()
+@click.option("--steps", is_flag=True, help="The requests of a plan, instead of the declared resources. Reads the service.")
+@shared.selection()
+@shared.service()
+@shared.state()
+@shared.output(formats=("mermaid", "dot"))
+@click.pass_obj
+def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], **words: Any) -> None:
+    """Draw the declared resources, or with --steps the requests of a plan and what each waits for.
+
+    \b
+    Example:
+      reconciler graph examples/acme --format dot | dot -Tsvg > acme.svg
+    """
+    from reconciler.cli import run
+    from reconciler.cli.connect import connect, load, open_store
+    from reconciler.cli.progress import Narration
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report import graph
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    if not steps:
+        screen.out(graph.graph_text(graph.resources(project.desired), format))
+        return
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as store:
+            state = store.read()
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
+    screen.out(graph.graph_text(graph.steps(planned.plan), format))

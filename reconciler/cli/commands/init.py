@@ -1,0 +1,93 @@
+"""`reconciler init`: write a small project."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+SANDBOX = """\
+  sandbox: .reconciler/sandbox.db       # the embedded service; write baseUrl: https://… instead for the real one
+"""
+
+SERVICE = """\
+  baseUrl: https://api.example.com      # where the service is; the token comes from RECONCILER_TOKEN, never from a file
+  # sandbox: .reconciler/sandbox.db     # instead of baseUrl: the embedded service, to try things out
+"""
+
+PROJECT = """\
+# yaml-language-server: $schema=.reconciler/config.schema.json
+version: 1
+project: {name}
+service:
+{service}  member: ada@acme.example              # whose token it is: reaches every space
+organizations:
+  acme:
+    id: org_acme                        # organizations are adopted by id, never made or deleted
+    members:
+      ada@acme.example: admin
+    teams:
+      writers: {{title: Writers, members: [ada@acme.example]}}
+    content:                            # the order here is the order in the sidebar
+      - {{space: blank, id: spc_blank, title: Blank}}       # exists already; new spaces are copies of it
+      - collection: product
+        title: Product
+        content:
+          - {{space: guides, title: Guides, duplicateOf: blank}}
+          - {{space: api, title: API reference, duplicateOf: blank}}
+    sites:
+      docs:
+        title: Documentation
+        structure:
+          - {{section: guides, title: Guides, spaces: [guides]}}
+          - {{section: api, title: API, spaces: [api]}}
+"""
+
+IGNORED = "/.reconciler/\n"
+
+
+@click.command("init", short_help="Write a small project.")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="[DIR]", default=Path())
+@click.option("--sandbox", is_flag=True, help="One that runs at once, on the embedded service.")
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> None:
+    """Write a small project into a directory, with a modeline for editors. Nothing that exists is touched.
+
+    \b
+    Example:
+      reconciler init mydocs --sandbox
+    """
+    import re
+
+    from reconciler.config.schema import dumped
+    from reconciler.kinds import load as load_kinds
+
+    Options.of(screen, words)
+    file = directory / "reconciler.yaml"
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", directory.resolve().name).strip("-.")[:100] or "docs"
+    files = {
+        file: PROJECT.format(name=name, service=SANDBOX if sandbox else SERVICE),
+        directory / ".gitignore": IGNORED,
+        directory / ".reconciler" / "config.schema.json": dumped(load_kinds()),
+    }
+    if file.exists() or file.is_symlink():
+        raise UsageError(f"{file} exists already", hint="Name another directory: reconciler init DIR")
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / ".reconciler").mkdir(mode=0o700, exist_ok=True)
+        for path, text in files.items():
+            if not path.exists():
+                with path.open("x", encoding="utf-8") as opened:
+                    opened.write(text)
+    except OSError as error:
+        raise UsageError(f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}") from error
+    where = "" if directory == Path() else f" {directory}"
+    screen.say(f"Wrote {file}.")
+    screen.say(f"Next: reconciler plan{where}" if sandbox else f"Edit it, then: reconciler validate{where}")

@@ -1,0 +1,57 @@
+"""`reconciler plan`: show what would change. Reads; writes nothing, not even state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+
+@click.command("plan", short_help="Show what would change.")
+@shared.project()
+@shared.selection()
+@shared.service()
+@shared.state()
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan (readable by you only).")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 where changes are pending.")
+@click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def command(screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, **words: Any) -> int:
+    """Show what would change, and why. Sends only GET requests, and writes nothing.
+
+    \b
+    Example:
+      reconciler plan examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli import exits, run, saved
+    from reconciler.cli.connect import connect, load, now, open_store
+    from reconciler.cli.progress import Narration
+    from reconciler.guard import guard
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.documents import plan_document
+    from reconciler.report.text import plan_text
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as store:
+            state = store.read()
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
+    plan = planned.plan
+    if options.format == "json":
+        screen.document(plan_document(plan, created_at=now()))
+    else:
+        screen.spans(plan_text(plan, width=screen.width, full=full))
+    guard(plan, project.desired, allow_delete=options.allow_delete)
+    if options.format == "text" and (plan.changes or plan.steps):
+        screen.out(f"Apply it with: {options.command_line('apply')}\n")
+    if out is not None:
+        saved.write(screen, out, planned, project.desired, kinds, created_at=now())
+    return exits.of_plan(plan, detailed=detailed_exitcode)

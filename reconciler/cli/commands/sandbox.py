@@ -1,0 +1,80 @@
+"""`reconciler sandbox serve` and `sandbox seed`: the embedded service by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.screen import Screen
+
+command = LazyGroup(
+    name="sandbox",
+    commands_by_name={
+        "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
+        "seed": Lazy(f"{__name__}:seed_command", "Put in what exists beforehand."),
+    },
+    short_help="The embedded service.",
+    help="""The embedded service: the whole of it in one file, on this machine.
+
+    \b
+    Example:
+      reconciler sandbox seed --db sandbox.db seed.yaml
+      reconciler sandbox serve --db sandbox.db --port 8080
+    """,
+)
+
+DB = click.option("--db", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file it keeps its data in.")
+
+
+@click.command("serve", short_help="Serve a sandbox on this machine.")
+@DB
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Of 127.0.0.1; 0 is any free one.")
+@click.option("--token", metavar="T", help="Opens the control endpoints; unless seeded, acts as the first admin.")
+@shared.output()
+@click.pass_obj
+def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **words: Any) -> None:
+    """Serve a sandbox on 127.0.0.1 until interrupted; prints one line when it is ready.
+
+    \b
+    Example:
+      reconciler sandbox serve --db sandbox.db --port 8080 --token t0p
+    """
+    from reconciler.cli.sandboxed import checked, sandbox_errors
+
+    Options.of(screen, words)
+    checked(db, said="--db")
+    with sandbox_errors():
+        from reconciler.sandbox.server import serve
+
+        serve(db, port=port, token=token, ready=lambda line: screen.out(line + "\n"))
+
+
+@click.command("seed", short_help="Put in what exists beforehand.")
+@DB
+@click.argument("seed", type=click.Path(path_type=Path), metavar="SEED.yaml")
+@shared.output()
+@click.pass_obj
+def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
+    """Put in what exists beforehand: objects as the service has them, ids included, lists in their order.
+
+    \b
+    Example:
+      reconciler sandbox seed --db sandbox.db seed.yaml
+    """
+    from reconciler.cli.sandboxed import checked, read_seed, sandbox_errors
+    from reconciler.report.words import count
+
+    Options.of(screen, words)
+    checked(db, said="--db")
+    document = read_seed(seed)
+    with sandbox_errors():
+        from reconciler.sandbox.seed import seed as plant
+
+        plant(db, document)
+    number = sum(len(found) for found in document.values() if isinstance(found, list))
+    screen.say(f"Put {count(number, 'object')} into {db}.")

@@ -1,0 +1,141 @@
+"""`reconciler state list` and `state show`: the bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.address import Address
+    from reconciler.model import Binding, State
+    from reconciler.resource import Kinds
+
+command = LazyGroup(
+    name="state",
+    commands_by_name={
+        "list": Lazy(f"{__name__}:list_command", "Every binding: address, kind, id."),
+        "show": Lazy(f"{__name__}:show_command", "What is remembered of one address."),
+    },
+    short_help="What is remembered between runs.",
+    help="""What is remembered between runs: which object an address is bound to, what was sent, what was seen.
+
+    \b
+    Example:
+      reconciler state list examples/acme --sandbox .reconciler/acme.db
+    """,
+)
+
+
+@click.command("list", short_help="Every binding: address, kind, id.")
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def list_command(screen: Screen, /, **words: Any) -> None:
+    """List every binding: address, kind, id.
+
+    \b
+    Example:
+      reconciler state list examples/acme --sandbox .reconciler/acme.db
+    """
+    options = Options.of(screen, words)
+    state, _ = _read(screen, options)
+    bindings = [state.bindings[address] for address in sorted(state.bindings)]
+    if options.format == "json":
+        screen.document({"lineage": state.lineage, "serial": state.serial, "bindings": [_summary(one) for one in bindings]})
+    elif bindings:
+        screen.out(table([("address", "kind", "id"), *((str(one.address), one.kind, one.id) for one in bindings)]))
+    else:
+        screen.say("Nothing is bound yet. reconciler apply binds what it makes and adopts.")
+
+
+@click.command("show", short_help="What is remembered of one address.")
+@click.argument("address", callback=shared.address)
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
+    """Show what is remembered of one address: its object, and per field what was sent and what was seen after it.
+
+    \b
+    Example:
+      reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.report.values import HIDDEN, data, shown
+    from reconciler.resource import UNSET
+
+    options = Options.of(screen, words)
+    state, kinds = _read(screen, options)
+    binding = state.bindings.get(address)
+    if binding is None:
+        raise UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
+    kind = kinds.get(binding.kind)
+    fields = {}
+    for name in dict.fromkeys([*binding.sent, *binding.seen]):
+        hidden = kind is not None and name in kind.fields and kind.fields[name].sensitive
+        pair = (binding.sent.get(name, UNSET), binding.seen.get(name, UNSET))
+        fields[name] = (HIDDEN, HIDDEN) if hidden else pair
+    if options.format == "json":
+        listed = [{"name": name, "sent": data(sent), "seen": data(seen)} for name, (sent, seen) in fields.items()]
+        screen.document({**_summary(binding), "fields": listed})
+        return
+    rows = [("address", str(address)), ("kind", binding.kind), ("id", binding.id), ("origin", binding.origin.value)]
+    rows.append(("protected", "yes" if binding.protected else "no"))
+    if binding.place is not None:
+        rows.append(("place", f"{binding.place.index + 1} in {binding.place.parent}"))
+    screen.out(table(rows))
+    if fields:
+        lines = [
+            ("field", "sent", "seen"),
+            *((name, shown(sent), "the same" if sent == seen else shown(seen)) for name, (sent, seen) in fields.items()),
+        ]
+        screen.out("\n" + table(lines))
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns; nothing is cut."""
+    from reconciler.report.escape import terminal
+    from reconciler.report.layout import cells
+
+    safe = [[terminal(cell) for cell in row] for row in rows]
+    widths = [max(cells(row[column]) for row in safe) for column in range(len(safe[0]) - 1)]
+    lines = []
+    for row in safe:
+        padded = [cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=False)]
+        lines.append("  ".join([*padded, row[-1]]).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def _summary(binding: Binding) -> dict[str, Any]:
+    return {
+        "address": str(binding.address),
+        "kind": binding.kind,
+        "id": binding.id,
+        "origin": binding.origin.value,
+        "protected": binding.protected,
+    }
+
+
+def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
+    from reconciler.cli.connect import known_service, load, open_store
+    from reconciler.kinds import load as load_kinds
+    from reconciler.model import State
+
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    identity = known_service(screen, options, project)
+    if identity is None:
+        return State("", 0), kinds
+    with open_store(screen, options, project, identity, create=False) as store:
+        return store.read(), kinds

@@ -1,0 +1,34 @@
+"""`reconciler validate`: read and check a project without the service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+
+@click.command("validate", short_help="Read and check a project, without the service.")
+@shared.project()
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, **words: Any) -> None:
+    """Read and check a project: every problem at once, with its place. Talks to nobody.
+
+    \b
+    Example:
+      reconciler validate examples/acme
+    """
+    from reconciler.cli.connect import load
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.words import count
+
+    options = Options.of(screen, words)
+    project = load(screen, options, load_kinds())
+    declared = [one for one in project.desired.resources.values() if not one.implied]
+    screen.out(
+        f"{project.settings.project} is valid: {count(len(declared), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
+    )

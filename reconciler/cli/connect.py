@@ -1,0 +1,145 @@
+"""Where a run goes: the embedded service, or one that this user named or confirmed; and which state belongs to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli import sandboxed, trust
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.client import Settings
+    from reconciler.config import Project
+    from reconciler.resource import Kinds
+    from reconciler.state import Store
+
+BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process."""
+
+    identity: str
+    settings: Settings
+    where: str
+    embedded: bool
+
+
+def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
+    """The project; its secrets are masked from now on. Raises `ConfigError`."""
+    from reconciler.config import load as read
+
+    project = read(
+        options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
+    )  # fmt: skip
+    screen.hide(project.sensitive)
+    for warning in project.warnings:
+        screen.say(warning)
+    return project
+
+
+@contextmanager
+def connect(screen: Screen, options: Options, project: Project | None, kinds: Kinds | None) -> Iterator[Service]:
+    """The service this command line and project mean."""
+    file = _sandbox_file(screen, options, project)
+    if file is not None:
+        with sandboxed.embedded(file, project, kinds) as running:
+            if running.created:
+                screen.say(f"Made the sandbox {file}, with what the project takes for granted.")
+            screen.hide([running.token])
+            settings = _settings(options, project, running.base_url, running.token)
+            yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {file}", embedded=True)
+        return
+    url = _base_url(screen, options, project)
+    token = os.environ.get(TOKEN, "")
+    if not token:
+        raise UsageError("there is no token for the service", hint=f"Set {TOKEN}, or try it on the embedded service: --sandbox FILE.")
+    screen.hide([token])
+    settings = _settings(options, project, url, token)
+    yield Service(settings.base_url, settings, settings.base_url, embedded=False)
+
+
+def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> Path | None:
+    if options.sandbox is not None:
+        if options.base_url is not None:
+            raise UsageError("--sandbox and --base-url name two services", hint="Pass one of them.")
+        return sandboxed.checked(options.sandbox)
+    if options.base_url is None and project is not None and project.settings.sandbox is not None:
+        if os.environ.get(BASE_URL):
+            screen.say(f"{BASE_URL} is not used: the project names a sandbox.")
+        return sandboxed.checked(project.settings.sandbox, said="service.sandbox:")
+    return None
+
+
+def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
+    from reconciler.client import normalise
+
+    given = options.base_url or os.environ.get(BASE_URL)
+    if given:
+        return normalise(given)
+    if project is None or project.settings.base_url is None:
+        hint = f"Pass --base-url URL or set {BASE_URL}; or try it on the embedded service: --sandbox FILE."
+        raise UsageError("it is not known where the service is", hint=hint)
+    url = normalise(project.settings.base_url)
+    trust.require(screen, project.settings.root, url, what="the service", instead=f"--base-url {url}, or set {BASE_URL}")
+    return url
+
+
+def _settings(options: Options, project: Project | None, url: str, token: str) -> Settings:
+    from reconciler.client import Settings
+
+    plain = Settings(url, token)
+    return Settings(
+        url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
+        max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
+    )  # fmt: skip
+
+
+def open_store(screen: Screen, options: Options, project: Project, service: Service, *, create: bool) -> Store:
+    """The state of this project on that service; without `create` nothing is written."""
+    from reconciler.state import Scope, Store
+
+    given = options.state or os.environ.get(STATE)
+    url = given or project.settings.state
+    if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
+        trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
+    scope = Scope(project.settings.project, options.env or None, service.identity)
+    return Store.open(url, scope, clock=now, create=create)
+
+
+def known_service(screen: Screen, options: Options, project: Project) -> Service | None:
+    """The service as far as its state needs it, without talking to it; None for a sandbox that does not exist yet."""
+    file = _sandbox_file(screen, options, project)
+    if file is None:
+        settings = _settings(options, project, _base_url(screen, options, project), "none")
+        return Service(settings.base_url, settings, settings.base_url, embedded=False)
+    identity = sandboxed.identity(file)
+    if identity is None:
+        return None
+    return Service(f"sandbox:{identity}", _settings(options, project, "http://127.0.0.1", "none"), f"the sandbox {file}", embedded=True)
+
+
+def who() -> str:
+    """Who runs this, for whoever finds the state locked."""
+    import getpass
+    import socket
+
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a container without an entry for its user
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
+
+
+def now() -> datetime:
+    """The clock of this machine, UTC."""
+    return datetime.now(UTC)

@@ -1,0 +1,58 @@
+"""Exit codes, and which one wins when several hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from reconciler.model import Outcome, Plan
+
+DONE: Final = 0  # or nothing to do
+FAILED: Final = 1  # nothing of what was asked was done, or a defect
+PENDING: Final = 2  # changes pending, where that was asked for
+WRONG: Final = 3  # the configuration or the command line
+REFUSED: Final = 4  # by a guard, policy or protection, or everything asked for is blocked
+PARTLY: Final = 5  # done in part; a second run continues
+LOCKED: Final = 6  # or the saved plan is stale
+INTERRUPTED: Final = 130  # 128 + SIGINT
+TERMINATED: Final = 143  # 128 + SIGTERM
+
+PRECEDENCE: Final = (INTERRUPTED, TERMINATED, WRONG, LOCKED, FAILED, REFUSED, PARTLY, PENDING, DONE)
+
+
+def strongest(codes: Iterable[int]) -> int:
+    """The one to exit with when several hold."""
+    return min(codes, key=PRECEDENCE.index, default=DONE)
+
+
+def of_plan(plan: Plan, *, detailed: bool) -> int:
+    """`detailed`: changes that are pending have a code of their own."""
+    codes = [DONE]
+    asked = bool(plan.changes or plan.steps)
+    if plan.blocked:
+        codes.append(PARTLY if asked or plan.deferred else REFUSED)
+    if plan.unknown or plan.in_doubt:
+        codes.append(PARTLY)
+    if detailed and (asked or plan.deferred):
+        codes.append(PENDING)
+    return strongest(codes)
+
+
+def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
+    """`signal`: the number of the one that stopped the run. A run that did anything, or may have, is never FAILED."""
+    from reconciler.model import Status
+
+    plan = outcome.plan
+    codes = [of_plan(plan, detailed=False)]
+    if signal is not None:
+        codes.append(128 + signal)
+    undone = [result for result in outcome.results if result.status is not Status.DONE]
+    if undone:
+        untouched = (
+            not outcome.count(Status.DONE) and not outcome.count(Status.IN_DOUBT) and not plan.memory.bind and not plan.memory.forget
+        )
+        codes.append(FAILED if untouched else PARTLY)
+    if plan.deferred or outcome.leftover:
+        codes.append(PARTLY)
+    return strongest(codes)

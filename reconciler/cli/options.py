@@ -1,0 +1,172 @@
+"""Options that several commands share, and what they say together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.address import Address, Glob
+    from reconciler.cli.screen import Screen
+
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+
+
+def _glob(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Glob, ...]:
+    from reconciler.address import Glob
+
+    try:
+        return tuple(Glob.parse(value) for value in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx=ctx, param=param) from None
+
+
+def address(ctx: click.Context, param: click.Parameter, value: str) -> Address:
+    """An address, as a callback of click."""
+    from reconciler.address import Address
+
+    try:
+        return Address.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx=ctx, param=param) from None
+
+
+def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", ctx=ctx, param=param)
+        found[name] = rest
+    return found
+
+
+def _all(*decorators: Decorator) -> Decorator:
+    def decorate(function: Command) -> Command:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def project() -> Decorator:
+    """The project, its environment and its variables."""
+    return _all(
+        click.argument("project", type=click.Path(path_type=Path), default=Path()),
+        *reading(),
+    )
+
+
+def reading() -> tuple[Decorator, ...]:
+    return (
+        click.option("--env", metavar="NAME", help="The environment."),
+        click.option("--var", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Give a variable its value."),
+        click.option("--public-var", metavar="NAME", multiple=True, help="A variable from the environment that is no secret."),
+    )
+
+
+def project_option() -> Decorator:
+    """The same where the arguments are something else."""
+    return _all(
+        click.option(
+            "--project", type=click.Path(path_type=Path), default=Path(), metavar="PATH", help="Directory or project file; default: here."
+        ),
+        *reading(),
+    )
+
+
+def service() -> Decorator:
+    """Where the service is and how hard it may be asked."""
+    return _all(
+        click.option("--sandbox", type=click.Path(path_type=Path), metavar="FILE", help="Run against the embedded service in this file."),
+        click.option("--base-url", metavar="URL", help="The service; also RECONCILER_BASE_URL. The token is in RECONCILER_TOKEN."),
+        click.option("--max-concurrency", type=click.IntRange(1, 1000), metavar="N", help="Requests under way at the same time."),
+        click.option("--max-rps", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Requests a second, at most."),
+    )
+
+
+def state() -> Decorator:
+    """Where bindings and journal are."""
+    return click.option("--state", metavar="URL", help="The state, e.g. sqlite:///PATH; also RECONCILER_STATE.")
+
+
+def selection() -> Decorator:
+    """What the run is about."""
+    return _all(
+        click.option("--target", metavar="GLOB", multiple=True, callback=_glob, help="Only addresses that match, and what they need."),
+        click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="No addresses that match."),
+        click.option("--allow-replace", metavar="ADDRESS", multiple=True, callback=_glob, help="May be deleted and made anew."),
+        click.option(
+            "--allow-delete", type=click.IntRange(0), metavar="N", help="May delete up to N objects, instead of guards.maxDelete."
+        ),
+    )
+
+
+def output(*, formats: tuple[str, ...] = ()) -> Decorator:
+    """How results are written."""
+    chosen: tuple[Decorator, ...] = ()
+    if formats:
+        chosen = (click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="Of the result."),)
+    return _all(
+        *chosen,
+        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Also NO_COLOR and FORCE_COLOR."),
+        click.option("-q", "--quiet", is_flag=True, help="No narration."),
+        click.option("-v", "--verbose", is_flag=True, help="Show every request, redacted."),
+    )
+
+
+@dataclass(frozen=True)
+class Options:
+    """The shared options of one command line; what a command does not have stands at its default."""
+
+    project: Path = Path()
+    env: str | None = None
+    var: Mapping[str, str] = field(default_factory=dict)
+    public_var: tuple[str, ...] = ()
+    sandbox: Path | None = None
+    base_url: str | None = None
+    max_concurrency: int | None = None
+    max_rps: float | None = None
+    state: str | None = None
+    target: tuple[Glob, ...] = ()
+    exclude: tuple[Glob, ...] = ()
+    allow_replace: tuple[Glob, ...] = ()
+    allow_delete: int | None = None
+    format: str = "text"
+
+    @classmethod
+    def of(cls, screen: Screen, words: Mapping[str, Any]) -> Options:
+        """The options among the words of a command; how to write goes to the screen."""
+        screen.color, screen.quiet, screen.verbose = words.get("color", "auto"), words.get("quiet", False), words.get("verbose", False)
+        known = {name: value for name, value in words.items() if name in cls.__dataclass_fields__}
+        return cls(**known)
+
+    def command_line(self, command: str) -> str:
+        """The same options for another command, as they would be typed."""
+        import shlex
+
+        words = ["reconciler", command]
+        if self.project != Path():
+            words.append(str(self.project))
+        words += [f"--env={self.env}"] if self.env else []
+        words += [f"--var={name}={value}" for name, value in self.var.items()]
+        words += [f"--public-var={name}" for name in self.public_var]
+        for name, values in (("target", self.target), ("exclude", self.exclude), ("allow-replace", self.allow_replace)):
+            words += [part for value in values for part in (f"--{name}", str(value))]
+        words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []
+        words += ["--sandbox", str(_near(self.sandbox))] if self.sandbox is not None else []
+        words += ["--base-url", self.base_url] if self.base_url else []
+        words += ["--state", self.state] if self.state and "@" not in self.state else []
+        return shlex.join(words)
+
+
+def _near(path: Path) -> Path:
+    """A path as it is typed from here."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

@@ -1,0 +1,144 @@
+"""Groups that import a command only when it is used, and the one place where whatever happened becomes an exit code.
+
+Forbidden: importing anything but click and the light part of this package; `reconciler --help` must cost no more than click does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from reconciler import __version__
+from reconciler.cli import exits, signals
+from reconciler.cli.screen import Screen
+from reconciler.errors import ConfigError, ReconcilerError
+
+
+class Lazy(NamedTuple):
+    """Where a command lives, and what the list of commands says of it."""
+
+    module: str
+    says: str
+
+
+COMMANDS: Mapping[str, Lazy] = {
+    "init": Lazy("reconciler.cli.commands.init", "Write a small project."),
+    "validate": Lazy("reconciler.cli.commands.validate", "Read and check a project, without the service."),
+    "plan": Lazy("reconciler.cli.commands.plan", "Show what would change."),
+    "apply": Lazy("reconciler.cli.commands.apply", "Recover, plan, ask, apply."),
+    "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
+    "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
+    "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
+    "api": Lazy("reconciler.cli.commands.api", "One authenticated call."),
+    "sandbox": Lazy("reconciler.cli.commands.sandbox", "The embedded service."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used. Without a command it shows its help."""
+
+    def __init__(self, *args: Any, commands_by_name: Mapping[str, Lazy], **words: Any) -> None:
+        words.setdefault("context_settings", {"help_option_names": ["-h", "--help"], "max_content_width": 100})
+        words |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
+        super().__init__(*args, **words)
+        self.by_name = commands_by_name
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.by_name)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        lazy = self.by_name.get(cmd_name)
+        if lazy is None:
+            return None
+        module, _, name = lazy.module.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name or "command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lazy.says) for name, lazy in self.by_name.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in self.by_name and not name.startswith("-"):
+            near = difflib.get_close_matches(name, self.by_name, n=1)
+            ctx.fail(f"there is no command {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+
+@click.pass_context
+def _help_unless_invoked(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"reconciler {__version__}")
+        ctx.exit()
+
+
+class Program(LazyGroup):
+    """The whole program. Commands return their exit code, or None for 0."""
+
+    def __init__(self, *args: Any, version: bool = False, **words: Any) -> None:
+        super().__init__(*args, **words)
+        if version:
+            option = click.Option(
+                ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+            )
+            self.params.append(option)
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command line; exits with its code. With `standalone_mode=False` it is click's own, which raises."""
+        if not standalone_mode:
+            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        screen = Screen()
+        with signals.terminable():
+            code = self._code(screen, lambda: super(Program, self).main(args, prog_name, complete_var, False, obj=screen, **extra))
+        screen.close()
+        if screen.lost is not None and code == exits.DONE and not screen.acted:
+            code = exits.FAILED
+        sys.exit(code)
+
+    def _code(self, screen: Screen, run: Callable[[], Any]) -> int:
+        try:
+            result = run()
+        except click.exceptions.Exit as error:
+            return error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            screen.error("interrupted")
+            return exits.INTERRUPTED
+        except signals.Terminated:
+            screen.error("terminated")
+            return exits.TERMINATED
+        except click.ClickException as error:
+            screen.usage(error)
+            return exits.WRONG
+        except ConfigError as error:
+            screen.problems(error)
+            return error.exit_code
+        except ReconcilerError as error:
+            screen.error(error.message, hint=error.hint)
+            return error.exit_code
+        except BrokenPipeError:
+            screen.broken()
+            return exits.DONE
+        except SystemExit as error:  # click exits by itself when a pipe breaks under its help
+            return error.code if isinstance(error.code, int) else exits.FAILED
+        except Exception as error:
+            screen.defect(error)
+            return exits.FAILED
+        return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE

@@ -1,0 +1,156 @@
+"""The wiring of a run: read, plan, prove; recover, apply. Every command that looks at the service goes through here."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from reconciler.cli.progress import Narration
+from reconciler.cli.signals import Stop, stopping
+
+if TYPE_CHECKING:
+    from reconciler.cli.connect import Service
+    from reconciler.cli.options import Options
+    from reconciler.client import Reader, Writer
+    from reconciler.config import Project
+    from reconciler.model import Actual, Desired, Outcome, Plan, State
+    from reconciler.plan import Selection
+    from reconciler.resource import Kinds
+    from reconciler.state import Journal
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan and what it was made from. `read_at`: when reading began, by a clock that only goes forward, in seconds."""
+
+    plan: Plan
+    state: State
+    actual: Actual
+    read_at: float
+
+    @property
+    def age(self) -> float:
+        """Seconds since its reading began."""
+        return time.monotonic() - self.read_at
+
+
+async def make_plan(
+    reader: Reader, kinds: Kinds, desired: Desired, state: State, *, selection: Selection, allow_replace: Collection[str]
+) -> Planned:
+    """Observe, plan, prove. Raises `ServiceError` where the service cannot be read at all."""
+    from reconciler.observe import observe
+    from reconciler.plan import plan
+    from reconciler.prove import prove
+
+    began = time.monotonic()
+    actual = await observe(reader, kinds, desired, state)
+    made = plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
+    return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began)
+
+
+def read_only(narration: Narration, service: Service, kinds: Kinds, desired: Desired, state: State, options: Options) -> Planned:
+    """A plan made by a client that cannot write."""
+
+    async def run() -> Planned:
+        from reconciler.client import Reader
+
+        async with Reader(service.settings, listener=narration) as reader:
+            return await make_plan(reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options))
+
+    with narration.phase(f"Reading {desired.project} from {service.where}"):
+        return asyncio.run(run())
+
+
+def selected(options: Options) -> Selection:
+    """What the run is about."""
+    from reconciler.plan import Selection
+
+    return Selection(options.target, options.exclude)
+
+
+def replaceable(options: Options) -> tuple[str, ...]:
+    return tuple(str(glob) for glob in options.allow_replace)
+
+
+class Session:
+    """One apply: a writer over several phases of one event loop, under the lease."""
+
+    def __init__(self, narration: Narration, service: Service, kinds: Kinds, project: Project, journal: Journal, options: Options) -> None:
+        self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
+        self.journal, self.options = journal, options
+        self.signal: int | None = None
+        self._runner = asyncio.Runner()
+        self._writer: Writer | None = None
+
+    def __enter__(self) -> Session:
+        self._writer = self._runner.run(self._open())
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            if self._writer is not None:
+                self._runner.run(self._writer.__aexit__(None, None, None))
+        finally:
+            self._runner.close()
+
+    async def _open(self) -> Writer:
+        from reconciler.client import Writer
+
+        return await Writer(self.service.settings, listener=self.narration).__aenter__()
+
+    @property
+    def writer(self) -> Writer:
+        assert self._writer is not None
+        return self._writer
+
+    def recover(self) -> tuple[str, ...]:
+        """Settle what earlier runs left open; a sentence for each."""
+        from reconciler.recover import recover
+
+        if not self.journal.state().intents:
+            return ()
+        settings = self.project.settings
+        lasting = settings.settle if settings.settle_written or not self.service.embedded else None  # an embedded service died with its run
+        with self.narration.phase("Reading what became of requests in doubt"):
+            return self._runner.run(
+                recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
+            )  # fmt: skip
+
+    async def _wait(self, seconds: float, why: str) -> None:
+        self.narration.waiting(seconds, why)
+        await asyncio.sleep(seconds)
+
+    def plan(self) -> Planned:
+        desired = self.project.desired
+        with self.narration.phase(f"Reading {desired.project} from {self.service.where}"):
+            return self._runner.run(
+                make_plan(
+                    self.writer, self.kinds, desired, self.journal.state(),
+                    selection=selected(self.options), allow_replace=replaceable(self.options),
+                )
+            )  # fmt: skip
+
+    def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
+        """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""
+        with self.narration.phase(f"Applying {len(planned.plan.steps)} requests to {self.service.where}"):
+            return self._runner.run(self._apply(planned, on_error))
+
+    async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:
+        from reconciler.apply import apply
+
+        stop = Stop(asyncio.Event())
+
+        def tell() -> None:
+            self.narration.screen.say("Stopping: nothing new is started, what is under way gets 5 seconds. Once more leaves at once.")
+
+        with stopping(asyncio.get_running_loop(), stop, tell):
+            outcome = await apply(
+                self.writer, self.kinds, self.project.desired, planned.plan, planned.actual, self.journal,
+                deadline=self.project.settings.timeout, selection=selected(self.options), listener=self.narration, on_error=on_error,
+                stop=stop.event,
+            )  # fmt: skip
+        self.signal = stop.signal
+        return outcome

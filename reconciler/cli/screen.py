@@ -1,0 +1,203 @@
+"""What is written where: results on stdout, narration on stderr; colours, masks, and streams that break.
+
+Values that must not be seen (the token, variables from the environment) are masked in everything that leaves through here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from typing import IO, Any, Final
+
+import click
+
+from reconciler.errors import ConfigError
+
+MASK: Final = "(hidden)"
+MASKED_MIN: Final = 3  # characters; masking shorter values would blank out ordinary words
+WIDTH: Final = 100  # columns where the width is not known
+COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "head": {"bold": True},
+    "dim": {"dim": True},
+    "create": {"fg": "green"},
+    "update": {"fg": "yellow"},
+    "move": {"fg": "cyan"},
+    "delete": {"fg": "red"},
+    "drift": {"fg": "magenta"},
+    "blocked": {"fg": "red", "bold": True},
+}
+
+
+class Screen:
+    """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied."""
+
+    def __init__(self) -> None:
+        self.color, self.quiet, self.verbose = "auto", False, False
+        self.lost: str | None = None
+        self.acted = False
+        self._hidden: list[tuple[str, ...]] = []
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")  # a terminal without UTF-8 gets \u2191 rather than a traceback
+
+    # -- what is known of the reader ---------------------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody watches stderr."""
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether somebody can be asked: there is a terminal to ask on and to answer from."""
+        return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+    @property
+    def width(self) -> int:
+        return shutil.get_terminal_size((WIDTH, 24)).columns
+
+    def colored(self, stream: IO[str]) -> bool:
+        if self.color != "auto":
+            return self.color == "always"
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+            return True
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    # -- secrets -----------------------------------------------------------------------------------------------------------------------
+
+    def hide(self, values: Iterable[str]) -> None:
+        """Mask these values, in whatever form they are written, from now on."""
+        from reconciler.report.escape import terminal
+
+        for value in sorted(set(values), key=len, reverse=True):
+            if len(value) >= MASKED_MIN:
+                self._hidden.append(tuple(dict.fromkeys((value, terminal(value), json.dumps(value)[1:-1], value.strip()))))
+
+    def masked(self, text: str) -> str:
+        for forms in self._hidden:
+            for form in forms:
+                if form:
+                    text = text.replace(form, MASK)
+        return text
+
+    # -- writing -----------------------------------------------------------------------------------------------------------------------
+
+    def out(self, text: str) -> None:
+        """A result, as it is."""
+        self._write(self.masked(text))
+
+    def spans(self, spans: Iterable[tuple[str, str]]) -> None:
+        """A report, in colours where they are wanted."""
+        self.out(self._painted(spans, sys.stdout))
+
+    def narrate_spans(self, spans: Iterable[tuple[str, str]]) -> None:
+        """A report that is not the result."""
+        self._tell(self._painted(spans, sys.stderr))
+
+    def _painted(self, spans: Iterable[tuple[str, str]], stream: IO[str]) -> str:
+        if not self.colored(stream):
+            return "".join(text for _, text in spans)
+        return "".join(click.style(text, **COLOURS[style]) if style in COLOURS else text for style, text in spans)
+
+    def document(self, document: Any) -> None:
+        """A result as JSON."""
+        from reconciler.report.escape import as_json
+
+        self._write(as_json(self.masked_data(document)) + "\n")
+
+    def masked_data(self, value: Any) -> Any:
+        """The same data, its texts masked."""
+        match value:
+            case str():
+                return self.masked(value)
+            case Mapping():
+                return {key: self.masked_data(part) for key, part in value.items()}
+            case list() | tuple():
+                return [self.masked_data(part) for part in value]
+            case _:
+                return value
+
+    def say(self, text: str) -> None:
+        """Narration; silent where that was asked for."""
+        if not self.quiet:
+            self._line(text)
+
+    def error(self, message: str, *, hint: str | None = None) -> None:
+        """What went wrong, in one sentence, and the way past it."""
+        head = click.style("error:", fg="red", bold=True) if self.colored(sys.stderr) else "error:"
+        self._tell(head + " " + "\n       ".join(self._lines(message)) + "\n")
+        if hint:
+            self._tell("       " + "\n       ".join(self._lines(hint)) + "\n")
+
+    def usage(self, error: click.ClickException) -> None:
+        """What click says of a command line."""
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            self._tell(context.get_usage() + "\n")
+        self.error(error.format_message(), hint=f"{context.command_path} --help explains it." if context is not None else None)
+
+    def problems(self, error: ConfigError) -> None:
+        """Every problem of a project, one a line."""
+        for problem in error.problems:
+            self._line(str(problem))
+        number = len(error.problems)
+        self.error(f"{number} problem{'s' if number != 1 else ''} in the project; nothing was sent")
+
+    def defect(self, error: Exception) -> None:
+        """Something nobody foresaw; its traceback only on request, and masked."""
+        self.error(f"this is a defect of reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
+        if self.verbose:
+            import traceback
+
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self._line(line)
+
+    def _lines(self, text: str) -> list[str]:
+        from reconciler.report.escape import terminal
+
+        return [terminal(line) for line in self.masked(text).splitlines()] or [""]
+
+    def _line(self, text: str) -> None:
+        self._tell("\n".join(self._lines(text)) + "\n")
+
+    def _tell(self, text: str) -> None:
+        try:
+            sys.stderr.write(self.masked(text))
+            sys.stderr.flush()
+        except OSError:
+            return  # nobody listens; the work goes on
+
+    def _write(self, text: str) -> None:
+        if self.lost is not None:
+            return
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self.broken()
+        except OSError as error:
+            self.broken()
+            self.lost = error.strerror or type(error).__name__
+            self.error(f"the result cannot be written: {self.lost.lower()}")
+
+    def broken(self) -> None:
+        """Nobody reads stdout any more; what is still written there goes nowhere, and the interpreter's end stays quiet."""
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+        except (OSError, ValueError):
+            return
+
+    def close(self) -> None:
+        """Write what click left in the buffer."""
+        try:
+            sys.stdout.flush()
+        except OSError:
+            self.broken()
