@@ -13,8 +13,6 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -80,7 +78,7 @@ class Journal:
         with self._writing() as connection:
             if lists:
                 missing = [{"state": self._state, "digest": digest, "ids": text} for digest, text in lists.values()]
-                connection.execute(_insert(connection)(known).on_conflict_do_nothing(), missing)
+                connection.execute(rows.inserting(connection)(known).on_conflict_do_nothing(), missing)
             last = connection.execute(_LAST_INTENT, {"of": self._state}).scalar() or 0
             numbered = tuple(replace(intent, id=last + index, run=self.run) for index, intent in enumerate(intents, 1))
             at = self._now()
@@ -194,7 +192,7 @@ class Journal:
                 for name, value in (sent if column == "sent" else seen).items()
             }
             if merged:
-                add = _insert(connection)(fields)
+                add = rows.inserting(connection)(fields)
                 add = add.on_conflict_do_update(index_elements=["state", "address", "name"], set_={column: add.excluded[column]})
                 connection.execute(
                     add,
@@ -234,8 +232,3 @@ class Journal:
 
 def _here() -> tuple[Any, Any]:
     return bindings.c.state == bindparam("of"), bindings.c.address == bindparam("at")
-
-
-def _insert(connection: Connection) -> Callable[..., Any]:
-    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
-    return sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert

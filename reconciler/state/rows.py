@@ -6,13 +6,15 @@ In: a connection and values. Out: rows, or values. Forbidden: transactions, leas
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -57,6 +59,11 @@ def damaged(what: str) -> StateError:
 def plain(text: str) -> str:
     """A text that every database can hold: half characters and NULs, as arguments and errors may have them, are spelled out."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def inserting(connection: Connection) -> Callable[..., Any]:
+    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
+    return sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:

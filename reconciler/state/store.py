@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Final
 from uuid import uuid4
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection
 
 from reconciler.errors import StateError
 from reconciler.model import State
@@ -22,7 +22,7 @@ from reconciler.state.database import Database, connect
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, read_foreign, read_state
-from reconciler.state.rows import plain
+from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, states
 
 DIGEST_KEY_BYTES: Final = 32
@@ -100,11 +100,12 @@ class Store:
         self.close()
 
     def _make_state(self) -> int:
-        """The id of this scope's row, which is made where it is missing."""
+        """The id of this scope's row, which is made where it is missing, perhaps by another run in the same moment."""
         with self._database.write() as connection:
-            if (row := find(connection, self._scope)) is not None:
-                return int(row.id)
-            new = {**self._scope.columns, "lineage": str(uuid4()), "serial": 0, "digest_key": secrets.token_bytes(DIGEST_KEY_BYTES)}
-            made = connection.execute(insert(states).values(**new).returning(states.c.id)).scalar_one()
-            connection.execute(insert(leases).values(state=made, epoch=0))
-            return int(made)
+            row = find(connection, self._scope)
+            if row is None:
+                new = {**self._scope.columns, "lineage": str(uuid4()), "serial": 0, "digest_key": secrets.token_bytes(DIGEST_KEY_BYTES)}
+                connection.execute(inserting(connection)(states).values(**new).on_conflict_do_nothing())
+                row = find(connection, self._scope)
+                connection.execute(inserting(connection)(leases).values(state=row.id, epoch=0).on_conflict_do_nothing())
+            return int(row.id)

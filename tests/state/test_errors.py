@@ -16,6 +16,7 @@ from sqlalchemy import create_engine, event, text
 from reconciler.errors import StateError
 from reconciler.state import Scope, Store
 from reconciler.state.database import SqliteFile
+from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, SERVICE, WHO, binding, intent
 
@@ -130,11 +131,28 @@ def test_a_broken_value_is_named(tmp_path: Path, change: str, message: str) -> N
     assert str(refused(url, create=False)) == message
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
-@pytest.mark.parametrize("create", [True, False])
-def test_a_file_we_may_not_read(tmp_path: Path, create: bool) -> None:
-    (tmp_path / "state.db").touch(mode=0)
-    assert str(refused(f"sqlite:///{tmp_path}/state.db", create=create)) == f"the state {tmp_path}/state.db cannot be opened"
+def test_a_file_we_may_not_read_or_write(tmp_path: Path) -> None:
+    died = crash.run(
+        """
+import tempfile
+if os.geteuid() == 0:  # root may read and write everything
+    os.setgroups([]), os.setgid(65534), os.setuid(65534)
+path = tempfile.mkdtemp() + "/state.db"
+open(path, "w").close()
+for mode in (0, 0o400):
+    os.chmod(path, mode)
+    for create in (True, False):
+        try:
+            print(Store.open(f"sqlite:///{path}", Scope("p", None, "s"), clock=CLOCK, create=create).read().serial)
+        except Exception as error:
+            print(type(error).__name__, str(error).replace(path, "PATH"))
+os.unlink(path), os.rmdir(os.path.dirname(path))
+""",
+        f"sqlite:///{tmp_path}/state.db",
+        SCOPE,
+    )
+    opened = "StateError the state PATH cannot be opened"
+    assert died.stdout.splitlines() == [opened, opened, "StateError the state PATH cannot be written", "0"]
 
 
 def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,7 +108,7 @@ def test_a_relative_path_is_relative_to_the_current_directory(tmp_path: Path, mo
 
 def test_readings_during_writes_see_whole_transactions(tmp_path: Path) -> None:
     """The writer opens and closes the database for each transaction, so that readings meet every moment of its life."""
-    url, wrong, last = f"sqlite:///{tmp_path}/state.db", [], 30
+    url, wrong, last = f"sqlite:///{tmp_path}/state.db", [], 20
 
     def write() -> None:
         for number in range(last + 1):

@@ -50,9 +50,24 @@ def test_a_second_lease_in_the_same_process_is_locked_out(store: Store, open_sto
         assert set(journal.state().bindings) == {GUIDES}
 
 
-def test_reading_needs_no_lease(store: Store, open_store: OpenStore, url: str, scope: Scope) -> None:
-    with crash.holding(url, scope):
-        assert store.read().serial == open_store(create=False).read().serial == 0
+def test_reading_needs_no_lease(store: Store, open_store: OpenStore) -> None:
+    with store.lease(**WHO):
+        assert open_store().read().serial == open_store(create=False).read().serial == 0
+
+
+def test_many_may_open_a_new_state_at_once(url: str, scope: Scope) -> None:
+    lineages: list[str] = []
+
+    def open_it() -> None:
+        with Store.open(url, scope, clock=CLOCK, create=True) as store:
+            lineages.append(store.read().lineage)
+
+    threads = [threading.Thread(target=open_it) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(lineages), len(set(lineages))) == (8, 1)
 
 
 def test_sigkill_frees_the_lease(store: Store, url: str, scope: Scope) -> None:
