@@ -10,7 +10,7 @@ import collections.abc
 import functools
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union, get_args, get_origin, get_type_hints
@@ -74,7 +74,8 @@ class Reader:
             return self.adapter.validate_python(value, strict=True)
         except ValidationError as error:
             for one in error.errors(include_url=False):
-                report(_place(node, one["loc"]), sentence(name, one, node))
+                part = _part(node, one["loc"])
+                report(part.at, sentence(name, one, part))
             return INVALID
 
 
@@ -278,16 +279,11 @@ def _portable(hint: Any) -> Any:
     return hint
 
 
-def _place(node: Node, path: tuple[int | str, ...]) -> Any:
-    """Where in a node pydantic's path leads, as far as it can be followed."""
+def _part(node: Node, path: tuple[int | str, ...]) -> Node:
+    """What pydantic's path leads to, as far as it can be followed."""
     for part in path:
         if isinstance(node, Map) and isinstance(part, str) and part in node.entries:
             node = node.entries[part].node
         elif isinstance(node, List) and isinstance(part, int) and part < len(node.items):
             node = node.items[part]
-    return node.at
-
-
-def is_fresh(value: Any) -> bool:
-    """Whether it holds no reference: scalars only."""
-    return not isinstance(value, Mapping | list | tuple | set | frozenset)
+    return node
