@@ -86,11 +86,12 @@ class Survey:
         wave = []
         for name, container in self._needed:
             kind = self.kinds.get(name)
-            if kind is None or container is None or container not in found.ids:
+            scope = found.id(container) if container is not None else None
+            if kind is None or container is None or scope is None:
                 continue
             for reading in kind.reads:
                 if isinstance(reading, Listing) and reading.each is None and not reading.lister:
-                    wave += self._list(kind, reading, self._holes(container, found), found.ids[container])
+                    wave += self._list(kind, reading, self._holes(container, found), scope)
         return wave
 
     def _each(self, found: Matches) -> list[Awaitable[None]]:
@@ -101,7 +102,7 @@ class Survey:
                     continue
                 for holder, id in self._holders(kind, reading.each, found):
                     container = holder.container
-                    if container is None or container not in found.ids:
+                    if container is None or found.id(container) is None:
                         continue
                     wave += self._list(kind, reading, {**self._holes(container, found), reading.each: id}, id)
         return wave
@@ -165,7 +166,7 @@ class Survey:
         return {
             id: container
             for id, container in ids.items()
-            if id not in self._objects[kind.name] and (kind.name, id) not in self._absent and container in found.ids
+            if id not in self._objects[kind.name] and (kind.name, id) not in self._absent and found.id(container) is not None
         }
 
     def _holes(self, container: Address, found: Matches) -> dict[str, str]:
@@ -173,8 +174,9 @@ class Survey:
         holes: dict[str, str] = {}
         at: Address | None = container
         while at is not None:
-            if at in found.ids:
-                holes[self.kinds.of(at).name] = found.ids[at]
+            id = found.id(at)
+            if id is not None:
+                holes[self.kinds.of(at).name] = id
             at = at.container
         return holes
 

@@ -18,18 +18,25 @@ from reconciler.resource import UNSET, Kind, Kinds, Listing
 
 @dataclass
 class Matches:
-    """`ids`: every address whose object is known. `adopted`: those not bound yet, with how they were found. `gone`: bound, and proven away.
+    """`ids`: every declared address whose object is known. `adopted`: those not bound yet, with how they were found.
 
-    `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`: a decision people must take.
+    `gone`: bound, and proven away. `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no
+    longer declared, and still there. `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`:
+    a decision people must take.
     """
 
     ids: dict[Address, str] = field(default_factory=dict)
     adopted: dict[Address, str] = field(default_factory=dict)
     gone: set[Address] = field(default_factory=set)
     replaced: dict[Address, str] = field(default_factory=dict)
+    leaving: dict[Address, str] = field(default_factory=dict)
     renamed: dict[Address, Address] = field(default_factory=dict)
     unknown: dict[Address, str] = field(default_factory=dict)
     blocked: dict[Address, Blocked] = field(default_factory=dict)
+
+    def id(self, address: Address) -> str | None:
+        """The id of an object that is there, declared or leaving."""
+        return self.ids.get(address, self.leaving.get(address))
 
     def binding(self, state: State, address: Address) -> Binding | None:
         """The binding of an address, under the name it had before where it was renamed."""
@@ -51,7 +58,26 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
             _by_id(kind, declared, actual, found, index)
         elif _container_known(kinds, address, found):
             _by_key(kinds, kind, declared, actual, found, index, taken)
+    _undeclared(kinds, desired, state, actual, found)
     return found
+
+
+def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> None:
+    """What is bound and no longer declared: still there, or proven gone; containers first."""
+    former = set(found.renamed.values())
+    for address in sorted(state.bindings):
+        binding = state.bindings[address]
+        kind = kinds.get(binding.kind)
+        if kind is None or address in desired.resources or address in former:
+            continue
+        container = address.container
+        scope = found.id(container) if container is not None else None
+        if actual.find(kind.name, binding.id) is not None:
+            found.leaving[address] = binding.id
+            continue
+        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete
+        if unlisted or (kind.name, binding.id) in actual.absent or container in found.gone:
+            found.gone.add(address)
 
 
 def renames(desired: Desired, state: State) -> dict[Address, Address]:

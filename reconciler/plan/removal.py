@@ -91,7 +91,7 @@ def _undeclared(
     elif observed is not None and observed.deleted_at is not None:
         removal.reason = "already deleted"
     elif observed is None:
-        if _proven_absent(kinds, kind, actual, found, address, binding):
+        if address in found.gone:
             removal.reason = "already gone"
         else:
             removal.blocked = Blocked(
@@ -108,18 +108,6 @@ def _undeclared(
         removal.delete = True
         removal.reason = "no longer declared" if removed is None else "removed: says so"
     return removal
-
-
-def _proven_absent(kinds: Kinds, kind: Kind, actual: Actual, found: Matches, address: Address, binding: Binding) -> bool:
-    if (kind.name, binding.id) in actual.absent:
-        return True
-    container = address.container
-    if container is None:
-        return False
-    scope = found.ids.get(container)
-    if scope is None:
-        return container in found.gone
-    return listed(kind) and (kind.name, scope) in actual.complete
 
 
 def _prune_unmanaged(

@@ -80,7 +80,7 @@ class Caller:
             raise Fault(404, f"{kind} {id} not found")
         if container is not None and found.get("site") != container:
             raise Fault(404, f"{kind} {id} not found")
-        self.member(found.get("organization", found["id"]))
+        self.member(str(found.get("organization", found["id"])))
         return found
 
 
