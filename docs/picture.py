@@ -6,6 +6,7 @@ the picture. It holds no ids and no times, so making it again changes nothing un
 
 from __future__ import annotations
 
+import io
 import re
 import shutil
 import subprocess
@@ -18,13 +19,14 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 ROOT = Path(__file__).parents[1]
+PROGRAM = Path(sys.executable).with_name("reconciler")
 WIDTH = 100  # columns
 COMMAND = "reconciler plan examples/acme"
 
 
 def run(folder: Path, *words: str) -> str:
     """The output of one command of reconciler, as a terminal would get it."""
-    command = [sys.executable, "-m", "reconciler", *words, "--sandbox", "acme.db"]
+    command = [str(PROGRAM), *words, "--sandbox", ".reconciler/acme.db"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)  # noqa: S603 - our own program
     if done.returncode not in (0, 2):
         raise SystemExit(f"{' '.join(words)}: {done.stdout}{done.stderr}")
@@ -50,7 +52,7 @@ def main() -> None:
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "plan.svg"
     with tempfile.TemporaryDirectory() as folder:
         output = scene(Path(folder))
-    console = Console(record=True, width=WIDTH, file=(Path("/dev/null")).open("w"), force_terminal=True)
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     console.print(Text.assemble(("$ ", "bold green"), COMMAND))
     console.print(Text.from_ansi(output.rstrip("\n")))
     svg = console.export_svg(title="reconciler", theme=MONOKAI, unique_id="plan")

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+PROGRAM = Path(sys.executable).with_name("reconciler")
 NAMES = sorted(path.parent.name for path in EXAMPLES.glob("*/reconciler.yaml"))
 
 
@@ -27,7 +28,7 @@ def reconciler(example: Path, command: str, *options: str) -> subprocess.Complet
     folder = example.parents[1]
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
     return subprocess.run(
-        [sys.executable, "-m", "reconciler", command, f"examples/{example.name}", "--sandbox", str(folder / "sandbox.db"), *options],
+        [str(PROGRAM), command, f"examples/{example.name}", "--sandbox", f".reconciler/{example.name}.db", *options],
         cwd=folder,
         env={**environ, "HOME": str(folder), "COLUMNS": "100"},
         capture_output=True,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -75,3 +77,42 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         if not file.exists() or (fragment and fragment not in anchors(file)):
             broken.append(target)
     assert broken == []
+
+
+def blocks(section: str) -> list[tuple[str, str]]:
+    """The blocks of code of a section of the README, in order: language and content."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    part = re.search(rf"^## {re.escape(section)}$(.*?)^## ", text, flags=re.DOTALL | re.MULTILINE)
+    assert part is not None
+    return re.findall(r"^```(\w+)\n(.*?)^```$", part[1], flags=re.DOTALL | re.MULTILINE)
+
+
+def shell(script: str, folder: Path) -> str:
+    """Run lines of shell as a reader would: beside nothing but this environment, with what goes wrong in between noticed by its output."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
+    environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def test_the_first_ten_minutes_go_as_the_readme_says(tmp_path: Path) -> None:
+    folder, said = tmp_path, ""
+    for language, content in blocks("The first ten minutes"):
+        match language:
+            case "sh":
+                said = shell(content, folder)
+                entered = re.search(r"^cd (\w+)$", content, flags=re.MULTILINE)
+                folder = folder / entered[1] if entered else folder
+            case "diff":
+                old, new = ("".join(f"{line[1:]}\n" for line in content.splitlines() if line[0] == sign) for sign in "-+")
+                file = folder / "reconciler.yaml"
+                before = file.read_text(encoding="utf-8")
+                assert before.count(old) == 1
+                file.write_text(before.replace(old, new), encoding="utf-8")
+            case "text":
+                missing = [line for line in content.splitlines() if line not in said.splitlines()]
+                assert missing == [], said
+            case _:
+                pytest.fail(f"a block of {language} that nothing checks")
