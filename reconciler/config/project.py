@@ -16,6 +16,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.evaluate import Files
+from reconciler.config.includes import included
 from reconciler.config.nodes import Entry, Map, Problems, Scalar, described
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import check_previously, read_moved, read_removed
@@ -77,7 +78,7 @@ class _Load:
             self.problems.add(top.at, f"a project file is a map, not {described(top)}; it begins with version: 1")
             return None
         given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
-        parts = [(name, files.read(name)) for name in files.included(top.entries.pop("include", None), file.name)]
+        parts = [(name, files.read(name)) for name in included(files.root, file.name, top.entries.pop("include", None), self.problems)]
         files.context(given, self.environment)
         top = files.evaluated(top)
         assert isinstance(top, Map)
