@@ -1,12 +1,13 @@
 """Make docs/plan.svg: a real plan of examples/acme, run here and exported by rich. `python docs/picture.py [FILE.svg]`.
 
 The example is applied to a sandbox of its own, then the files are edited, and someone edits behind their back. What the next plan says is
-the picture. It holds no ids and no times, so making it again changes nothing unless the output did.
+the picture; nothing in it is drawn by hand. The ids are the sandbox's and differ each time.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import re
 import shutil
 import subprocess
@@ -21,19 +22,22 @@ from rich.text import Text
 ROOT = Path(__file__).parents[1]
 PROGRAM = Path(sys.executable).with_name("reconciler")
 WIDTH = 100  # columns
-COMMAND = "reconciler plan examples/acme"
+SANDBOX = ".reconciler/acme.db"
+COMMAND = f"reconciler plan examples/acme --sandbox {SANDBOX}"
 
 
 def run(folder: Path, *words: str) -> str:
     """The output of one command of reconciler, as a terminal would get it."""
-    command = [str(PROGRAM), *words, "--sandbox", ".reconciler/acme.db"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)  # noqa: S603 - our own program
+    command = [str(PROGRAM), *words, "--sandbox", SANDBOX]
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
+    done = subprocess.run(command, cwd=folder, env={**environ, "COLUMNS": str(WIDTH)}, capture_output=True, text=True)  # noqa: S603  our own program
     if done.returncode not in (0, 2):
         raise SystemExit(f"{' '.join(words)}: {done.stdout}{done.stderr}")
     return done.stdout
 
 
 def edit(file: Path, old: str, new: str) -> None:
+    """Change one place of a file, which must be there."""
     text = file.read_text(encoding="utf-8")
     if old not in text:
         raise SystemExit(f"{file.name} no longer holds {old!r}; the picture needs another edit")
@@ -42,9 +46,25 @@ def edit(file: Path, old: str, new: str) -> None:
 
 def scene(folder: Path) -> str:
     """Apply, edit, let somebody else edit, plan."""
-    project = folder / "examples" / "acme"
-    shutil.copytree(ROOT / "examples" / "acme", project, ignore=shutil.ignore_patterns(".reconciler"))
+    acme = folder / "examples" / "acme"
+    shutil.copytree(ROOT / "examples" / "acme", acme, ignore=shutil.ignore_patterns(".reconciler"))
     run(folder, "apply", "examples/acme", "--yes")
+    ids = dict(line.split()[::2] for line in run(folder, "state", "list", "examples/acme").splitlines())
+
+    edit(
+        acme / "people.yaml",
+        "  support:\n    title: Support",
+        "  support-engineers:\n    title: Support engineers\n    previously: [support]",
+    )
+    edit(acme / "content.yaml", "      - {space: webhooks, title: Webhooks}\n", "")
+    edit(acme / "content.yaml", "      - {space: guides, ", "      - {space: webhooks, title: Webhooks}\n      - {space: guides, ")
+    edit(acme / "sites" / "docs.yaml", "    visibility: public", "    visibility: unlisted")
+    python, go = (f"                  - {{space: sdk-{word}, path: {word}}}\n" for word in ("python", "go"))
+    edit(acme / "sites" / "docs.yaml", python + go, go + python)
+    edit(acme / "sites" / "partners.yaml", "      auditors: {name: Auditors 2025, active: false}\n", "")
+
+    run(folder, "api", "PATCH", f"/spaces/{ids['acme/space/guides']}", "-f", "title=Guides (do not edit)")
+    run(folder, "api", "DELETE", f"/spaces/{ids['acme/space/concepts']}")
     return run(folder, "plan", "examples/acme", "--color", "always")
 
 
