@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.cli import sandboxed, trust
-from reconciler.cli.options import Options
+from reconciler.cli.options import Options, near
 from reconciler.cli.screen import Screen
 from reconciler.errors import UsageError
 
@@ -54,10 +54,10 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     if file is not None:
         with sandboxed.embedded(file, project, kinds) as running:
             if running.created:
-                screen.say(f"Made the sandbox {file}, with what the project takes for granted.")
+                screen.say(f"Made the sandbox {near(file)}, with what the project takes for granted.")
             screen.hide([running.token])
             settings = _settings(options, project, running.base_url, running.token)
-            yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {file}", embedded=True)
+            yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
         return
     url = _base_url(screen, options, project)
     token = os.environ.get(TOKEN, "")
@@ -125,7 +125,9 @@ def known_service(screen: Screen, options: Options, project: Project) -> Service
     identity = sandboxed.identity(file)
     if identity is None:
         return None
-    return Service(f"sandbox:{identity}", _settings(options, project, "http://127.0.0.1", "none"), f"the sandbox {file}", embedded=True)
+    return Service(
+        f"sandbox:{identity}", _settings(options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
+    )
 
 
 def who() -> str:

@@ -160,13 +160,13 @@ class Options:
         for name, values in (("target", self.target), ("exclude", self.exclude), ("allow-replace", self.allow_replace)):
             words += [part for value in values for part in (f"--{name}", str(value))]
         words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []
-        words += ["--sandbox", str(_near(self.sandbox))] if self.sandbox is not None else []
+        words += ["--sandbox", str(near(self.sandbox))] if self.sandbox is not None else []
         words += ["--base-url", self.base_url] if self.base_url else []
         words += ["--state", self.state] if self.state and "@" not in self.state else []
         return shlex.join(words)
 
 
-def _near(path: Path) -> Path:
+def near(path: Path) -> Path:
     """A path as it is typed from here."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path

@@ -83,7 +83,7 @@ class Narration:
             thread.join()
 
     def _count(self) -> str:
-        return f"{self._done} of {self._steps} requests done" if self._steps else f"{self._requests} requests so far"
+        return f"{self._done} of {self._steps} done" if self._steps else f"{self._requests} requests so far"
 
     def _line(self, text: str) -> None:
         if self._bar is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -135,7 +136,8 @@ class Session:
 
     def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
         """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""
-        with self.narration.phase(f"Applying {len(planned.plan.steps)} requests to {self.service.where}"):
+        steps = len(planned.plan.steps)
+        with self.narration.phase(f"Applying {steps} request{'s' if steps != 1 else ''}") if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error))
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:

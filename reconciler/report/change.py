@@ -45,7 +45,7 @@ def _what(change: Change, action: Action) -> str:
     """The object and the reason behind an action's word."""
     thing = " ".join(part for part in (change.id, f'"{change.title}"' if change.title else None) if part)
     if action is Action.ADOPT:
-        return f"{thing} exists and is unmanaged" if not change.reason else f"{thing}, {change.reason}" if thing else change.reason
+        return f"{thing} {change.reason or 'exists and is unmanaged'}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
         return "; ".join(part for part in (thing, change.reason) if part)
     return change.reason

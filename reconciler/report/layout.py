@@ -76,11 +76,13 @@ def wrapped(text: str, first: int, other: int) -> Iterator[str]:
 
 
 def _fitting(word: str, room: int) -> str:
+    """The beginning of a word that fits, up to an escaped line break where it holds one; at least one character."""
     used = 0
     for index, character in enumerate(word):
         used += cells(character)
         if used > room and index:
-            return word[:index]
+            line = word.rfind("\\n", 0, index)
+            return word[: line + 2] if 0 <= line <= index - 2 else word[:index]
     return word
 
 

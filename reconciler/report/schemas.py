@@ -7,6 +7,7 @@ from typing import Any, Final
 from reconciler.address import KEY_PATTERN, KIND_PATTERN
 from reconciler.model import Action, Cause, Status
 from reconciler.report.documents import COUNTED, OUTCOME_FORMAT, PLAN_FORMAT
+from reconciler.report.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}(/{KEY_PATTERN})?)*$"
@@ -18,6 +19,11 @@ Schema = dict[str, Any]
 def schemas() -> dict[str, Schema]:
     """Every schema of this package, by its file's name."""
     return {"plan.schema.json": plan_schema(), "outcome.schema.json": outcome_schema()}
+
+
+def dumped() -> dict[str, str]:
+    """The same as the texts of those files."""
+    return {name: as_json(schema) + "\n" for name, schema in schemas().items()}
 
 
 def plan_schema() -> Schema:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
-from reconciler.model import Action, Blocked, Change, Plan, Source
+from reconciler.address import Address
+from reconciler.model import Action, Change, Plan, Source
 from reconciler.report import change as one
 from reconciler.report.layout import Page, Span, Style, cells
 from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, listed
@@ -15,6 +16,8 @@ NAMED: Final = 3  # of the folded ones are named
 WIDTH: Final = 100  # columns where nothing is known of the reader's screen
 DOUBT: Final = "a request of an earlier run has no outcome yet; reconciler apply reads what became of it"
 SOURCE_MAX: Final = 60  # the farthest column where sources begin
+
+T = TypeVar("T")
 
 
 def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
@@ -26,7 +29,7 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Sp
             _folded(page, group)
         else:
             one.write(page, group[0])
-    _cannot(page, plan)
+    _cannot(page, plan, full)
     for each in _destructive(plan.changes):
         one.write(page, each)
     for note in plan.notes:
@@ -55,7 +58,8 @@ def summary(plan: Plan) -> str:
 
 
 def _source_column(plan: Plan, width: int) -> int:
-    longest = max((cells(str(each.address)) for each in plan.changes), default=0)
+    addresses = [*(each.address for each in plan.changes), *plan.deferred, *plan.in_doubt, *(each.address for each in plan.blocked)]
+    longest = max((cells(str(address)) for address in addresses), default=0)
     return max(41, min(longest + 2, SOURCE_MAX, width // 2))
 
 
@@ -98,9 +102,9 @@ def _files(sources: Iterable[Source | None]) -> str:
 # -- what cannot be done now ------------------------------------------------------------------------------------------------------
 
 
-def _cannot(page: Page, plan: Plan) -> None:
-    for address, reason in plan.deferred.items():
-        page.head(str(address))
+def _cannot(page: Page, plan: Plan, full: bool) -> None:
+    for addresses, reason in _alike(((address, reason) for address, reason in plan.deferred.items()), full):
+        _named(page, addresses)
         page.field(Style.BLOCKED, "!", "waits", f"after a second run: {reason}")
     for address in plan.in_doubt:
         page.head(str(address))
@@ -108,15 +112,30 @@ def _cannot(page: Page, plan: Plan) -> None:
     for each in plan.unknown:
         page.head(f"every {each.kind}" + (f" in {each.scope}" if each.scope is not None else ""))
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is made, deleted or called drift")
-    for blocked in plan.blocked:
-        _blocked(page, blocked)
+    sources = {blocked.address: blocked.source for blocked in plan.blocked}
+    for addresses, (reason, remedy) in _alike(((each.address, (each.reason, each.remedy)) for each in plan.blocked), full):
+        _named(page, addresses, sources[addresses[0]])
+        page.field(Style.BLOCKED, "!", "blocked", reason)
+        page.field(Style.DIM, " ", "", remedy)
 
 
-def _blocked(page: Page, blocked: Blocked) -> None:
-    source = blocked.source
-    page.head(str(blocked.address), f"{source.file}:{source.line}" if source is not None else "")
-    page.field(Style.BLOCKED, "!", "blocked", blocked.reason)
-    page.field(Style.DIM, " ", "", blocked.remedy)
+def _alike(pairs: Iterable[tuple[Address, T]], full: bool) -> list[tuple[list[Address], T]]:
+    """The addresses by what is said of them, in the order of the first; together only where they are more than FOLD."""
+    groups: dict[T, list[Address]] = {}
+    for address, said in pairs:
+        groups.setdefault(said, []).append(address)
+    found: list[tuple[list[Address], T]] = []
+    for said, addresses in groups.items():
+        found += [(addresses, said)] if len(addresses) > FOLD and not full else [([address], said) for address in addresses]
+    return found
+
+
+def _named(page: Page, addresses: Sequence[Address], source: Source | None = None) -> None:
+    if len(addresses) == 1:
+        page.head(str(addresses[0]), f"{source.file}:{source.line}" if source is not None else "")
+    else:
+        page.head(f"{len(addresses):,} resources")
+        page.field(Style.PLAIN, " ", "", f"{listed([str(address) for address in addresses], NAMED)}; --full shows each")
 
 
 def _destructive(changes: Sequence[Change]) -> list[Change]:
