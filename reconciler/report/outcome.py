@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import groupby
 
 from reconciler.model import Outcome, Result, Status
@@ -58,9 +57,9 @@ def _onward(outcome: Outcome, whole: bool) -> str:
         doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
         return f"{doubt} Run it again to go on."
     if plan.deferred:
-        return f" {_resources(list(plan.deferred))} after a second run: apply again."
+        return f" {count(len(plan.deferred), 'resource')} left for a second run: apply again."
     if outcome.leftover:
-        return f" {_resources(outcome.leftover)} changed meanwhile: plan again."
+        return f" {count(len(outcome.leftover), 'resource')} changed meanwhile: plan again."
     open_ends = [
         f"{len(plan.blocked):,} blocked" if plan.blocked else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
@@ -68,7 +67,3 @@ def _onward(outcome: Outcome, whole: bool) -> str:
     ]
     left = ", ".join(filter(None, open_ends))
     return f" Left: {left}." if left else " The plan is now empty."
-
-
-def _resources(addresses: Sequence[object]) -> str:
-    return "1 resource follows" if len(addresses) == 1 else f"{len(addresses):,} resources follow"

@@ -1,0 +1,164 @@
+"""The documents, their order, and their schemas."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from reconciler.model import Action, Blocked, Plan, Status, Unknown
+from reconciler.report.documents import outcome_document, path_text, plan_document, saved_plan
+from reconciler.report.schemas import schemas
+from reconciler.report.values import data
+from reconciler.resource import UNSET, Foreign
+from tests.report.made import at, change, delta, outcome, plan, result, the_example
+
+NOW = datetime(2026, 11, 21, 8, 0, 30, 5, tzinfo=timezone(timedelta(hours=1)))
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+
+
+def valid(document: dict[str, Any], name: str = "plan") -> dict[str, Any]:
+    jsonschema.Draft202012Validator(schemas()[f"{name}.schema.json"]).validate(document)
+    return document
+
+
+def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
+    document = valid(plan_document(the_example(), created_at=NOW))
+    assert list(document) == [
+        "format", "project", "environment", "createdAt", "summary", "changes", "steps", "unmanaged", "unknown", "inDoubt", "blocked",
+    ]  # fmt: skip
+    assert document["format"] == "reconciler.plan/1"
+    assert document["createdAt"] == "2026-11-21T07:00:30Z"
+    assert list(document["summary"].items()) == [
+        ("create", 0), ("update", 1), ("move", 1), ("replace", 0), ("delete", 0), ("adopt", 1), ("forget", 0), ("restore", 1),
+        ("unmanaged", 14), ("blocked", 0), ("requests", 3),
+    ]  # fmt: skip
+    assert document["changes"][0] == {
+        "address": "acme/site/docs/section/guides",
+        "kind": "section",
+        "actions": ["update", "move"],
+        "fields": [{"name": "title", "before": "Guide", "after": "Guides", "cause": "yours"}],
+        "place": {
+            "before": {"parent": "acme/site/docs", "previous": None},
+            "after": {"parent": "acme/site/docs", "previous": "acme/site/docs/section/start"},
+        },
+        "reason": "",
+        "source": {"file": "sites/docs.yaml", "line": 12},
+    }
+    assert list(document["changes"][0]) == ["address", "kind", "actions", "fields", "place", "reason", "source"]
+    assert document["steps"][0] == {
+        "id": 1,
+        "address": "acme/site/docs/section/guides",
+        "verb": "update",
+        "method": "PATCH",
+        "path": "/v1/orgs/org_acme/sites/{acme/site/docs}/sections/sec_1",
+        "fields": ["title"],
+        "needs": [],
+        "after": [],
+    }
+    assert document["steps"][1]["needs"] == [1]
+    assert document["unmanaged"][0] == {"kind": "space", "id": "spc_0", "title": "Space 0"}
+
+
+def test_an_empty_plan_has_no_changes_and_no_steps() -> None:
+    document = valid(plan_document(Plan("p", "staging"), created_at=NOW))
+    assert (document["changes"], document["steps"], document["environment"]) == ([], [], "staging")
+
+
+def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
+    made = plan(
+        blocked=(Blocked(at("acme/site/docs"), "no", "yes"),),
+        deferred={at("acme/site/docs/site-space/a"): "the service rearranges it"},
+        unknown=(Unknown("team", "org_acme", "503"), Unknown("site", None, "500")),
+        in_doubt=(at("acme/team/x"),),
+    )
+    document = valid(plan_document(made, created_at=NOW))
+    assert [one["address"] for one in document["blocked"]] == ["acme/site/docs", "acme/site/docs/site-space/a"]
+    assert document["blocked"][1]["reason"] == "after a second run: the service rearranges it"
+    assert document["summary"]["blocked"] == 2
+    assert document["unknown"] == [{"kind": "team", "reason": "in org_acme: 503"}, {"kind": "site", "reason": "500"}]
+    assert document["inDoubt"] == ["acme/team/x"]
+
+
+def test_no_sensitive_value_is_in_a_document() -> None:
+    secret = delta("certificate", "s3cret", "s3cret2", sensitive=True)
+    document = valid(plan_document(plan(change("acme/saml/okta", Action.UPDATE, fields=(secret,))), created_at=NOW))
+    assert "s3cret" not in json.dumps(document)
+
+
+def test_notes_of_fields_are_part_of_the_reason() -> None:
+    noted = change("acme/team/x", Action.UPDATE, fields=(delta("members", UNSET, [at("acme/member/a@b.c")], note="cannot be set"),))
+    document = valid(plan_document(plan(noted), created_at=NOW))
+    assert document["changes"][0]["reason"] == "members: cannot be set"
+    assert document["changes"][0]["fields"][0] == {"name": "members", "before": None, "after": ["acme/member/a@b.c"], "cause": "yours"}
+    assert document["changes"][0]["place"] is None
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (UNSET, None),
+        (at("acme/space/x"), "acme/space/x"),
+        (Foreign("spc_1"), {"id": "spc_1"}),
+        (frozenset({"b", "a"}), ["a", "b"]),
+        ((1, 2.5, True, None), [1, 2.5, True, None]),
+        ({"a": {"b": at("acme")}}, {"a": {"b": "acme"}}),
+        (float("nan"), "nan"),
+        (datetime(2026, 1, 1, tzinfo=UTC), "2026-01-01T00:00:00+00:00"),
+    ],
+)
+def test_every_value_has_a_form_in_json(value: Any, expected: Any) -> None:
+    assert data(value) == expected
+
+
+def test_no_part_of_a_path_leaves_its_segment() -> None:
+    assert path_text(("orgs", "a/b?c#d", at("acme/site/docs"))) == "/v1/orgs/a%2Fb%3Fc%23d/{acme/site/docs}"
+
+
+def test_an_outcome_has_its_keys_in_their_order() -> None:
+    made = outcome(
+        result(1, "acme/team/a", Status.DONE), result(2, "acme/team/b", Status.FAILED, "400"),
+        result(3, "acme/team/c", Status.SKIPPED, "needs step 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut"), requests=3,
+    )  # fmt: skip
+    document = valid(outcome_document(made), "outcome")
+    assert list(document) == ["format", "summary", "steps"]
+    assert list(document["summary"].items()) == [("done", 1), ("failed", 1), ("skipped", 1), ("inDoubt", 1), ("requests", 3)]
+    assert document["steps"][3] == {"id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut"}
+    assert document["steps"][0]["error"] is None
+
+
+def test_a_saved_plan_is_the_plan_with_digests_and_preconditions() -> None:
+    digests = {"configuration": "abc", "lineage": "l", "serial": 4}
+    taken = {at("acme/team/writers"): {"id": "team_9f2", "seen": "sha256:1"}, at("acme/team/new"): {"id": None, "seen": None}}
+    document = valid(saved_plan(the_example(), created_at=NOW, digests=digests, preconditions=taken))
+    assert document["digests"] == digests
+    assert document["preconditions"][0] == {"address": "acme/team/writers", "id": "team_9f2", "seen": "sha256:1"}
+    without = {key: value for key, value in document.items() if key not in ("digests", "preconditions")}
+    assert without == plan_document(the_example(), created_at=NOW)
+
+
+@pytest.mark.parametrize("name", sorted(schemas()))
+def test_a_schema_is_a_schema_and_the_one_that_is_checked_in(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(schemas()[name])
+    assert json.loads((SCHEMAS / name).read_text(encoding="utf-8")) == schemas()[name], "run: python schemas/generate.py"
+
+
+def test_a_schema_refuses_what_is_not_in_the_document() -> None:
+    document = plan_document(the_example(), created_at=NOW)
+    for wrong in (
+        {**document, "more": 1},
+        {**document, "format": "reconciler.plan/2"},
+        {k: v for k, v in document.items() if k != "steps"},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            valid(wrong)
+
+
+@pytest.mark.parametrize("address", ["acme", "acme/team/writers", "acme/site/docs/adaptive-schema", "acme/member/a.b+c@d.example"])
+def test_the_schema_knows_addresses(address: str) -> None:
+    assert re.search(schemas()["plan.schema.json"]["$defs"]["address"]["pattern"], address)

@@ -1,0 +1,56 @@
+"""What an apply did, as people read it."""
+
+from __future__ import annotations
+
+from reconciler.model import Action, Blocked, Plan, Status
+from reconciler.report.layout import plain
+from reconciler.report.outcome import outcome_text, summary
+from tests.report.made import at, change, outcome, plan, result
+
+DONE = result(1, "acme/team/a", Status.DONE)
+
+
+def test_a_run_that_went_well_is_one_line() -> None:
+    assert plain(outcome_text(outcome(*[DONE] * 23))) == "Applied 23 requests. The plan is now empty.\n"
+
+
+def test_every_step_that_did_not_end_well_is_named_with_its_reason() -> None:
+    made = outcome(
+        DONE,
+        result(2, "acme/site/docs", Status.FAILED, "POST /orgs/org_acme/sites: 400 title is too short", verb="create"),
+        result(3, "acme/site/docs/section/a", Status.SKIPPED, "needs step 2 (acme/site/docs)", verb="create"),
+        result(4, "acme/team/b", Status.IN_DOUBT, "the connection broke", verb="create"),
+        notes=("acme: the service keeps logo as 'x'",),
+    )
+    assert plain(outcome_text(made)) == (
+        """\
+acme/site/docs
+  ! failed      create: POST /orgs/org_acme/sites: 400 title is too short
+acme/site/docs/section/a
+  . skipped     create: needs step 2 (acme/site/docs)
+acme/team/b
+  ? in doubt    create: the connection broke
+acme: the service keeps logo as 'x'
+
+Applied 1 of 4 requests: 1 failed, 1 in doubt, 1 skipped. The next apply reads what became of what
+is in doubt. Run it again to go on.
+"""
+    )
+
+
+def test_what_is_left_is_never_called_empty() -> None:
+    blocked = Plan("p", None, blocked=(Blocked(at("acme/site/docs"), "r", "m"),))
+    assert summary(outcome(DONE, plan=blocked)) == "Applied 1 request. Left: 1 blocked."
+    deferred = Plan("p", None, deferred={at("acme/site/docs"): "r"})
+    assert summary(outcome(DONE, plan=deferred)) == "Applied 1 request. 1 resource left for a second run: apply again."
+    assert summary(outcome(DONE, leftover=(at("acme"),))) == "Applied 1 request. 1 resource changed meanwhile: plan again."
+
+
+def test_an_interrupted_run_says_so_first() -> None:
+    made = outcome(DONE, result(2, "acme/team/b", Status.SKIPPED, "interrupted"), stopped="interrupted")
+    assert summary(made) == "Interrupted. Applied 1 of 2 requests: 1 skipped. Run it again to go on."
+
+
+def test_changes_of_the_state_alone_take_no_request() -> None:
+    assert summary(outcome(plan=plan(change("acme/team/x", Action.ADOPT)))) == "Applied; it took no request. The plan is now empty."
+    assert summary(outcome()) == "Nothing to apply. The plan is now empty."
