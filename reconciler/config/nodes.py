@@ -123,6 +123,17 @@ def scalars(node: Node) -> Iterator[Scalar]:
             yield from scalars(item)
 
 
+def first_tainted(node: Node) -> Scalar | None:
+    """The first scalar in a node that came from the environment. (Asked of every value: hence no generator.)"""
+    if isinstance(node, Scalar):
+        return node if node.taint else None
+    for part in node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]:
+        found = first_tainted(part)
+        if found is not None:
+            return found
+    return None
+
+
 def plain(node: Node) -> Any:
     """A node as data, scalars by the core schema."""
     if isinstance(node, Map):

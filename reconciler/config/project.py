@@ -219,7 +219,7 @@ def digest(desired: Desired) -> str:
         orders[(str(one.parent or ""), one.section)].append(str(address))
     declared = {
         str(address): [
-            one.kind, {name: _plain(value) for name, value in one.values.items()}, str(one.parent or ""), one.section, one.id,
+            one.kind, one.values, str(one.parent or ""), one.section, one.id,
             [str(old) for old in one.previously], one.protect, one.adopt, one.implied,
         ]
         for address, one in desired.resources.items()
@@ -232,20 +232,9 @@ def digest(desired: Desired) -> str:
         "removed": {str(address): one.action for address, one in desired.removed.items()},
         "written": sorted([str(address), name] for address, name in desired.written), "lister": str(desired.lister or ""),
     }  # fmt: skip
-    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_encoded).encode()).hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    match value:
-        case Address():
-            return {"address": str(value)}
-        case Foreign():
-            return {"id": value.id}
-        case Mapping():
-            return {key: _plain(part) for key, part in value.items()}
-        case list() | tuple():
-            return [_plain(part) for part in value]
-        case str() | int() | float() | None:
-            return value
-        case _:
-            return repr(value)
+def _encoded(value: Any) -> Any:
+    """What JSON has no form for."""
+    return {"address": str(value)} if isinstance(value, Address) else {"id": value.id} if isinstance(value, Foreign) else repr(value)

@@ -71,6 +71,7 @@ class Linker:
     defaults: Mapping[str, Mapping[str, Default]]
     implied: dict[Address, Declared] = field(default_factory=dict)
     _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
+    _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict)
 
     def link(self) -> dict[Address, Declared]:
         """Every resource, containers before contents; call it once."""
@@ -95,7 +96,7 @@ class Linker:
             default = given.get(seed.name) if seed is not None else None
             if default is not None and isinstance(default.value, Named):
                 for root in [item for item in self.items.values() if item.parent is None]:
-                    address = self._address(root.address, default.value)
+                    address = self._address(root, default.value)
                     if address is not None:
                         found.add(address)
         return found
@@ -121,24 +122,20 @@ class Linker:
             self._seeds[item.address] = (item.values[seed.name], item.nodes[seed.name].at)
 
     def _resolve(self, value: Any, item: Item, of: Field) -> Any:
-        match value:
-            case Named():
-                return self._look_up(value, item, of)
-            case dict():
-                return {key: self._resolve(part, item, of) for key, part in value.items()}
-            case list():
-                return [self._resolve(part, item, of) for part in value]
-            case tuple():
-                return tuple(self._resolve(part, item, of) for part in value)
-            case set() | frozenset():
-                return tuple(sorted((self._resolve(part, item, of) for part in value), key=_rank))
-            case _:
-                return value
+        if isinstance(value, Named):
+            return self._look_up(value, item, of)
+        if isinstance(value, dict):
+            return {key: self._resolve(part, item, of) for key, part in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(self._resolve(part, item, of) for part in value)
+        if isinstance(value, set | frozenset):
+            return tuple(sorted((self._resolve(part, item, of) for part in value), key=_rank))
+        return value
 
     def _look_up(self, value: Named, item: Item, of: Field) -> Any:
         at = _whence(item.nodes[of.name], value.key)
         about: Address | str = f"defaults.{item.kind.name}" if of.name in item.given else item.address
-        address = self._address(item.address, value)
+        address = self._address(item, value)
         if address is None:
             self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not the key of {a(value.kind)}", about)
             return INVALID
@@ -152,15 +149,18 @@ class Linker:
         self.problems.add(at, f'no {value.kind} "{value.key}"{purpose}{did_you_mean(value.key, self._keys(value.kind, address))}', about)
         return INVALID
 
-    def _address(self, scope: Address, value: Named) -> Address | None:
-        """The address a bare key names; None where it cannot be one."""
-        key = self.settled(self.kinds[value.kind], value.key)
-        if key is None or not is_key(key):
-            return None
-        try:
-            return self.kinds.address(scope, value.kind, key)
-        except KeyError:
-            return None
+    def _address(self, item: Item, value: Named) -> Address | None:
+        """The address a bare key names where the item stands; None where it cannot be one."""
+        within = self.kinds[value.kind].within
+        scope = item.around(within) if within is not None else None
+        known = (scope.address if scope is not None else None, value.kind, value.key)
+        if known not in self._known:
+            key = self.settled(self.kinds[value.kind], value.key)
+            if key is None or not is_key(key) or (scope is None and within is not None):
+                self._known[known] = None
+            else:
+                self._known[known] = scope.address.child(value.kind, key) if scope is not None else Address((key,))
+        return self._known[known]
 
     def settled(self, kind: Kind, key: str) -> str | None:
         """The key as the field that it is spells it; None where that field refuses it."""

@@ -83,3 +83,10 @@ class Item:
     adopt: bool = True
     meant: list[str] = field(default_factory=list)
     unread: bool = False
+
+    def around(self, kind: str) -> Item | None:
+        """The nearest item of a kind that this one is or stands in; None where there is none."""
+        at: Item | None = self
+        while at is not None and at.kind.name != kind:
+            at = at.parent
+        return at

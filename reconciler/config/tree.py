@@ -172,7 +172,7 @@ class Tree:
 
     def _mark(self, kind: Kind, parent: Item) -> None:
         if kind.within is not None:
-            self.written.add((self.kinds.container(parent.address, kind.within), kind.name))
+            self.written.add(((parent.around(kind.within) or parent).address, kind.name))
 
     def _key_text(self, entry: Entry, about: Address) -> str | None:
         node = entry.node
@@ -199,7 +199,8 @@ class Tree:
         if parent is None or kind.within is None:
             address = Address((key,))
         else:
-            address = self.kinds.container(parent.address, kind.within).child(kind.name, key)
+            holder = parent.around(kind.within)
+            address = (holder or parent).address.child(kind.name, key)
         before = self.items.get(address)
         if before is not None:
             self.problems.add(entry.at, f"declared twice; first at {_place(before.at)}{advice}", address)

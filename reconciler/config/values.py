@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.nodes import UNREAD, List, Map, Node, Report, Scalar, described, plain, scalars
+from reconciler.config.nodes import UNREAD, List, Map, Node, Report, Scalar, described, first_tainted, plain
 from reconciler.config.suggest import a, did_you_mean
 from reconciler.config.wrong import sentence
 from reconciler.resource import Field, Kind, Role, To
@@ -91,7 +91,7 @@ def empty(name: str) -> str:
 
 def untainted(node: Node, name: str, report: Report) -> bool:
     """Whether nothing in it came from the environment; reports what did."""
-    tainted = next((one for one in scalars(node) if one.taint), None)
+    tainted = first_tainted(node)
     if tainted is None:
         return True
     sources = ", ".join(tainted.taint)
