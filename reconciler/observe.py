@@ -27,6 +27,7 @@ async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State) 
     survey = Survey(reader, kinds, desired, state)
     while tasks := survey.next_wave():
         await asyncio.gather(*tasks)
+        survey.fail_early()
     return survey.actual()
 
 
@@ -39,9 +40,17 @@ class Survey:
         self._complete: set[tuple[str, str]] = set()
         self._absent: set[tuple[str, str]] = set()
         self._unknown: list[Unknown] = []
+        self._errors: list[ServiceError] = []
         self._asked: set[str] = set()
         self._date: datetime | None = None
         self._needed = self._needs()
+
+    def fail_early(self) -> None:
+        """Raise where not even one root could be read: nothing can be said of anything."""
+        roots = {kind.name for kind in self.kinds.roots}
+        seen = any(self._objects[name] for name in roots) or any(name in roots for name, _ in self._absent)
+        if self._errors and not seen:
+            raise self._errors[0]
 
     def actual(self) -> Actual:
         """What is known so far."""
@@ -253,4 +262,5 @@ class Survey:
     def _failed(self, kind: Kind, scope: str | None, error: ServiceError) -> None:
         if isinstance(error, Rejected) and error.status == 401:
             raise error
+        self._errors.append(error)
         self._unknown.append(Unknown(kind.name, scope, error.message))

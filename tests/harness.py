@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import yaml
 
+from reconciler.address import Glob
 from reconciler.apply import apply
 from reconciler.client import Reader, Settings, Writer
 from reconciler.config import Project, load
@@ -22,7 +23,7 @@ from reconciler.guard import guard
 from reconciler.kinds import load as kinds
 from reconciler.model import Outcome, Plan
 from reconciler.observe import observe
-from reconciler.plan import plan
+from reconciler.plan import Selection, plan
 from reconciler.prove import prove
 from reconciler.recover import recover
 from reconciler.sandbox.app import create_app
@@ -56,6 +57,18 @@ class Recording(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self.inner.aclose()
+
+
+class Failing(httpx.AsyncBaseTransport):
+    """Refuses to show the paths that end in one of the given segments."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, segments: tuple[str, ...]) -> None:
+        self.inner, self.segments = inner, segments
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.rsplit("/", 1)[-1] in self.segments:
+            return httpx.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
+        return await self.inner.handle_async_request(request)
 
 
 @dataclass
@@ -106,23 +119,27 @@ class Org:
     def transport(self) -> httpx.AsyncBaseTransport:
         return Recording(httpx.ASGITransport(self.app), self.requests)
 
-    def client(self, cls: type[Reader] = Writer) -> Any:
-        return cls(Settings(BASE, TOKEN), transport=self.transport())
+    def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
+        transport = self.transport()
+        return cls(Settings(BASE, token), transport=Failing(transport, failing) if failing else transport)
 
-    def plan(self, *, allow_replace: tuple[str, ...] = ()) -> Plan:
-        return asyncio.run(self._plan(allow_replace))
+    def plan(
+        self, *, allow_replace: tuple[str, ...] = (), targets: tuple[str, ...] = (), token: str = TOKEN, failing: tuple[str, ...] = ()
+    ) -> Plan:
+        """A plan by a client that cannot write; `failing` are last segments of paths that answer 403."""
+        return asyncio.run(self._plan(allow_replace, Selection(tuple(Glob.parse(text) for text in targets)), token, failing))
 
-    async def _plan(self, allow_replace: tuple[str, ...]) -> Plan:
+    async def _plan(self, allow_replace: tuple[str, ...], selection: Selection, token: str, failing: tuple[str, ...]) -> Plan:
         desired = self.load().desired
         store = self.store()
         try:
             state = store.read()
-            async with self.client(Reader) as reader:
+            async with self.client(Reader, token=token, failing=failing) as reader:
                 actual = await observe(reader, kinds(), desired, state)
         finally:
             store.close()
-        made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
-        return prove(kinds(), desired, state, actual, made)
+        made = plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection)
+        return prove(kinds(), desired, state, actual, made, selection=selection)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
         return asyncio.run(self._apply(allow_replace))

@@ -58,7 +58,7 @@ def plan(
     mine, gone, along = select(selection or Selection(), every, leaving)
     block_what_waits(mine)
     gone = {address: removal for address, removal in gone.items() if removal.replaces is None or mine[removal.replaces].active}
-    rows = arrange(mine)
+    rows = arrange(every, mine)
     steps = requests(kinds, mine, rows, gone, found.ids)
     names = {id: address for address, id in found.ids.items()} | {
         binding.id: address for address, binding in state.bindings.items() if address not in desired.resources

@@ -7,7 +7,7 @@ the order that was last applied stands in for it; where nothing is known, the si
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.address import Address
@@ -42,16 +42,40 @@ class Row:
         return {address: Place(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
 
 
-def arrange(drafts: Mapping[Address, Draft]) -> tuple[Row, ...]:
-    """One row for each list with ordered siblings, in the order of the drafts."""
+def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[Row, ...]:
+    """One row for each list with ordered siblings of which any is `chosen`, in the order of the drafts; the others stay where they are."""
     lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
     for draft in drafts.values():
         if draft.kind.ordered and not draft.declared.implied:
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
-    return tuple(_row(parent, siblings) for (parent, _), siblings in lists.items())
+    rows = []
+    for (parent, _), siblings in lists.items():
+        mine = {draft.address for draft in siblings} & set(chosen)
+        if len(mine) == len(siblings):
+            rows.append(_row(parent, siblings, frozenset()))
+        elif mine:
+            rows.append(_partly(parent, siblings, mine))
+    return tuple(rows)
 
 
-def _row(parent: Address | None, siblings: Sequence[Draft]) -> Row:
+def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address]) -> Row:
+    """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already."""
+    fixed = [
+        draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.restore and not _arrives(draft)
+    ]
+    order = _standing(fixed, str(parent or ""))
+    previous: Draft | None = None
+    for draft in siblings:
+        if draft.address in mine and draft.active:
+            order.insert(order.index(previous) + 1 if previous is not None else 0, draft)
+        if draft in order:
+            previous = draft
+    calm = _row(parent, order, frozenset())
+    misplaced = {move.item for move in calm.moving()}
+    return calm if misplaced <= set(mine) else _row(parent, order, frozenset(mine))
+
+
+def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[Address]) -> Row:
     present: list[Draft] = []
     landing: list[Draft] = []
     must: list[Draft] = []
@@ -62,7 +86,7 @@ def _row(parent: Address | None, siblings: Sequence[Draft]) -> Row:
             must.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
-            if _never_placed(draft):
+            if _never_placed(draft) or draft.address in forced:
                 must.append(draft)
         elif _by_move(draft):
             must.append(draft)

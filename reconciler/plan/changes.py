@@ -110,6 +110,8 @@ def _spots(draft: Draft, row: Row | None, names: Mapping[str, Address]) -> tuple
     after = Spot(draft.declared.parent, _previous(draft.address, row.wanted if row else ()))
     if draft.observed is None:
         return None, after
+    if row is not None and draft.address not in row.current and here == after.parent:
+        return None, after
     return Spot(here, _previous(draft.address, row.current if row else ())), after
 
 

@@ -90,7 +90,7 @@ def _place(page: Page, change: Change, column: int) -> None:
     if after is None:
         page.field(Style.MOVE, ">", "move", "", column=column)
         return
-    stays = before is not None and before.parent == after.parent
+    stays = before is None or before.parent == after.parent
     if not stays:
         mark = next((MARKS[delta.cause] for delta in change.fields if _is_container(change, delta)), None)
         was = f"was in {_parent(before.parent)}" if before is not None else None

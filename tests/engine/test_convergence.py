@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from reconciler.errors import ServiceError
 from reconciler.model import Action, Cause, Outcome, Plan, Status
 from tests.engine.small import node, small
 from tests.harness import ORGANIZATION, Org
@@ -422,3 +423,39 @@ def test_the_same_project_against_two_sandboxes_never_mixes_ids(tmp_path: Any) -
         applied(second, small())
     ids = [{id for method, path in one.requests for id in path.split("/") if "_" in id} for one in (first, second)]
     assert ids[0] & ids[1] <= {ORGANIZATION, "spc_blank", "usr_ada", "usr_linus"}
+
+
+def test_a_target_moves_only_itself_among_siblings_that_stay(acme: Org) -> None:
+    tree = small()
+    node(tree, "product")["content"].reverse()
+    acme.write(tree)
+    plan = acme.plan(targets=("acme/space/one",))
+    assert [f"{step.verb} {step.address}" for step in plan.steps] == ["move acme/space/one"]
+    assert plan.steps[0].body["position"]["after"]["space"] == acme.id("acme/space/two")
+
+
+def test_a_target_brings_what_it_needs_and_says_so(org: Org) -> None:
+    org.write(small())
+    plan = org.plan(targets=("acme/site/docs/section/more",))
+    made = {str(change.address) for change in plan.changes}
+    assert {"acme/site/docs/section/more", "acme/site/docs", "acme/space/five", "acme/collection/other"} <= made
+    assert "acme/team/writers" not in made
+    assert any("acme/site/docs comes along" in note for note in plan.notes)
+
+
+def test_a_service_that_cannot_be_reached_is_one_error(org: Org) -> None:
+    org.write(small())
+    org.seed = {}
+    with pytest.raises(ServiceError):
+        org.plan(token="unknown")
+
+
+def test_an_unreadable_list_makes_nothing_and_deletes_nothing(acme: Org) -> None:
+    tree = small()
+    tree["teams"] = {"new": {"title": "New"}}
+    del tree["saml"]
+    acme.write(tree)
+    plan = acme.plan(failing=("teams",))
+    assert [one.kind for one in plan.unknown] == ["team"]
+    assert {str(one.address) for one in plan.blocked} == {"acme/team/new", "acme/team/writers"}
+    assert [f"{step.verb} {step.address}" for step in plan.steps] == ["delete acme/saml/okta"]
