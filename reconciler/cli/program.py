@@ -5,7 +5,6 @@ Forbidden: importing anything but click and the light part of this package; `rec
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,6 @@ import click
 from reconciler import __version__
 from reconciler.cli import exits, signals
 from reconciler.cli.screen import Screen
-from reconciler.errors import ConfigError, ReconcilerError
 
 
 class Lazy(NamedTuple):
@@ -66,6 +64,8 @@ class LazyGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.by_name and not name.startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(name, self.by_name, n=1)
             ctx.fail(f"there is no command {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
         return super().resolve_command(ctx, args)
@@ -127,18 +127,26 @@ class Program(LazyGroup):
         except click.ClickException as error:
             screen.usage(error)
             return exits.WRONG
-        except ConfigError as error:
-            screen.problems(error)
-            return error.exit_code
-        except ReconcilerError as error:
-            screen.error(error.message, hint=error.hint)
-            return error.exit_code
         except BrokenPipeError:
             screen.broken()
             return exits.DONE
         except SystemExit as error:  # click exits by itself when a pipe breaks under its help
             return error.code if isinstance(error.code, int) else exits.FAILED
         except Exception as error:
-            screen.defect(error)
-            return exits.FAILED
+            return _failed(screen, error)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
+
+
+def _failed(screen: Screen, error: Exception) -> int:
+    """Say what went wrong; what nobody foresaw is a defect."""
+    from reconciler.errors import ConfigError, ReconcilerError
+
+    match error:
+        case ConfigError():
+            screen.problems(error)
+        case ReconcilerError():
+            screen.error(error.message, hint=error.hint)
+        case _:
+            screen.defect(error)
+    code = error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED
+    return exits.PARTLY if code == exits.FAILED and screen.acted else code  # a run that did anything is never FAILED

@@ -117,6 +117,7 @@ class Narration:
             self._bar.update(self._task, total=steps, count=self._count())
 
     def ended(self, result: Result) -> None:
+        self.screen.acted = self.screen.acted or result.status == "done"
         with self._lock:
             self._done += 1
         if self._bar is not None:

@@ -5,16 +5,15 @@ Values that must not be seen (the token, variables from the environment) are mas
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.errors import ConfigError
+if TYPE_CHECKING:
+    from reconciler.errors import ConfigError
 
 MASK: Final = "(hidden)"
 MASKED_MIN: Final = 3  # characters; masking shorter values would blank out ordinary words
@@ -58,6 +57,8 @@ class Screen:
 
     @property
     def width(self) -> int:
+        import shutil
+
         return shutil.get_terminal_size((WIDTH, 24)).columns
 
     def colored(self, stream: IO[str]) -> bool:
@@ -73,6 +74,8 @@ class Screen:
 
     def hide(self, values: Iterable[str]) -> None:
         """Mask these values, in whatever form they are written, from now on."""
+        import json
+
         from reconciler.report.escape import terminal
 
         for value in sorted(set(values), key=len, reverse=True):

@@ -62,7 +62,6 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
             screen.say("Nothing was applied.")
             return exits.FAILED
         outcome = session.apply(planned, on_error=on_error)
-        screen.acted = bool(outcome.count(Status.DONE))
         code = exits.of_outcome(outcome, signal=session.signal)
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
     if options.format == "json":
