@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from reconciler.config.nodes import Entry, List, Map, Node, Problems, Scalar, lifted
+from reconciler.config.nodes import List, Map, Node, Problems, lifted
+from reconciler.config.reader import FILE_MAX, read
 from reconciler.config.variables import Variables
-from reconciler.model import Source
+from reconciler.errors import Problem
 
 _HOLE = re.compile(r"\$\$\{\{|\$\{\{(.*?)\}\}", re.DOTALL)
 
@@ -27,34 +27,21 @@ class Files:
         self._jinja = ImmutableSandboxedEnvironment()
 
     def read(self, name: str) -> Node | None:
+        """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
         path = self.root / name
         self.seen.append(path)
-        made = yaml.compose(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-        return self._node(made, name)
-
-    def _node(self, made: Any, name: str) -> Node:
-        at = Source(name, made.start_mark.line + 1, made.start_mark.column + 1)
-        if isinstance(made, yaml.MappingNode):
-            entries = {}
-            for key, value in made.value:
-                where = Source(name, key.start_mark.line + 1, key.start_mark.column + 1)
-                entries[key.value] = Entry(key.value, where, self._node(value, name))
-            return Map(at, entries)
-        if isinstance(made, yaml.SequenceNode):
-            return List(at, [self._node(one, name) for one in made.value])
-        return Scalar(at, made.value, not made.style)
-
-    def included(self, entry: Entry | None, name: str) -> list[str]:
-        if entry is None or not isinstance(entry.node, List):
-            return []
-        found: list[str] = []
-        for one in entry.node.items:
-            if isinstance(one, Scalar):
-                paths = sorted(path.relative_to(self.root).as_posix() for path in self.root.glob(one.text))
-                found += [path for path in paths if path not in found and path != name]
-                if not paths:
-                    self.problems.add(one.at, f'include "{one.text}" matches no file')
-        return found
+        try:
+            with path.open("rb") as file:
+                text = file.read(FILE_MAX + 1)
+        except OSError as error:
+            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {error.strerror}"))
+            self.problems.partial = True
+            return None
+        document = read(text, name)
+        for problem in document.problems:
+            self.problems.settle(problem)
+        self.problems.partial |= document.data is None
+        return document.data
 
     def context(self, given: Variables, environment: str | None) -> None:
         self._context = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -166,13 +166,30 @@ def shown(value: Any) -> str:
 
 @dataclass
 class Problems:
-    """Collects what is wrong. `about` is the address a sentence is about, where there is one."""
+    """Collects what is wrong. `about` is the address a sentence is about, where there is one.
+
+    `partial`: a file could not be read, so what seems to be absent may stand in it. `settled`: places of which enough is said.
+    """
 
     found: list[Problem]
+    partial: bool = False
+    settled: set[tuple[str, int, int]] = field(default_factory=set)
 
     def add(self, at: Source, message: str, about: Address | str | None = None) -> None:
-        text = message if about is None else f"{about}: {message}"
-        self.found.append(Problem(at.file, at.line, at.column, text))
+        """Note a problem, unless its place is settled."""
+        if (at.file, at.line, at.column) not in self.settled:
+            text = message if about is None else f"{about}: {message}"
+            self.found.append(Problem(at.file, at.line, at.column, text))
+
+    def absent(self, at: Source, message: str, about: Address | str | None = None) -> None:
+        """Note that something is named and not declared."""
+        if not self.partial:
+            self.add(at, message, about)
+
+    def settle(self, problem: Problem) -> None:
+        """Note a problem that leaves nothing more to say of its place."""
+        self.found.append(problem)
+        self.settled.add((problem.file, problem.line, problem.column))
 
     def about(self, address: Address | str | None) -> Report:
         """A reporter for one address."""

@@ -168,7 +168,7 @@ class _Load:
                 root = next(iter(roots.values()))
             elif entries:
                 choice = f"; write {kind.name}: {' or '.join(roots)}" if roots else ""
-                self.problems.add(entries[0].at, f"this file does not say whose {entries[0].key} these are{choice}")
+                self.problems.absent(entries[0].at, f"this file does not say whose {entries[0].key} these are{choice}")
             if root is not None:
                 tree.sections(root, entries)
         for key, entry in words.entries.items():
@@ -186,7 +186,7 @@ class _Load:
         elif untainted(node, kind.name, self.problems.add):
             if node.text in roots:
                 return roots[node.text]
-            self.problems.add(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}')
+            self.problems.absent(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}')
         return None
 
     def _lister(self, settings: Settings, words: Words, linker: Linker, items: Mapping[Address, Item]) -> Address | None:

@@ -146,7 +146,7 @@ class Linker:
             self.imply(address, kind, at)
             return address
         purpose = f" to {of.label}" if of.role is Role.SEED and of.label else ""
-        self.problems.add(at, f'no {value.kind} "{value.key}"{purpose}{did_you_mean(value.key, self._keys(value.kind, address))}', about)
+        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{did_you_mean(value.key, self._keys(value.kind, address))}', about)
         return INVALID
 
     def _address(self, item: Item, value: Named) -> Address | None:

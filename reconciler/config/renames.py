@@ -37,7 +37,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         elif old in found:
             problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}")
         elif new not in items:
-            problems.add(target, f"moved.to is {new}, which is not declared{did_you_mean(str(new), (str(one) for one in items))}")
+            problems.absent(target, f"moved.to is {new}, which is not declared{did_you_mean(str(new), (str(one) for one in items))}")
         elif kinds.of(old) is not kinds.of(new):
             problems.add(target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}")
         else:
