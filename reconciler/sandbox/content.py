@@ -10,6 +10,7 @@ from typing import Any
 from reconciler.sandbox.bodies import ContentMove
 from reconciler.sandbox.service import Caller, Fault
 from reconciler.sandbox.store import Object, Store
+from reconciler.sandbox.structure import remove_site_space
 
 RETENTION = timedelta(days=7)
 
@@ -25,15 +26,25 @@ def collection_container(organization: str, parent: str | None) -> str:
 
 def inside_of(store: Store, collection: str) -> Iterator[tuple[str, Object]]:
     """Everything in a collection, at any depth."""
-    for space in store.select("space", container=container_of(collection)):
-        yield "space", space
-    for one in store.select("collection", container=container_of(collection)):
-        yield "collection", one
-        yield from inside_of(store, one["id"])
+    waiting = [collection]
+    while waiting:
+        for kind, one in store.mixed(container_of(waiting.pop())):
+            yield kind, one
+            if kind == "collection":
+                waiting.append(one["id"])
+
+
+def leave_sites(store: Store, space: str, organization: str) -> None:
+    """Take a space out of the sites of an organization."""
+    for stands in store.select("site-space", organization=organization):
+        if stands["_space"] == space:
+            remove_site_space(store, stands)
 
 
 def owner(store: Store, kind: str, data: Object, organization: str) -> Object:
-    """Give an object to another organization."""
+    """Give an object to another organization; a space leaves the sites of the one it had."""
+    if kind == "space":
+        leave_sites(store, data["id"], data["organization"])
     data["organization"] = organization
     store.save(kind, data)
     store.own(kind, data["id"], organization)
@@ -96,15 +107,16 @@ def delete_space(store: Store, data: Object) -> None:
 def purge(store: Store) -> None:
     """Remove the spaces whose seven days are over, and their places in sites."""
     limit = store.now() - RETENTION
-    due = [one for one in store.deleted() if datetime.fromisoformat(one["deletedAt"]) <= limit]
-    if not due:
+    if not _due(store, limit):
         return
     with store.write():
-        for one in due:
+        for one in _due(store, limit):
             store.remove("space", one["id"])
-            for stands in store.select("site-space", organization=one["organization"]):
-                if stands["_space"] == one["id"]:
-                    store.remove("site-space", stands["id"])
+            leave_sites(store, one["id"], one["organization"])
+
+
+def _due(store: Store, limit: datetime) -> list[Object]:
+    return [one for one in store.deleted() if datetime.fromisoformat(one["deletedAt"]) <= limit]
 
 
 def restore(store: Store, data: Object) -> Object:

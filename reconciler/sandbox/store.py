@@ -6,7 +6,8 @@ import json
 import os
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,8 @@ create table if not exists objects (
 create index if not exists siblings on objects (kind, container, position);
 create index if not exists level on objects (container, position);
 create index if not exists owned on objects (organization, kind, position);
+create index if not exists in_site on objects (json_extract(data, '$.site'), kind, position);
+create index if not exists deleted on objects (id) where kind = 'space' and json_extract(data, '$.deletedAt') is not null;
 """
 
 Object = dict[str, Any]
@@ -47,8 +50,6 @@ class Store:
             os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
         self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False)
         try:
-            if not self.created and self.connection.execute("pragma application_id").fetchone()[0] != APPLICATION:
-                raise NotASandbox(f"{db} is not a sandbox; choose another file")
             self._open()
         except sqlite3.DatabaseError as error:
             self.connection.close()
@@ -60,14 +61,34 @@ class Store:
     def _open(self) -> None:
         run = self.connection.execute
         run(f"pragma busy_timeout={BUSY}")
-        run("pragma journal_mode=wal")
         run("pragma synchronous=normal")
-        run(f"pragma application_id={APPLICATION}")
+        self._refuse_others()
         with self.write():
+            if self.db.stat().st_size:  # whoever else was making the file has made it by now
+                self._refuse_others()
+            run(f"pragma application_id={APPLICATION}")
             for statement in SCHEMA.split(";"):
                 if statement.strip():
                     run(statement)
             run("insert or ignore into meta values ('identity', ?)", (secrets.token_hex(16),))
+        self._log_ahead()
+
+    def _refuse_others(self) -> None:
+        made = self.connection.execute("pragma application_id").fetchone()[0]
+        if made != APPLICATION and self.db.stat().st_size:
+            raise NotASandbox(f"{self.db} is not a sandbox; choose another file")
+
+    def _log_ahead(self) -> None:
+        """Switch to the write-ahead log; SQLite itself does not wait for others here."""
+        until = time.monotonic() + BUSY / 1000
+        while True:
+            try:
+                self.connection.execute("pragma journal_mode=wal")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
 
     def close(self) -> None:
         self.connection.close()
@@ -140,14 +161,32 @@ class Store:
         return int(self.connection.execute("select count(*) from objects").fetchone()[0])
 
     def count(self, kind: str, organization: str) -> int:
-        """How many objects of a kind an organization has."""
-        row = self.connection.execute("select count(*) from objects where kind = ? and organization = ?", (kind, organization)).fetchone()
-        return int(row[0])
+        """How many objects of a kind an organization has, without the deleted ones."""
+        where = "kind = ? and organization = ? and json_extract(data, '$.deletedAt') is null"
+        return int(self.connection.execute(f"select count(*) from objects where {where}", (kind, organization)).fetchone()[0])  # noqa: S608
 
-    def count_where(self, kind: str, site: str) -> int:
-        """How many objects of a kind stand in a site, in sections or at its root."""
-        where = "kind = ? and json_extract(data, '$.site') = ?"
-        return int(self.connection.execute(f"select count(*) from objects where {where}", (kind, site)).fetchone()[0])  # noqa: S608
+    def find_all(self, kind: str, ids: Iterable[str]) -> dict[str, Object]:
+        """Those of the objects that exist, by id."""
+        found: dict[str, Object] = {}
+        wanted = list(dict.fromkeys(ids))
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            rows = self.connection.execute(f"select id, data from objects where kind = ? and id in ({marks})", (kind, *part))  # noqa: S608
+            found |= {id: json.loads(data) for id, data in rows}
+        return found
+
+    def in_site(self, site: str, *kinds: str) -> list[tuple[str, Object]]:
+        """Objects of some kinds anywhere in a site, with their kinds; those of one row in their order."""
+        marks = ", ".join("?" * len(kinds))
+        where = f"json_extract(data, '$.site') = ? and kind in ({marks})"
+        rows = self.connection.execute(f"select kind, data from objects where {where} order by position, id", (site, *kinds))  # noqa: S608
+        return [(kind, json.loads(data)) for kind, data in rows]
+
+    def count_by_site(self, kind: str, organization: str) -> dict[str, int]:
+        """How many objects of a kind each site of an organization holds, in sections or at its root."""
+        query = "select json_extract(data, '$.site'), count(*) from objects where organization = ? and kind = ? group by 1"
+        return dict(self.connection.execute(query, (organization, kind)).fetchall())
 
     def own(self, kind: str, id: str, organization: str) -> None:
         """Note whose an object is now."""

@@ -31,29 +31,42 @@ def part(caller: Caller, organization: str, site: str, kind: str, id: str) -> Ob
     return caller.get(kind, id, organization, site)
 
 
-def sections(store: Store, site: str, group: str | None = None) -> list[Object]:
+def _tree(store: Store, site: str) -> list[tuple[str, Object]]:
+    """The sections and groups of a site in the order of its visitors, what is in a group right after it."""
+    rows: dict[str | None, list[tuple[str, Object]]] = {}
+    for kind, one in store.in_site(site, "section", "group"):
+        rows.setdefault(one.get("sectionGroup"), []).append((kind, one))
+    found: list[tuple[str, Object]] = []
+    waiting = rows.get(None, [])[::-1]
+    while waiting:
+        found.append(waiting.pop())
+        if found[-1][0] == "group":
+            waiting += rows.get(found[-1][1]["id"], [])[::-1]
+    return found
+
+
+def sections(store: Store, site: str) -> list[Object]:
     """The sections of a site in the order of its visitors, those in groups where their group stands."""
-    found: list[Object] = []
-    for kind, one in store.mixed(level(site, group)):
-        found += [one] if kind == "section" else sections(store, site, one["id"])
-    return found
+    return [one for kind, one in _tree(store, site) if kind == "section"]
 
 
-def groups(store: Store, site: str, group: str | None = None) -> list[Object]:
+def groups(store: Store, site: str) -> list[Object]:
     """The groups of a site, each before those in it."""
-    found: list[Object] = []
-    for kind, one in store.mixed(level(site, group)):
-        if kind == "group":
-            found += [one, *groups(store, site, one["id"])]
-    return found
+    return [one for kind, one in _tree(store, site) if kind == "group"]
+
+
+def variants(store: Store, site: str) -> dict[str | None, list[Object]]:
+    """The site spaces of a site by their section, None for those at its root."""
+    rows: dict[str | None, list[Object]] = {}
+    for _, one in store.in_site(site, "site-space"):
+        rows.setdefault(one.get("section"), []).append(one)
+    return rows
 
 
 def site_spaces(store: Store, site: str) -> list[Object]:
     """The site spaces of a site: those at its root, then those of its sections."""
-    found = store.select("site-space", container=row(site))
-    for section in sections(store, site):
-        found += store.select("site-space", container=row(site, section["id"]))
-    return found
+    rows = variants(store, site)
+    return [one for at in (None, *(section["id"] for section in sections(store, site))) for one in rows.get(at, [])]
 
 
 def slug(title: str) -> str:
@@ -69,6 +82,11 @@ def free_path(title: str, taken: set[str]) -> str:
         number += 1
         path = f"{base}-{number}"
     return path
+
+
+def keep_path(path: str, taken: set[str]) -> str:
+    """A path as it is, unless it is taken where it comes to."""
+    return free_path(path, taken) if path in taken else path
 
 
 def take_path(path: str, mine: str, siblings: list[Object]) -> None:
@@ -107,11 +125,17 @@ def ensure_default(store: Store, kind: str, siblings: list[Object]) -> None:
         choose(store, kind, siblings, siblings[0]["id"])
 
 
+def remove_site_space(store: Store, data: Object) -> None:
+    """Remove a site space; the first that remains beside it becomes the default where it was that."""
+    store.remove("site-space", data["id"])
+    ensure_default(store, "site-space", store.select("site-space", container=row(data["site"], data.get("section"))))
+
+
 def rehome(store: Store, site: Object, section: Object) -> None:
     """The root site spaces of a site become variants of its first section, in their order."""
     for one in store.select("site-space", container=row(site["id"])):
         taken = {each["path"] for each in store.select("site-space", container=row(site["id"], section["id"]))}
-        one |= {"section": section["id"], "default": False, "path": free_path(one["path"], taken)}
+        one |= {"section": section["id"], "default": False, "path": keep_path(one["path"], taken)}
         store.save("site-space", one)
         store.place("site-space", one["id"], row(site["id"], section["id"]))
 
@@ -126,7 +150,7 @@ def delete_section(store: Store, section: Object) -> None:
             continue
         taken = {each["path"] for each in store.select("site-space", container=row(site))}
         one.pop("section", None)
-        one["path"] = free_path(one["path"], taken)
+        one["path"] = keep_path(one["path"], taken)
         store.save("site-space", one)
         store.place("site-space", one["id"], row(site))
     store.remove("section", section["id"])
@@ -143,10 +167,8 @@ def delete_group(store: Store, group: Object) -> None:
 
 
 def delete_site(store: Store, site: Object) -> None:
-    for kind in ("site-space", "section", "group", "share-link"):
-        for one in store.select(kind, organization=site["organization"]):
-            if one["site"] == site["id"]:
-                store.remove(kind, one["id"])
+    for kind, one in store.in_site(site["id"], "site-space", "section", "group", "share-link"):
+        store.remove(kind, one["id"])
     store.remove("site", site["id"])
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from reconciler.sandbox.service import RANKS, Caller
-from reconciler.sandbox.store import Object
+from collections import Counter
+from datetime import UTC, datetime
+
+from reconciler.sandbox.service import Caller
+from reconciler.sandbox.store import Object, iso
+from reconciler.sandbox.structure import variants
 
 ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
 
@@ -18,7 +22,17 @@ class View:
     def __init__(self, caller: Caller) -> None:
         self.caller, self.store, self.base = caller, caller.store, caller.service.base
         self._ranks: dict[str, int] = {}
-        self._titles: dict[str, str] = {}
+        self._in_team: dict[str, Counter[str]] = {}
+        self._spaces: dict[str, int] = {}
+        self._by_site: dict[str, dict[str, int]] = {}
+        self._site: tuple[str, dict[str | None, list[Object]], dict[str, Object]] | None = None
+
+    def of_site(self, site: str) -> View:
+        """Read what a site holds at once, for a list of its parts."""
+        rows = variants(self.store, site)
+        spaces = self.store.find_all("space", (one["_space"] for row in rows.values() for one in row))
+        self._site = (site, rows, spaces)
+        return self
 
     def _may(self, organization: str, **needs: int) -> dict[str, bool]:
         if organization not in self._ranks:
@@ -37,7 +51,10 @@ class View:
 
     def member(self, data: Object) -> Object:
         organization, user = data["_organization"], data["id"]
-        teams = [team for team in self.store.select("team", organization=organization) if user in team["_members"]]
+        if organization not in self._in_team:
+            teams = self.store.select("team", organization=organization)
+            self._in_team[organization] = Counter(member for team in teams for member in team["_members"])
+            self._spaces[organization] = self.store.count("space", organization)
         shown = {
             "object": "user",
             "id": user,
@@ -55,8 +72,8 @@ class View:
             "joinedAt": data["joinedAt"],
             "lastSeenAt": data["joinedAt"],
             "sso": False,
-            "spaces": self.store.count("space", organization) if data["role"] == "admin" else 0,
-            "teams": len(teams),
+            "spaces": self._spaces[organization] if data["role"] == "admin" else 0,
+            "teams": self._in_team[organization][user],
         }
 
     def team(self, data: Object) -> Object:
@@ -94,10 +111,15 @@ class View:
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
         if data.get("_proxy"):
             kept["proxy"] = {"origin": data["_proxy"], "target": published.split("://", 1)[1]}
-        return {"object": "site", **kept, "siteSpaces": self.store.count_where("site-space", id), "urls": urls}
+        if organization not in self._by_site:
+            self._by_site[organization] = self.store.count_by_site("site-space", organization)
+        return {"object": "site", **kept, "siteSpaces": self._by_site[organization].get(id, 0), "urls": urls}
 
-    def site_space(self, data: Object, spaces: dict[str, Object] | None = None) -> Object:
-        space = (spaces or {}).get(data["_space"]) or self.store.find("space", data["_space"])
+    def site_space(self, data: Object) -> Object:
+        if self._site is None:
+            space = self.store.find("space", data["_space"])
+        else:
+            space = self._site[2].get(data["_space"])
         published = f"{self.base}/published/{data['site']}/{data['path']}"
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         shown = {"object": "site-space", **kept, "hasAdvancedCustomizationFeature": False, "urls": {"published": published}}
@@ -105,11 +127,13 @@ class View:
             shown |= {"space": self.space(space), "title": space["title"]}
         return shown
 
-    def section(self, data: Object, site_spaces: list[Object] | None = None, spaces: dict[str, Object] | None = None) -> Object:
-        variants = site_spaces if site_spaces is not None else self.store.select("site-space", container=f"section:{data['id']}")
+    def section(self, data: Object) -> Object:
+        if self._site is None:
+            self.of_site(data["site"])
+        assert self._site is not None
+        shown = [self.site_space(one) for one in self._site[1].get(data["id"], [])]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         published = f"{self.base}/published/{data['site']}/{data['path']}"
-        shown = [self.site_space(one, spaces) for one in variants]
         return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}
 
     def group(self, data: Object) -> Object:
@@ -154,15 +178,13 @@ def _processing(now: float, data: Object) -> Object:
         return {"processingState": "pending"}
     if age < COMPLETE:
         return {"processingState": "progress"}
+    ended = iso(datetime.fromtimestamp(float(data["_started"]) + COMPLETE, UTC))
     if data.get("_file"):
-        return {"processingState": "complete", "lastVersion": f"ver_{data['id']}", "lastProcessedAt": data["updatedAt"]}
+        return {"processingState": "complete", "lastVersion": f"ver_{data['id']}", "lastProcessedAt": ended}
     error = {"code": "FETCH_ERROR", "message": f"{data['sourceURL']} cannot be fetched by an embedded service"}
     return {
         "processingState": "complete",
-        "lastProcessedAt": data["updatedAt"],
+        "lastProcessedAt": ended,
         "lastProcessErrorCode": "FETCH_ERROR",
         "lastProcessedErrors": [error],
     }
-
-
-__all__ = ["RANKS", "View"]

@@ -18,7 +18,7 @@ router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/section-groups"
 @router.get("")
 async def list_groups(organizationId: str, siteId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     structure.site_of(caller, organizationId, siteId)
-    return listing(structure.groups(caller.store, siteId), paging, View(caller).group)
+    return listing(structure.groups(caller.store, siteId), paging, View(caller).of_site(siteId).group)
 
 
 def _join(store: Store, group: Object, section: Object) -> None:

@@ -19,7 +19,7 @@ async def list_sections(
     organizationId: str, siteId: str, shareKey: str | None = None, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
     structure.site_of(caller, organizationId, siteId)
-    return listing(structure.sections(caller.store, siteId), paging, View(caller).section)
+    return listing(structure.sections(caller.store, siteId), paging, View(caller).of_site(siteId).section)
 
 
 @router.post("", status_code=201)

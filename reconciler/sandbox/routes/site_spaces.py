@@ -27,7 +27,7 @@ async def list_site_spaces(
     found = structure.site_spaces(caller.store, siteId)
     if default is not None:
         found = [one for one in found if one["default"] == default]
-    return listing(found, paging, View(caller).site_space)
+    return listing(found, paging, View(caller).of_site(siteId).site_space)
 
 
 @router.post("", status_code=201)
@@ -53,9 +53,7 @@ async def remove_site_space(organizationId: str, siteId: str, siteSpaceId: str, 
     with store.write():
         found = store.find("site-space", siteSpaceId)
         if found is not None and found["organization"] == organizationId and found["site"] == siteId:
-            store.remove("site-space", siteSpaceId)
-            siblings = store.select("site-space", container=structure.row(siteId, found.get("section")))
-            structure.ensure_default(store, "site-space", siblings)
+            structure.remove_site_space(store, found)
     return Response(status_code=204)
 
 
