@@ -350,7 +350,7 @@ class Plan:
     """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
 
     `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
-    changes of state that need no request. `notes`: sentences for the reader. `digests`: of what it was computed from.
+    changes of state that need no request. `notes`: sentences for the reader.
     """
 
     project: str
@@ -366,7 +366,6 @@ class Plan:
     memory: Memory = Memory()
     notes: tuple[str, ...] = ()
     managed: int = 0
-    digests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:

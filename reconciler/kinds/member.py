@@ -17,4 +17,4 @@ class Member(Resource, kind="member", place=Keyed("members", bare="role", key_is
 
     organization = within("organization")
     email: Email = field(on=(), key=True, read="user.email")
-    role: MemberRole = field("What the member may do.")
+    role: MemberRole = field("What the member may do.", scarce="admin")

@@ -4,6 +4,7 @@
 - `drafts`: what happens to each declared address
 - `removal`: what happens to what is no longer declared
 - `reshape`: what waits for a second run
+- `scarce`: what must always be left
 - `select`: what this run is about
 - `arrange`: the order of siblings
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
@@ -24,6 +25,7 @@ from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
 from reconciler.plan.reshape import reshape
+from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
 from reconciler.plan.steps import requests
 from reconciler.resource import Kinds
@@ -54,6 +56,7 @@ def plan(
     while replaced(every, found):
         every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
     leaving = removals(kinds, desired, state, actual, found, every)
+    spare(kinds, desired, actual, every, leaving)
     reshape(kinds, actual, found, every, leaving)
     mine, gone, along = select(selection or Selection(), every, leaving)
     block_what_waits(mine)

@@ -48,6 +48,7 @@ class Field:
     join: Verb | None
     leave: Verb | None
     label: str | None
+    scarce: str | None
     travels: Wire | None
     unordered: bool
     exact: bool

@@ -265,6 +265,7 @@ class Word:
     join: Verb | None = None
     leave: Verb | None = None
     label: str | None = None
+    scarce: str | None = None
     doc: str = ""
 
 
@@ -287,18 +288,20 @@ def field(
     key: bool = False,
     one_way: bool = False,
     unique: bool = False,
+    scarce: str | None = None,
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
 
     `on`: the verbs that carry it (default: create and update, where the kind has them). `on_change`: what a change means where no verb
     can carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a
     pure function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
-    service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can be
-    made true and never false again. `unique`: no two siblings may hold the same value at any moment.
+    service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
+    be made true and never false again. `unique`: no two siblings may hold the same value at any moment. `scarce`: the value of which
+    `guards.minAdmins` objects must always be left.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
-        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, doc=doc,
+        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, doc=doc,
     )  # fmt: skip
 
 

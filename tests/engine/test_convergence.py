@@ -459,3 +459,14 @@ def test_an_unreadable_list_makes_nothing_and_deletes_nothing(acme: Org) -> None
     assert [one.kind for one in plan.unknown] == ["team"]
     assert {str(one.address) for one in plan.blocked} == {"acme/team/new", "acme/team/writers"}
     assert [f"{step.verb} {step.address}" for step in plan.steps] == ["delete acme/saml/okta"]
+
+
+def test_the_last_admin_keeps_the_role_until_somebody_else_has_it(acme: Org) -> None:
+    tree = small()
+    tree["members"]["ada@acme.example"] = "read"
+    acme.write(tree)
+    (blocked,) = acme.plan().blocked
+    assert "minAdmins" in blocked.reason
+    tree["members"]["linus@acme.example"] = "admin"
+    acme.write(tree)
+    assert acme.plan().blocked == ()
