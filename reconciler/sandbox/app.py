@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from email.utils import format_datetime
 from pathlib import Path
-from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reconciler.sandbox import content, control
 from reconciler.sandbox.routes import (
@@ -27,7 +28,7 @@ from reconciler.sandbox.routes import (
     sso,
     teams,
 )
-from reconciler.sandbox.service import Fault, Service
+from reconciler.sandbox.service import Fault, Service, who
 from reconciler.sandbox.store import Store
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -46,22 +47,47 @@ def create_app(
     app.include_router(control.router)
     _refusals(app)
 
-    @app.middleware("http")
-    async def clock_and_host(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        host = request.headers.get("host", "")
-        if (host.rsplit(":", 1)[0] if not host.endswith("]") else host) not in LOOPBACK:
-            answer: Response = _error(403, "this service answers only on the loopback interface")
-        else:
-            content.purge(store)
-            answer = await call_next(request)
-        answer.headers["Date"] = format_datetime(store.now(), usegmt=True)
-        return answer
-
+    app.add_middleware(Front, service=app.state.service)
     return app
 
 
-def _error(status: int, message: str) -> JSONResponse:
-    return JSONResponse({"error": {"code": status, "message": message}}, status)
+class Front:
+    """Before and after every request: the host, who calls, the spaces whose time is over, the clock on the answer."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], (b"date", _date(self.service))]
+            await send(message)
+
+        headers = Headers(scope=scope)
+        host = headers.get("host", "").lower()
+        if (host.rsplit(":", 1)[0] if not host.endswith("]") else host) not in LOOPBACK:
+            await _error(403, "this service answers only on the loopback interface")(scope, receive, dated)
+            return
+        if scope["path"].startswith("/v1/"):
+            try:
+                scope["caller"] = who(self.service, headers.get("authorization", ""), scope["method"])
+            except Fault as fault:
+                await _error(fault.status, fault.message)(scope, receive, dated)
+                return
+        content.purge(self.service.store)
+        await self.app(scope, receive, dated)
+
+
+def _date(service: Service) -> bytes:
+    return format_datetime(service.store.now(), usegmt=True).encode()
+
+
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": {"code": status, "message": message}}, status, dict(headers or {}))
 
 
 def _refusals(app: FastAPI) -> None:
@@ -73,12 +99,20 @@ def _refusals(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def http(request: Request, error: HTTPException) -> Response:
-        return _error(error.status_code, f"{request.method} {request.url.path}: {error.detail}")
+        return _error(error.status_code, f"{request.method} {request.url.path}: {error.detail}", error.headers)
+
+    @app.exception_handler(Exception)
+    async def broken(request: Request, error: Exception) -> Response:
+        service: Service = request.app.state.service
+        return _error(500, f"{request.method} {request.url.path}: {type(error).__name__}", {"Date": _date(service).decode()})
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         parts = []
         for one in error.errors()[:5]:
-            place: list[Any] = [part for part in one["loc"] if part not in ("body", "query", "path")]
-            parts.append(f"{'.'.join(str(part) for part in place) or 'body'}: {one['msg']}")
+            if one["type"] == "json_invalid":
+                parts.append("body: not JSON")
+                continue
+            place = ".".join(str(part) for part in one["loc"][1:])
+            parts.append(f"{place or 'body'}: {one['msg']}")
         return _error(400, "; ".join(parts))

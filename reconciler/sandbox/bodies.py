@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
 
 MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
 Title = Annotated[StrictStr, Field(max_length=50)]
@@ -13,6 +14,7 @@ Path = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 Condition = Annotated[StrictStr, Field(max_length=1024)]
 SLUG = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
 Slug = Annotated[StrictStr, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+DEPTH = 20  # levels of an object that is kept as it came
 HOST = r"^[A-Za-z0-9.-]+(:\d+)?(/[^/\s?#]+)+$"
 
 
@@ -24,14 +26,36 @@ class Body(BaseModel):
         return self.model_dump(exclude_unset=True)
 
 
-class ReviewRule(Body):
+class Open(Body):
+    """Keeps what it does not know, as long as it is plain JSON of a sane depth."""
+
     model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="before")
+    @classmethod
+    def plain(cls, data: Any) -> Any:
+        waiting = [(data, 0)]
+        while waiting:
+            value, depth = waiting.pop()
+            if depth > DEPTH:
+                raise ValueError("nested too deeply")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{value} is not a JSON number")
+            if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
+                raise ValueError("text is not valid Unicode")
+            if isinstance(value, dict):
+                waiting += [(part, depth + 1) for pair in value.items() for part in pair]
+            elif isinstance(value, list):
+                waiting += [(part, depth + 1) for part in value]
+        return data
+
+
+class ReviewRule(Open):
     rule: StrictStr
     users: list[StrictStr] = []
 
 
-class MergeRules(Body):
-    model_config = ConfigDict(extra="allow")
+class MergeRules(Open):
     type: StrictStr
     rules: list[ReviewRule] | None = None
 
@@ -273,4 +297,4 @@ class SamlPatch(Body):
 
 class ClockSet(Body):
     now: StrictStr | None = None
-    advance: float | None = None
+    advance: StrictFloat | StrictInt | None = None

@@ -24,6 +24,13 @@ async def service(request: Request) -> Service:
 Controlled = Depends(service)
 
 
+def _sane(field: str, moment: datetime) -> datetime:
+    """A moment with room on both sides for what is computed from it. Raises 400 for all others."""
+    if not 1970 <= moment.year < 9000:
+        raise Fault(400, f"{field}: that moment is out of range")
+    return moment
+
+
 @router.get("/identity")
 async def identity(found: Service = Controlled) -> Any:
     return {"identity": found.store.identity}
@@ -41,15 +48,16 @@ async def set_clock(body: ClockSet, found: Service = Controlled) -> Any:
     if body.now is not None:
         try:
             moment = datetime.fromisoformat(body.now)
-        except ValueError as error:
+            moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+        except (OverflowError, ValueError) as error:
             raise Fault(400, "now: expected an ISO 8601 time") from error
-        store.set_meta("clock", (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat())
+        store.set_meta("clock", _sane("now", moment).isoformat())
     if body.advance is not None:
         try:
             if store.meta("clock") is not None:
-                store.set_meta("clock", (store.now() + timedelta(seconds=body.advance)).isoformat())
+                store.set_meta("clock", _sane("advance", store.now() + timedelta(seconds=body.advance)).isoformat())
             else:
-                timedelta(seconds=body.advance) + store.now()
+                _sane("advance", store.now() + timedelta(seconds=body.advance))
                 store.set_meta("offset", str(float(store.meta("offset") or 0) + body.advance))
         except (OverflowError, ValueError) as error:
             raise Fault(400, "advance: that moment is out of range") from error

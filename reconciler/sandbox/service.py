@@ -76,18 +76,22 @@ class Caller:
     def get(self, kind: str, id: str, organization: str | None = None, container: str | None = None) -> Object:
         """An object the caller may see. Raises 404 for all others."""
         found = self.store.find(kind, id)
-        if found is None or (organization is not None and found["organization"] != organization):
+        if (
+            found is None
+            or (organization is not None and found["organization"] != organization)
+            or (container is not None and found.get("site") != container)
+            or not self._belongs(str(found.get("organization", found["id"])))
+        ):
             raise Fault(404, f"{kind} {id} not found")
-        if container is not None and found.get("site") != container:
-            raise Fault(404, f"{kind} {id} not found")
-        self.member(str(found.get("organization", found["id"])))
         return found
 
+    def _belongs(self, organization: str) -> bool:
+        return self.user is None or self.store.find("member", f"{organization}:{self.user}") is not None
 
-async def caller(request: Request) -> Caller:
+
+def who(service: Service, authorization: str, method: str) -> Caller:
     """The caller behind the bearer token. Raises 401 without or with an unknown token, 403 for a read token's write."""
-    service: Service = request.app.state.service
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Fault(401, "an access token is needed: Authorization: Bearer <ACCESS_TOKEN>")
     known = service.store.token(token.strip())
@@ -97,8 +101,14 @@ async def caller(request: Request) -> Caller:
         found = Caller(service, None, "write")
     else:
         raise Fault(401, "the access token is not known")
-    if found.access != "write" and request.method not in ("GET", "HEAD"):
+    if found.access != "write" and method not in ("GET", "HEAD"):
         raise Fault(403, "this access token may only read")
+    return found
+
+
+async def caller(request: Request) -> Caller:
+    """The caller, known before the request was looked at."""
+    found: Caller = request.scope["caller"]
     return found
 
 

@@ -21,10 +21,9 @@ async def get_collection(collectionId: str, caller: Caller = Calling) -> Any:
 
 @router.delete("/collections/{collectionId}", status_code=204)
 async def remove_collection(collectionId: str, caller: Caller = Calling) -> Response:
-    found = caller.store.find("collection", collectionId)
-    if found is not None:
-        caller.creator(found["organization"])
-        with caller.store.write():
+    with caller.store.write():
+        if caller.store.find("collection", collectionId) is not None:
+            caller.creator(caller.get("collection", collectionId)["organization"])
             delete_collection(caller.store, collectionId)
     return Response(status_code=204)
 

@@ -21,11 +21,11 @@ async def list_groups(organizationId: str, siteId: str, paging: Paging = Paged, 
     return listing(structure.groups(caller.store, siteId), paging, View(caller).of_site(siteId).group)
 
 
-def _join(store: Store, group: Object, section: Object) -> None:
+def _join(store: Store, group: Object, section: Object, field: str) -> None:
     if section.get("sectionGroup") == group["id"]:
         return
     if section.get("sectionGroup"):
-        raise Fault(400, f"sectionId: section {section['id']} is in another group; it leaves that first")
+        raise Fault(400, f"{field}: section {section['id']} is in another group; it leaves that first")
     section["sectionGroup"] = group["id"]
     store.save("section", section)
     store.place("section", section["id"], structure.level(group["site"], group["id"]))
@@ -46,7 +46,7 @@ async def create_group(organizationId: str, siteId: str, body: GroupCreate, call
         joining = [structure.part(caller, organizationId, siteId, "section", id) for id in dict.fromkeys(body.sections)]
         store.add("group", organizationId, structure.level(siteId, body.parent), made)
         for section in joining:
-            _join(store, made, section)
+            _join(store, made, section, "sections")
     return View(caller).group(made)
 
 
@@ -75,7 +75,7 @@ async def join_group(organizationId: str, siteId: str, siteSectionGroupId: str, 
     caller.creator(organizationId)
     with caller.store.write():
         found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
-        _join(caller.store, found, structure.part(caller, organizationId, siteId, "section", body.sectionId))
+        _join(caller.store, found, structure.part(caller, organizationId, siteId, "section", body.sectionId), "sectionId")
     return View(caller).group(found)
 
 

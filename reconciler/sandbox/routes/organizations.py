@@ -35,7 +35,8 @@ async def change_organization(organizationId: str, body: OrganizationPatch, call
         found = caller.get("organization", organizationId)
         given = body.given()
         content = given.get("defaultContent")
-        if content is not None and caller.store.find("site", content["site"]) is None:
+        site = caller.store.find("site", content["site"]) if content is not None else None
+        if content is not None and (site is None or site["organization"] != organizationId):
             raise Fault(400, f"defaultContent.site: there is no site {content['site']}")
         if "logo" in given:
             found["_logo"] = given.pop("logo")

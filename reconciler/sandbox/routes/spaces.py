@@ -31,8 +31,8 @@ async def get_space(spaceId: str, shareKey: str | None = None, caller: Caller = 
 @router.delete("/spaces/{spaceId}", status_code=204)
 async def remove_space(spaceId: str, caller: Caller = Calling) -> Response:
     with caller.store.write():
-        found = caller.store.find("space", spaceId)
-        if found is not None:
+        if caller.store.find("space", spaceId) is not None:
+            found = caller.get("space", spaceId)
             caller.creator(found["organization"])
             delete_space(caller.store, found)
     return Response(status_code=204)
