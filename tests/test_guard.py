@@ -1,0 +1,37 @@
+"""A run that would delete more than it may is refused, with the way past it."""
+
+from __future__ import annotations
+
+import pytest
+
+from reconciler.address import Address
+from reconciler.errors import Refused
+from reconciler.guard import guard
+from reconciler.model import Action, Change, Desired, Guards, Plan
+
+
+def plan(deletes: int, managed: int, action: Action = Action.DELETE) -> Plan:
+    changes = tuple(Change(Address(("acme", "team", f"t{number}")), "team", (action,)) for number in range(deletes))
+    return Plan("p", None, changes=changes, managed=managed)
+
+
+DESIRED = Desired("p", None, {}, {}, frozenset(), guards=Guards(20, 3))
+
+
+@pytest.mark.parametrize(("deletes", "managed"), [(0, 0), (3, 1), (3, 10), (4, 20), (20, 100)])
+def test_as_many_deletes_as_the_limits_allow_go_on(deletes: int, managed: int) -> None:
+    assert guard(plan(deletes, managed), DESIRED, allow_delete=None).managed == managed
+
+
+@pytest.mark.parametrize(("deletes", "managed"), [(4, 19), (21, 100)])
+@pytest.mark.parametrize("action", [Action.DELETE, Action.REPLACE])
+def test_more_are_refused_and_the_number_to_pass_is_said(deletes: int, managed: int, action: Action) -> None:
+    with pytest.raises(Refused) as caught:
+        guard(plan(deletes, managed, action), DESIRED, allow_delete=None)
+    assert caught.value.hint == f"if that is meant: --allow-delete {deletes}"
+    assert guard(plan(deletes, managed, action), DESIRED, allow_delete=deletes)
+
+
+def test_a_run_may_be_told_to_delete_nothing() -> None:
+    with pytest.raises(Refused, match="this run may delete 0"):
+        guard(plan(1, 100), DESIRED, allow_delete=0)
