@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.cli import sandboxed, trust
+from reconciler.cli import exits, sandboxed, trust
 from reconciler.cli.options import Options, near
 from reconciler.cli.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:
     from reconciler.client import Settings
     from reconciler.config import Project
     from reconciler.resource import Kinds
-    from reconciler.state import Store
+    from reconciler.state import Journal, Store
 
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 
@@ -128,6 +128,20 @@ def known_service(screen: Screen, options: Options, project: Project) -> Service
     return Service(
         f"sandbox:{identity}", _settings(options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
     )
+
+
+@contextmanager
+def accounted(journal: Journal) -> Iterator[None]:
+    """A run that ends in this block with an error has an end in the journal too; one without an end was killed."""
+    try:
+        yield
+    except BaseException as error:
+        code = (
+            error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED if isinstance(error, Exception) else exits.INTERRUPTED
+        )
+        with suppress(StateError):
+            journal.finish(exit_code=code, summary={})
+        raise
 
 
 def who() -> str:

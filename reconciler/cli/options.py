@@ -102,9 +102,13 @@ def selection() -> Decorator:
         click.option("--target", metavar="GLOB", multiple=True, callback=_glob, help="Only addresses that match, and what they need."),
         click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="No addresses that match."),
         click.option("--allow-replace", metavar="ADDRESS", multiple=True, callback=_glob, help="May be deleted and made anew."),
-        click.option(
-            "--allow-delete", type=click.IntRange(0), metavar="N", help="May delete up to N objects, instead of guards.maxDelete."
-        ),
+    )
+
+
+def guards() -> Decorator:
+    """What this run may do although a guard would refuse it."""
+    return click.option(
+        "--allow-delete", type=click.IntRange(0), metavar="N", help="May delete up to N objects, instead of guards.maxDelete."
     )
 
 

@@ -5,14 +5,13 @@ The one place beside `kinds` that names kinds: the sandbox's seed document has l
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.errors import ReconcilerError, UsageError
+from reconciler.errors import ConfigError, ReconcilerError, UsageError
 
 if TYPE_CHECKING:
     from reconciler.address import Address
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from reconciler.sandbox.server import Embedded
 
 SEED_FILE = "sandbox.seed.yaml"
-SEED_MAX = 16 * 1024 * 1024  # bytes
 MEMBER, ORGANIZATION = "member", "organization"
 LISTS = ("organizations", "members", "tokens", "collections", "spaces", "teams", "sites", "openapi", "saml")
 
@@ -179,28 +177,33 @@ def _own_seed(root: Path) -> Mapping[str, Any]:
 
 
 def read_seed(path: Path) -> Mapping[str, Any]:
-    """A seed document. Raises `UsageError` with the place of what is wrong."""
-    import yaml
+    """A seed document, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
+    from reconciler.config.nodes import List, Map, Node, Scalar
+    from reconciler.config.reader import FILE_MAX, read
 
     try:
-        if os.path.getsize(path) > SEED_MAX:
-            raise UsageError(f"{path} is larger than {SEED_MAX // 1024 // 1024} MiB")
-        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            found = read(file.read(FILE_MAX + 1), str(path))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not UTF-8") from error
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark is not None else str(path)
-        raise UsageError(f"{where}  this is no YAML: {error.problem}") from error
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UsageError(f"{path} is no YAML that can be read") from error
-    if found is None:
-        return {}
-    if not isinstance(found, Mapping):
+    if found.problems:
+        raise ConfigError(found.problems)
+
+    def plain(node: Node | None) -> Any:
+        match node:
+            case Map():
+                return {key: plain(entry.node) for key, entry in node.entries.items()}
+            case List():
+                return [plain(item) for item in node.items]
+            case Scalar():
+                return None if node.empty else node.core()
+            case None:
+                return None
+
+    document = plain(found.data)
+    if not isinstance(document, Mapping):
         raise UsageError(f"{path} is not a map of lists", hint="It begins like: organizations: [{id: org_acme, title: Acme}]")
-    return found
+    return document
 
 
 def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any]) -> dict[str, Any]:

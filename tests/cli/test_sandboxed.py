@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.cli.sandboxed import LISTS, checked, read_seed, seed_document
 from reconciler.config import load
-from reconciler.errors import UsageError
+from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as kinds
 from reconciler.sandbox.seed import PLANTERS
 from tests.cli.conftest import Cli
@@ -125,20 +125,29 @@ def test_a_yaml_file_is_refused_with_the_right_spelling() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "where"),
     [
-        ("[[[", "seed.yaml:1:4"),
-        ("- a", "is not a map of lists"),
-        ("just text", "is not a map of lists"),
-        ("a: !!python/object:os.system x", "this is no YAML"),
-        ("a: &a [*a]\nb: \x01", "no YAML"),
-        ("[" * 20_000, "no YAML"),
+        ("[[[", "seed.yaml:2:1"),
+        ("", "there is nothing in this file"),
+        ("- a", "seed.yaml is not a map of lists"),
+        ("just text", "seed.yaml is not a map of lists"),
+        ("a: !!python/object:os.system x", "seed.yaml:1:4"),
+        ("a: 1\nb: 2\na: 3", "seed.yaml:3:1"),
+        ("a: \x01", "seed.yaml:1:4"),
+        ("[" * 60_000, "seed.yaml:1:"),
     ],
+    ids=["cut off", "empty", "a list", "a text", "a tag", "a key twice", "a control character", "deep"],
 )
-def test_a_seed_that_cannot_be_read_says_where(cli: Cli, text: str, says: str) -> None:
-    with pytest.raises(UsageError, match=r"seed\.yaml") as refused:
+def test_a_seed_that_cannot_be_read_says_where(cli: Cli, text: str, where: str) -> None:
+    with pytest.raises(ReconcilerError) as refused:
         read_seed(cli.write("seed.yaml", text))
-    assert says in str(refused.value)
+    assert where in str(refused.value)
+    assert refused.value.exit_code == 3
+
+
+def test_a_seed_is_read_as_yaml_1_2(cli: Cli) -> None:
+    text = "a: [no, 007, 1.5, true, null, ~, '5', 2026-01-01]\nb:\n"
+    assert read_seed(cli.write("seed.yaml", text)) == {"a": ["no", 7, 1.5, True, None, None, "5", "2026-01-01"], "b": None}
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
       reconciler adopt acme/team/writers team_9f2 examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.address import Glob
-    from reconciler.cli import run
-    from reconciler.cli.connect import connect, load, open_store, who
+    from reconciler.cli import exits, run
+    from reconciler.cli.connect import accounted, connect, load, open_store, who
     from reconciler.cli.progress import Narration
     from reconciler.client import Reader
     from reconciler.kinds import load as load_kinds
@@ -51,6 +51,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command="adopt") as journal,
+        accounted(journal),
     ):
         state = journal.state()
         _check_free(state, address, id, desired.resources[address].kind)
@@ -68,6 +69,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
             journal.settle([Ending(one.id, "recovered", None, bind=(binding,)) for one in doubtful])
         else:
             journal.remember(bind=[binding])
+        journal.finish(exit_code=exits.DONE, summary={})
     screen.out(f"{address} is bound to {id}.\n")
 
 

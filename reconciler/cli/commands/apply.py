@@ -21,6 +21,7 @@ FRESH = 10.0  # seconds; what was read longer ago is read again before anything 
 @click.command("apply", short_help="Recover, plan, ask, apply.")
 @shared.project()
 @shared.selection()
+@shared.guards()
 @shared.service()
 @shared.state()
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
@@ -36,7 +37,7 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
       reconciler apply examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli import exits
-    from reconciler.cli.connect import connect, load, open_store, who
+    from reconciler.cli.connect import accounted, connect, load, open_store, who
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
     from reconciler.kinds import load as load_kinds
@@ -53,6 +54,7 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command="apply") as journal,
+        accounted(journal),
         Session(Narration(screen), service, kinds, project, journal, options) as session,
     ):
         for note in session.recover():
@@ -60,6 +62,7 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
         planned = _agreed(screen, options, session, ask=not yes, full=full)
         if planned is None:
             screen.say("Nothing was applied.")
+            journal.finish(exit_code=exits.FAILED, summary={})
             return exits.FAILED
         outcome = session.apply(planned, on_error=on_error)
         code = exits.of_outcome(outcome, signal=session.signal)

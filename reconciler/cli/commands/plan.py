@@ -15,6 +15,7 @@ from reconciler.cli.screen import Screen
 @click.command("plan", short_help="Show what would change.")
 @shared.project()
 @shared.selection()
+@shared.guards()
 @shared.service()
 @shared.state()
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan (readable by you only).")
