@@ -42,8 +42,8 @@ def _name(character: str) -> str:
 
 
 def _replace(text: str, otherwise: Callable[[str], str]) -> str:
-    if text.isascii() and text.isprintable():
-        return text
+    if text.isprintable() and _OTHERWISE.isdisjoint(text):
+        return text  # the whole of most texts, told without a look at each character
     return "".join(character if is_plain(character) else otherwise(character) for character in text)
 
 
