@@ -1,0 +1,232 @@
+"""Success codes, deletes of what is not there, full objects, pages of lists and their orders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.sandbox.box import BOB, ZOE, Box
+
+SAML = {"label": "Okta", "entityID": "e", "certificate": "c", "ssoURL": "https://idp.example", "defaultRole": "read"}
+SPEC = {"source": {"url": "https://example.com/api.json"}}
+
+
+# -- codes -----------------------------------------------------------------------------------------------------------------------------
+
+
+def test_creates_answer_201(box: Box) -> None:
+    site = box.site()
+    section = box.section(site, "Guides")
+    group = box.post(f"{site}/section-groups", {"title": "Group"})["id"]
+    box.post(f"{site}/section-groups/{group}/sections", {"sectionId": section})
+    box.post(f"{site}/site-spaces", {"spaceId": "spc_two"})
+    box.post(f"{site}/share-links", {"name": "Link"})
+    box.post("/orgs/org_a/collections", {"title": "New"})
+    box.post("/spaces/spc_one/duplicate")
+    box.put("/orgs/org_a/teams", {"title": "Team"}, status=201)
+    box.post("/orgs/org_a/saml", SAML)
+    box.post("/orgs/org_a/openapi", {"slug": "api", **SPEC})
+
+
+def test_putting_an_openapi_specification_answers_201_when_it_is_made_and_200_after_that(box: Box) -> None:
+    box.put("/orgs/org_a/openapi/api", SPEC, status=201)
+    box.put("/orgs/org_a/openapi/api", SPEC, status=200)
+
+
+def test_moves_transfers_restore_and_publish_answer_200(box: Box) -> None:
+    site = box.site()
+    first = box.section(site, "Aa")
+    group = box.post(f"{site}/section-groups", {"title": "Group"})["id"]
+    variant = box.ids(f"{site}/site-spaces")[0]
+    for path in ("/spaces/spc_one", "/collections/col_inner", f"{site}/sections/{first}", f"{site}/section-groups/{group}"):
+        box.post(f"{path}/move", {}, status=200)
+    box.post(f"{site}/site-spaces/{variant}/move", {}, status=200)
+    box.post(f"{site}/publish", status=200)
+    box.delete("/spaces/spc_two")
+    box.post("/spaces/spc_two/restore", status=200)
+    box.post("/spaces/spc_two/transfer", {"organization": "org_b"}, status=200, token=ZOE)
+    box.post("/collections/col_guides/transfer", {"organization": "org_b"}, status=200, token=ZOE)
+
+
+def test_deleting_what_is_there_and_what_is_not_answers_204_for_every_kind(box: Box) -> None:
+    site = box.site("spc_one")
+    section = box.section(site, "Guides")
+    group = box.post(f"{site}/section-groups", {"title": "Group", "sections": [section]})["id"]
+    team = box.put("/orgs/org_a/teams", {"title": "Team"}, status=201)["id"]
+    saml = box.post("/orgs/org_a/saml", SAML)["id"]
+    link = box.post(f"{site}/share-links", {"name": "Link"})["id"]
+    box.put("/orgs/org_a/openapi/api", SPEC, status=201)
+    for path in (
+        f"{site}/section-groups/{group}/sections/{section}",
+        f"{site}/section-groups/{group}",
+        f"{site}/site-spaces/{box.ids(f'{site}/site-spaces')[-1]}",
+        f"{site}/sections/{section}",
+        f"{site}/share-links/{link}",
+        site,
+        "/spaces/spc_one",
+        "/collections/col_guides",
+        f"/orgs/org_a/teams/{team}",
+        "/orgs/org_a/openapi/api",
+        f"/orgs/org_a/saml/{saml}",
+        "/orgs/org_a/members/usr_rita",
+    ):
+        box.delete(path)
+        box.delete(path)
+    for path in ("/spaces/spc_no", "/collections/col_no"):
+        box.delete(path)
+
+
+# -- full objects ------------------------------------------------------------------------------------------------------------------------
+
+FIELDS = {
+    "/collections/col_inner": "object id title organization parent defaultLevel urls permissions",
+    "/spaces/spc_one": (
+        "object id title emoji visibility createdAt updatedAt editMode mergeRules organization parent language revision"
+        " defaultLevel comments changeRequests changeRequestsOpen changeRequestsDraft urls permissions"
+    ),
+    "/orgs/org_a": (
+        "object id title createdAt emailDomains hostname type useCase defaultRole sso ai inviteLinks plan mergeRules urls permissions"
+    ),
+    "/orgs/org_a/members/usr_ada": "object id role user disabled joinedAt lastSeenAt sso spaces teams",
+}
+
+
+@pytest.mark.parametrize("path", list(FIELDS))
+def test_an_object_has_the_fields_of_the_reference_and_no_others(box: Box, path: str) -> None:
+    assert set(box.get(path)) == set(FIELDS[path].split())
+
+
+def test_nothing_that_is_kept_inside_is_shown(box: Box) -> None:
+    site = box.site("spc_one")
+    section = box.section(site, "Guides")
+    box.post(f"{site}/section-groups", {"title": "Group", "sections": [section]})
+    box.post(f"{site}/share-links", {"name": "Link"})
+    box.put("/orgs/org_a/teams", {"title": "Team", "members": ["usr_ada"]}, status=201)
+    box.post("/orgs/org_a/saml", SAML)
+    box.put("/orgs/org_a/openapi/api", SPEC, status=201)
+
+    def names(value: Any) -> set[str]:
+        if isinstance(value, dict):
+            return set(value).union(*(names(part) for part in value.values()))
+        return set().union(*(names(part) for part in value)) if isinstance(value, list) else set()
+
+    lists = ("sections", "section-groups", "site-spaces", "share-links")
+    for path in (*(f"{site}/{one}" for one in lists), *(f"/orgs/org_a/{one}" for one in ("teams", "saml", "openapi", "sites", "members"))):
+        found = box.get(path)
+        assert found["count"] == len(found["items"]) >= 1
+        assert not [name for name in names(found) if name.startswith("_")], path
+
+
+def test_a_saml_provider_shows_its_team_and_addresses(box: Box) -> None:
+    team = box.put("/orgs/org_a/teams", {"title": "Team"}, status=201)
+    made = box.post("/orgs/org_a/saml", {**SAML, "defaultTeam": team["id"]})
+    assert made["defaultTeam"] == team
+    assert set(made["service"]) == {"acsURL", "startURL", "entityID"}
+    assert box.get("/orgs/org_a/sso")["items"] == [{"id": made["id"], "label": "Okta", "startURL": made["service"]["startURL"]}]
+    assert "defaultTeam" not in box.patch(f"/orgs/org_a/saml/{made['id']}", {"defaultTeam": None})
+    assert box.get(f"/orgs/org_a/saml/{made['id']}")["label"] == "Okta"
+
+
+def test_the_logo_is_written_as_an_address_and_read_below_urls(box: Box) -> None:
+    found = box.patch("/orgs/org_a", {"logo": "https://acme.example/logo.png"})
+    assert "logo" not in found
+    assert found["urls"]["logo"].startswith("http://127.0.0.1")
+    assert "logo" not in box.patch("/orgs/org_a", {"logo": None})["urls"]
+
+
+def test_a_team_is_made_with_its_members_and_shows_how_many(box: Box) -> None:
+    made = box.put("/orgs/org_a/teams", {"title": "Team", "members": ["usr_ada", "usr_rita", "usr_ada"]}, status=201)
+    assert made["members"] == 2
+    assert [one["team"]["id"] for one in box.items("/orgs/org_a/members/usr_rita/teams")] == [made["id"]]
+    assert box.get("/orgs/org_a/members/usr_rita")["teams"] == 1
+    box.delete("/orgs/org_a/members/usr_rita")
+    assert box.get(f"/orgs/org_a/teams/{made['id']}")["members"] == 1
+
+
+def test_members_are_filtered_by_role_and_text(box: Box) -> None:
+    box.patch("/orgs/org_a/members/usr_cara", {"role": None})
+    assert box.ids("/orgs/org_a/members", role="guest") == ["usr_cara"]
+    assert box.ids("/orgs/org_a/members", search="RITA@acme") == ["usr_rita"]
+
+
+def test_organizations_are_those_of_the_caller(box: Box) -> None:
+    for token, mine in (("token-ada", ["org_a"]), (BOB, ["org_b"]), (ZOE, ["org_a", "org_b"])):
+        assert [one["id"] for one in box.send("GET", "/orgs", token=token).json()["items"]] == mine
+
+
+# -- orders ------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_members_teams_sites_and_share_links_come_newest_first(box: Box) -> None:
+    site = box.site()
+    made: dict[str, list[str]] = {"teams": [], "sites": [site.rsplit("/", 1)[1]], f"sites/{made_id(site)}/share-links": []}
+    for title in ("Aa", "Bb"):
+        made["teams"].append(box.put("/orgs/org_a/teams", {"title": title}, status=201)["id"])
+        made["sites"].append(box.post("/orgs/org_a/sites", {"title": title})["id"])
+        made[f"sites/{made_id(site)}/share-links"].append(box.post(f"{site}/share-links", {"name": title})["id"])
+    for path, ids in made.items():
+        assert box.ids(f"/orgs/org_a/{path}") == ids[::-1], path
+    assert box.ids("/orgs/org_a/members") == ["usr_zoe", "usr_rita", "usr_cara", "usr_ada"]
+    assert box.ids("/orgs/org_a/members", order="asc") == ["usr_ada", "usr_cara", "usr_rita", "usr_zoe"]
+
+
+def made_id(path: str) -> str:
+    return path.rsplit("/", 1)[1]
+
+
+def test_new_siblings_land_at_the_end(box: Box) -> None:
+    ids = [box.post("/orgs/org_a/collections", {"title": title})["id"] for title in ("Aa", "Bb")]
+    assert box.ids("/orgs/org_a/collections", nested="false") == ["col_guides", *ids]
+
+
+# -- pages -------------------------------------------------------------------------------------------------------------------------------
+
+
+def test_pages_follow_one_another_without_gaps_and_the_last_has_no_next(box: Box) -> None:
+    ids = ["col_guides", "col_inner", *(box.post("/orgs/org_a/collections", {"title": str(n)})["id"] for n in range(5))]
+    seen, token = [], None
+    for size in (3, 3, 1):
+        page = box.get("/orgs/org_a/collections", limit=3, **({"page": token} if token else {}))
+        assert (len(page["items"]), page["count"]) == (size, 7)
+        seen += [one["id"] for one in page["items"]]
+        token = page.get("next", {}).get("page")
+    assert token is None
+    assert seen == ids
+
+
+def test_a_list_that_fills_its_page_exactly_has_no_next(box: Box) -> None:
+    assert "next" not in box.get("/orgs/org_a/collections", limit=2)
+    assert "next" in box.get("/orgs/org_a/collections", limit=1)
+
+
+def test_page_tokens_tell_nothing(box: Box) -> None:
+    token = box.get("/orgs/org_a/collections", limit=1)["next"]["page"]
+    assert not token.isdigit()
+    assert "col_" not in token
+
+
+@pytest.mark.parametrize("limit", ["0", "1001", "-1", "many", "1.5", ""])
+def test_a_limit_outside_1_to_1000_answers_400_and_names_it(box: Box, limit: str) -> None:
+    assert box.refused("GET", "/orgs/org_a/collections", params={"limit": limit}).startswith("limit: ")
+
+
+@pytest.mark.parametrize("limit", [1, 1000])
+def test_limits_1_and_1000_are_taken(box: Box, limit: int) -> None:
+    assert len(box.items("/orgs/org_a/collections", limit=limit)) == min(limit, 2)
+
+
+@pytest.mark.parametrize("token", ["2", "", "nonsense", "ä", "ZnJvbTotMQ==", "ZnJvbTo=", "/////w=="])
+def test_a_page_token_of_somewhere_else_answers_400(box: Box, token: str) -> None:
+    assert box.refused("GET", "/orgs/org_a/collections", params={"page": token}) == "page is not a page token of this service"
+
+
+def test_every_list_has_pages(box: Box) -> None:
+    site = box.site("spc_one", "spc_two")
+    for path in ("/orgs", "/orgs/org_a/members", "/orgs/org_a/members/usr_ada/spaces", "/orgs/org_a/members/usr_ada/teams"):
+        assert len(box.items(path, limit=1)) <= 1
+    for path in ("sections", "section-groups", "site-spaces", "share-links"):
+        assert len(box.items(f"{site}/{path}", limit=1)) <= 1
+    for path in ("teams", "sites", "saml", "openapi", "collections"):
+        assert len(box.items(f"/orgs/org_a/{path}", limit=1)) <= 1
+    assert box.get(f"{site}/site-spaces", limit=1)["count"] == 2
