@@ -1,0 +1,155 @@
+"""Values inside expressions: what they are called, what a step may make, what may come out in the end. Pure.
+
+`WORK` counts what the evaluation that runs has made; every step that makes a text or a list goes through `made` or `room`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Final
+
+from jinja2 import Undefined
+
+TEXT_MAX: Final = 1024 * 1024  # characters of any text
+ITEMS_MAX: Final = 100_000  # of any list
+WORK_MAX: Final = 4 * TEXT_MAX  # characters and items that one evaluation may make, all steps together
+DEPTH_MAX: Final = 100  # of lists and maps in what an expression gives
+INTEGER_BITS: Final = 64
+
+
+class ExpressionError(Exception):
+    """One sentence about an expression; `offset`: where its `${{` stands in the scalar's text, from 0."""
+
+    def __init__(self, message: str, offset: int = 0) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+class Work:
+    """What one evaluation has made so far."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+    def spend(self, amount: int) -> None:
+        self.spent += amount
+        if self.spent > WORK_MAX:
+            raise ExpressionError(f"the expression makes more than {WORK_MAX:,} characters and items on its way")
+
+
+WORK: Final[ContextVar[Work | None]] = ContextVar("work", default=None)
+
+
+class Function:
+    """Something an expression can call."""
+
+    def __init__(self, name: str, run: Callable[..., Any]) -> None:
+        self.name, self.run = name, run
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            return made(self.run(*args))
+        except TypeError:
+            raise ExpressionError(f"{self.name} does not take {listed(args)}") from None
+
+
+def known(value: Any) -> Any:
+    """The value, if it is one: not a missing key, not a function without its call."""
+    if isinstance(value, Undefined):
+        raise ExpressionError(value._undefined_message)
+    if isinstance(value, Function):
+        raise ExpressionError(f"{value.name} is a function; call it: {value.name}(…)")
+    return value
+
+
+def made(value: Any) -> Any:
+    """A value that a step has made, bounded and counted."""
+    if isinstance(value, str):
+        text_room(len(value))
+    elif isinstance(value, list | tuple):
+        list_room(len(value))
+    elif (isinstance(value, int) and value.bit_length() > INTEGER_BITS) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ExpressionError("a number is too large")
+    return value
+
+
+def text_room(size: int) -> None:
+    """Before a text of that many characters is made."""
+    if size > TEXT_MAX:
+        raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
+    _spend(size)
+
+
+def list_room(size: int) -> None:
+    """Before a list of that many items is made."""
+    if size > ITEMS_MAX:
+        raise ExpressionError(f"a list has more than {ITEMS_MAX:,} items")
+    _spend(size)
+
+
+def _spend(amount: int) -> None:
+    work = WORK.get()
+    if work is not None:
+        work.spend(amount)
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def kind_of(value: Any) -> str:
+    """What a value is, for a sentence; never the value itself, which may be a secret."""
+    match value:
+        case Undefined():
+            return "what is not there"
+        case None:
+            return "null"
+        case bool():
+            return "true or false"
+        case int() | float():
+            return "a number"
+        case str():
+            return "a text"
+        case Mapping():
+            return "a map"
+        case list() | tuple():
+            return "a list"
+        case _:
+            return "a function"
+
+
+def listed(values: Sequence[Any]) -> str:
+    return " and ".join(kind_of(one) for one in values) or "nothing"
+
+
+def text_of(value: Any) -> str:
+    """A value inside a text."""
+    if isinstance(known(value), str):
+        return str(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if is_number(value):
+        return str(made(value))
+    raise ExpressionError(f"{kind_of(value)} cannot stand inside a text")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A value as data of its own, every part of it counted."""
+    if depth > DEPTH_MAX:
+        raise ExpressionError(f"a value is nested more than {DEPTH_MAX} deep")
+    known(value)
+    if isinstance(value, Mapping):
+        list_room(len(value) + 1)
+        return {text_of(key): plain(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        list_room(len(value) + 1)
+        return [plain(part, depth + 1) for part in value]
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ExpressionError("a text holds half a character") from None
+    return made(value)
