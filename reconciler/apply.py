@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from reconciler.address import Address
 from reconciler.client import Answer, RetryClass, Writer, encode
-from reconciler.errors import Ambiguous, ServiceError
+from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.graph import Edges, Schedule
 from reconciler.landing import Landing
 from reconciler.model import Actual, Binding, Desired, Intent, Origin, Outcome, Plan, Result, Status, Step
@@ -195,6 +195,8 @@ class _Run:
         except Ambiguous as error:
             return Result(step, Status.IN_DOUBT, error.message)
         except ServiceError as error:
+            if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
+                return self._answered(step, kind, intent, writes, Answer(404, None, None))
             self.journal.settle([Ending(intent.id, "failed", error.message)])
             return Result(step, Status.FAILED, error.message)
         return self._answered(step, kind, intent, writes, answer)

@@ -64,7 +64,13 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None) -> Diff
 
 def _noted(field: Field, found: Difference) -> Difference:
     if field.on_change == "report":
-        return Difference(field, found.before, found.after, found.cause, "cannot be set: the service takes it only when the object is made")
+        return Difference(
+            field,
+            found.before,
+            found.after,
+            found.cause,
+            "differs from what it was made with, and cannot be set: the service takes it only then",
+        )
     return found
 
 

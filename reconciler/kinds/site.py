@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 from annotated_types import Len
+from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Path
 from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Listing, One, Resource, choice, field, within

@@ -19,7 +19,7 @@ from collections.abc import Collection
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
-from reconciler.plan.changes import blockages, changes, departures, unmanaged
+from reconciler.plan.changes import blockages, changes, departures, remarks, unmanaged
 from reconciler.plan.drafts import drafts, replaced
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
@@ -63,7 +63,7 @@ def plan(
     gone = {address: removal for address, removal in gone.items() if removal.replaces is None or mine[removal.replaces].active}
     rows = arrange(every, mine)
     steps = requests(kinds, mine, rows, gone, found.ids)
-    names = {id: address for address, id in found.ids.items()} | {
+    names = {id: address for address, id in (*found.replaced.items(), *found.ids.items())} | {
         binding.id: address for address, binding in state.bindings.items() if address not in desired.resources
     }
     listed = [*changes(desired, mine, rows, names), *departures(gone)]
@@ -82,7 +82,7 @@ def plan(
         },
         places=_places(rows),
         memory=memory(desired, state, found, mine, gone),
-        notes=tuple(f"{address} comes along: a target needs it" for address in along),
+        notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine)),
         managed=sum(1 for declared in desired.resources.values() if not declared.implied),
     )
 

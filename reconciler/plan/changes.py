@@ -24,7 +24,7 @@ def changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Ro
         if not draft.active:
             continue
         row = moved.get(draft.address)
-        deltas = [*(_delta(draft, one, names) for one in draft.found), *_state_deltas(desired, draft, names)]
+        deltas = [*(_delta(draft, one, names) for one in draft.sendable), *_state_deltas(desired, draft, names)]
         actions = set(draft.actions)
         if row is not None and not draft.born:
             actions.add(Action.MOVE)
@@ -48,6 +48,12 @@ def changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Ro
             )
         )
     return found
+
+
+def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
+    """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
+    active = [draft for draft in mine.values() if draft.active]
+    return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.found if one.note is not None)
 
 
 def _named(value: Any, names: Mapping[str, Address]) -> Any:
@@ -95,7 +101,8 @@ def _state_deltas(desired: Desired, draft: Draft, names: Mapping[str, Address]) 
         field = draft.kind.fields[name]
         if field.role is Role.SEED or draft.observed is None:
             continue
-        now = draft.observed.values.get(name, UNSET)
+        memory = draft.binding.seen if field.role is Role.CHOICE and draft.binding is not None else draft.observed.values
+        now = memory.get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else _named(field.shown(now), names)
         found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):

@@ -125,21 +125,21 @@ def _existing(
     now = actual.find(kind.name, draft.id)
     assert now is not None
     if now.deleted_at is not None:
-        left = timedelta(days=kind.restore_days) - ((actual.date or now.deleted_at) - now.deleted_at)
+        ago = max((actual.date or now.deleted_at) - now.deleted_at, timedelta(0))
+        left = timedelta(days=kind.restore_days) - ago
         if left <= timedelta(0):
             draft.id = None
             _missing(draft, True, may_replace)
             return
         draft.restore = True
         draft.actions.add(Action.RESTORE)
-        ago = (actual.date or now.deleted_at) - now.deleted_at
         draft.reason = f"deleted {_span(ago)} ago, {_span(left)} left"
     draft.observed = now
     if draft.declared.implied:
         return
     if address in found.adopted:
         draft.actions.add(Action.ADOPT)
-        draft.reason = draft.reason or f"found {found.adopted[address]}; unmanaged until now"
+        draft.reason = draft.reason or "exists and is unmanaged"
     elif address in found.renamed:
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"
@@ -162,8 +162,6 @@ def _existing(
     draft.found = tuple(kept)
     for one in draft.sendable:
         draft.actions.add(Action.MOVE if one.field.container else Action.UPDATE)
-    if any(one.note for one in kept):
-        draft.actions.add(Action.UPDATE)
 
 
 def _span(delta: timedelta) -> str:

@@ -29,6 +29,7 @@ def connect(whole: Sketches) -> None:
     _one_way_last(whole)
     _unique_values(whole)
     _deletes_last(whole)
+    _settle_values(whole)
 
 
 def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
@@ -74,26 +75,49 @@ def _level(whole: Sketches, draft: Draft | Removal, now: bool) -> Level:
 
 
 def _unique_values(whole: Sketches) -> None:
-    """Free a value before another takes it, and let no create's own choice of a value come between."""
+    """Free a value before another takes it."""
+    for (level, name), indices in _unique_writers(whole).items():
+        _free_first(whole, level, name, indices)
+
+
+def _unique_writers(whole: Sketches) -> dict[tuple[Level, str], list[int]]:
+    """The steps that write a unique value, by where it must be unique."""
     writers: dict[tuple[Level, str], list[int]] = defaultdict(list)
     for index, sketch in enumerate(whole.sketches):
         for name in sketch.writes:
             if isinstance(sketch.draft, Draft) and sketch.draft.kind.fields[name].unique:
                 writers[(_level(whole, sketch.draft, False), name)].append(index)
+    return writers
+
+
+def _settle_values(whole: Sketches) -> None:
+    """Let no create's own choice of a value come between: each waits for the values written before it, where that makes no circle."""
     creates: dict[Level, list[int]] = defaultdict(list)
     for address, index in whole.makers.items():
-        draft = whole.drafts[address]
-        if draft.born:
-            creates[_level(whole, draft, False)].append(index)
-    for (level, name), indices in writers.items():
-        _free_first(whole, level, name, indices)
-        born = {index: whole.makers.get(whole.sketches[index].draft.address) for index in indices}
-        settled = {index for index, maker in born.items() if maker is None or not _is_born(whole, index)}
-        made = sorted(creates.get(level, []))
-        for position, maker in enumerate(made):
-            earlier = set(made[:position])
-            waits = settled | {index for index, own in born.items() if own in earlier}
-            whole.sketches[maker].after |= waits - {maker}
+        if whole.drafts[address].born:
+            creates[_level(whole, whole.drafts[address], False)].append(index)
+    for (level, _), indices in _unique_writers(whole).items():
+        by_maker: dict[int, list[int]] = defaultdict(list)
+        for index in indices:
+            if _is_born(whole, index):
+                by_maker[whole.makers[whole.sketches[index].draft.address]].append(index)
+        waits = [index for index in indices if not _is_born(whole, index)]
+        for maker in sorted(set(creates.get(level, []))):
+            whole.sketches[maker].after |= {index for index in waits if not _depends(whole, index, maker)}
+            waits = by_maker.get(maker) or waits
+
+
+def _depends(whole: Sketches, index: int, on: int) -> bool:
+    """Whether a step waits, at whatever distance, for another."""
+    waiting, seen = [index], {index}
+    while waiting:
+        at = waiting.pop()
+        if at == on:
+            return True
+        for other in (whole.sketches[at].needs | whole.sketches[at].after) - seen:
+            seen.add(other)
+            waiting.append(other)
+    return False
 
 
 def _is_born(whole: Sketches, index: int) -> bool:
