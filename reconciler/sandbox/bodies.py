@@ -43,10 +43,8 @@ class Open(Body):
                 raise ValueError(f"{value} is not a JSON number")
             if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
                 raise ValueError("text is not valid Unicode")
-            if isinstance(value, dict):
-                waiting += [(part, depth + 1) for pair in value.items() for part in pair]
-            elif isinstance(value, list):
-                waiting += [(part, depth + 1) for part in value]
+            inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
+            waiting += [(part, depth + 1) for part in inside]
         return data
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from reconciler.sandbox.content import collection_container, new_space
 from reconciler.sandbox.service import Caller, Service
-from reconciler.sandbox.store import Object, Store
+from reconciler.sandbox.store import Object, Store, iso
 from reconciler.sandbox.structure import free_path
 
 ROLES = ("admin", "create", "review", "edit", "comment", "read", None)
@@ -34,8 +36,26 @@ class _Entry:
             raise SeedError(f"{self.where}.{name}: expected a text")
         return value
 
+    def texts(self, name: str) -> list[str]:
+        value = self.data.get(name) or []
+        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+            raise SeedError(f"{self.where}.{name}: expected a list of texts")
+        return list(value)
+
     def rest(self, *known: str) -> Object:
-        return {key: value for key, value in self.data.items() if key not in known}
+        """All other fields, as JSON has them; YAML's times become texts."""
+        found: Object = {str(key): value for key, value in self.data.items() if key not in known}
+        for key, value in found.items():
+            if isinstance(value, datetime):
+                found[key] = iso(value if value.tzinfo else value.replace(tzinfo=UTC))
+            elif key.startswith("_"):
+                raise SeedError(f"{self.where}.{key}: names that begin with _ are the service's own")
+            else:
+                try:
+                    json.dumps(value, allow_nan=False).encode()
+                except (TypeError, ValueError, RecursionError) as error:
+                    raise SeedError(f"{self.where}.{key}: expected what JSON can say") from error
+        return found
 
 
 def seed(db: Path, document: Mapping[str, Any]) -> None:
@@ -49,11 +69,11 @@ def seed(db: Path, document: Mapping[str, Any]) -> None:
 
 def plant(store: Store, document: Mapping[str, Any]) -> None:
     """The same for a store that is open."""
-    if not isinstance(document, Mapping):
+    if not isinstance(document, Mapping):  # what YAML holds is whatever someone wrote
         raise SeedError("a seed is a map of lists: organizations, members, spaces, …")
-    unknown = sorted(set(document) - set(PLANTERS))
-    if unknown:
-        raise SeedError(f"{unknown[0]}: there is no such list; a seed has {', '.join(PLANTERS)}")
+    unknown = next((name for name in document if name not in PLANTERS), None)
+    if unknown is not None:
+        raise SeedError(f"{unknown}: there is no such list; a seed has {', '.join(PLANTERS)}")
     with store.write():
         for name, planter in PLANTERS.items():
             entries = document.get(name) or []
@@ -125,7 +145,10 @@ def _token(store: Store, entry: _Entry) -> None:
     access = entry.text("access", "write")
     if access not in ("read", "write"):
         raise SeedError(f"{entry.where}.access: expected read or write")
-    store.add_token(entry.text("token"), user, mine[0], access)
+    token = entry.text("token")
+    if store.token(token) is not None:
+        raise SeedError(f"{entry.where}.token: it exists already")
+    store.add_token(token, user, mine[0], access)
 
 
 def _parent(store: Store, entry: _Entry, organization: str) -> str | None:
@@ -151,15 +174,39 @@ def _space(store: Store, entry: _Entry) -> None:
     parent = _parent(store, entry, organization)
     made = new_space(store, organization, entry.text("title", "Untitled"), id=id, parent=parent)
     made |= entry.rest("id", "title", "parent", "organization", "pages")
-    if isinstance(entry.data.get("pages"), list):
-        made["_pages"] = entry.data["pages"]
+    if "deletedAt" in made:
+        made["deletedAt"] = _moment(entry, made["deletedAt"])
+    if "pages" in entry.data:
+        made["_pages"] = _pages(store, f"{entry.where}.pages", entry.rest()["pages"])
     store.add("space", organization, collection_container(organization, parent), made)
+
+
+def _moment(entry: _Entry, value: Any) -> str:
+    try:
+        found = datetime.fromisoformat(value)
+        return iso(found if found.tzinfo else found.replace(tzinfo=UTC))
+    except (OverflowError, TypeError, ValueError) as error:
+        raise SeedError(f"{entry.where}.deletedAt: expected an ISO 8601 time") from error
+
+
+def _pages(store: Store, where: str, value: Any) -> list[Object]:
+    """The pages of a space, each with an id and with those below it."""
+    if not isinstance(value, list) or not all(isinstance(page, dict) for page in value):
+        raise SeedError(f"{where}: expected a list of objects")
+    return [
+        {"id": store.new_id("pag"), "type": "document", **page, "pages": _pages(store, f"{where}[{index}].pages", page.get("pages", []))}
+        for index, page in enumerate(value)
+    ]
 
 
 def _team(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "team"), _owner(store, entry)
     made: Object = {"id": id, "title": entry.text("title", "Untitled"), "createdAt": store.stamp(), "organization": organization}
-    made |= {"_members": list(entry.data.get("members") or []), "_owner": "nobody"}
+    members = list(dict.fromkeys(entry.texts("members")))
+    for user in members:
+        if store.find("member", f"{organization}:{user}") is None:
+            raise SeedError(f"{entry.where}.members: there is no member {user}")
+    made |= {"_members": members, "_owner": "nobody"}
     store.add("team", organization, f"teams:{organization}", made)
 
 
@@ -176,25 +223,40 @@ def _site(store: Store, entry: _Entry) -> None:
 
 def _openapi(store: Store, entry: _Entry) -> None:
     organization = _owner(store, entry)
-    id = str(entry.data.get("id") or store.new_id("spec"))
+    id = _fresh(store, entry, "openapi") if "id" in entry.data else store.new_id("spec")
     taken = {one["slug"] for one in store.select("openapi", organization=organization)}
+    slug = entry.text("slug", free_path(id, taken))
+    if slug in taken:
+        raise SeedError(f"{entry.where}.slug: {slug} is taken")
     made = {
         "id": id,
-        "slug": str(entry.data.get("slug") or free_path(id, taken)),
+        "slug": slug,
         "createdAt": store.stamp(),
         "updatedAt": store.stamp(),
-        "sourceURL": str(entry.data.get("sourceURL", "https://example.com/openapi.json")),
+        "sourceURL": entry.text("sourceURL", "https://example.com/openapi.json"),
         "visibility": "private",
         "organization": organization,
         "_started": store.now().timestamp(),
+        "_file": entry.text("file", ""),  # a document that was given: processing ends well
     }
-    store.add("openapi", organization, f"openapi:{organization}", made | entry.rest("id", "slug", "sourceURL", "organization"))
+    made |= entry.rest("id", "slug", "sourceURL", "organization", "file")
+    store.add("openapi", organization, f"openapi:{organization}", made)
 
 
 def _saml(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "saml"), _owner(store, entry)
     made = {"id": id, "label": "SAML", "entityID": id, "ssoURL": "", "certificate": "", "defaultRole": None}
-    made |= {**entry.rest("id", "organization"), "createdAt": store.stamp(), "status": "active", "organization": organization}
+    made |= {
+        **entry.rest("id", "organization", "defaultTeam"),
+        "createdAt": store.stamp(),
+        "status": "active",
+        "organization": organization,
+    }
+    if "defaultTeam" in entry.data:
+        team = store.find("team", entry.text("defaultTeam"))
+        if team is None or team["organization"] != organization:
+            raise SeedError(f"{entry.where}.defaultTeam: there is no team {entry.text('defaultTeam')}")
+        made["_team"] = team["id"]
     store.add("saml", organization, f"saml:{organization}", made)
 
 
