@@ -128,7 +128,7 @@ def listed(values: Sequence[Any]) -> str:
 def text_of(value: Any) -> str:
     """A value inside a text."""
     if isinstance(known(value), str):
-        return str(value)
+        return whole(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if is_number(value):
@@ -147,9 +147,13 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         list_room(len(value) + 1)
         return [plain(part, depth + 1) for part in value]
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise ExpressionError("a text holds half a character") from None
-    return made(value)
+    return made(whole(value) if isinstance(value, str) else value)
+
+
+def whole(text: str) -> str:
+    """The text, if it can be written as UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ExpressionError("a text holds half a character") from None
+    return text

@@ -156,6 +156,8 @@ class Evaluator:
                 raise ExpressionError(error.message, hole.start) from None
         except RecursionError:
             raise ExpressionError("a value is nested too deeply", hole.start) from None
+        except MemoryError:
+            raise ExpressionError("the expression takes too much memory", hole.start) from None
         uses = ", ".join(sorted(secret))
         raise ExpressionError(f"the expression fails; why is not shown, as it uses a value from the environment ({uses})", hole.start)
 

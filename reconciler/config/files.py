@@ -57,13 +57,16 @@ class ProjectFiles:
             raise ExpressionError(f"{shown} is a link to a hidden file; such files are not read")
         # Every link is resolved already; NOFOLLOW refuses one put there since, NONBLOCK a pipe that would wait for a writer.
         handle = os.open(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        with open(handle, "rb") as file:
+        try:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 raise ExpressionError(f"{shown} is no file with text in it")
             if found in self.refused or any(_same(one, status) for one in self.refused):
                 raise ExpressionError(f"{shown} is a database of the state or the sandbox, which is not read")
-            return file.read(FILE_MAX + 1)
+            with open(handle, "rb", closefd=False) as file:
+                return file.read(FILE_MAX + 1)
+        finally:
+            os.close(handle)
 
 
 def _same(path: Path, status: os.stat_result) -> bool:

@@ -29,8 +29,8 @@ CACHE: Final = 4_096  # expressions kept compiled
 _JOIN, _PART = "(join)", "(part)"  # names of filters that nobody can write
 _CHARACTER: Final = re.compile("unexpected char (?:'|\")(.)")
 _WORDS: Final = (
-    ("end of template", "end"),
-    ("end of print statement", "end"),
+    ("'end of template'", "end"),
+    ("'end of print statement'", "end"),
     ("chunk after expression", "something follows after its end"),
 )
 _DEEP: Final = "the expression is nested too deeply"

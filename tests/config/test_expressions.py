@@ -1,0 +1,244 @@
+"""Expressions: where they stand in a text, what they give, and the words in which they are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.config.expressions import Evaluator, ExpressionError, holds_expression
+
+VARS: dict[str, Any] = {
+    "brand": "Acme", "n": 3, "share": 1.5, "on": True, "nothing": None, "list": ["b", "a", "b"], "map": {"x": 1, "items": 5},
+    "products": [{"key": "cli", "title": "CLI"}], "template": "${{ vars.secret }}", "long": "x" * 1_000_000, "secret": "s3cr3t",
+}  # fmt: skip
+EVALUATOR = Evaluator(vars=VARS, tainted={"secret"}, env_name="staging", file=lambda path: f"<{path}>")
+
+
+def value(text: str) -> Any:
+    return EVALUATOR.scalar(text).value
+
+
+def error(text: str, evaluator: Evaluator = EVALUATOR) -> tuple[int, str]:
+    with pytest.raises(ExpressionError) as raised:
+        evaluator.scalar(text)
+    return raised.value.offset, raised.value.message
+
+
+# -- holes -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["{% hint %}", "{# a #}", "{{ vars.brand }}", "{% raw %}{{ x }}{% endraw %}", "$ {{", "$", "}}", ""])
+def test_nothing_else_is_evaluated(text: str) -> None:
+    assert not holds_expression(text)
+    assert value(text) == text
+    assert value(text + " ${{ vars.n }}" + text) == f"{text} 3{text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$${{ vars.n }}", "${{ vars.n }}"),
+        ("a $${{ b }} ${{ vars.n }}", "a ${{ b }} 3"),
+        ("$$${{", "$${{"),
+        ("$${{ $${{", "${{ ${{"),
+        ("${{ '${{' }}", "${{"),
+        ('${{ "$${{" }}', "$${{"),
+    ],
+)
+def test_two_dollars_are_a_literal(text: str, expected: str) -> None:
+    assert value(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("${{ '}}' }}", "}}"),
+        ('${{ "}} \\" }}" }}', '}} " }}'),
+        ("${{ {'a': {'b': 1}}}}", {"a": {"b": 1}}),
+        ("${{ {'a': 1}['a'] }}}}", "1}}"),
+        ("${{vars.n}}${{vars.n}}", "33"),
+        ("${{-1}}", -1),
+        ("${{+1}}", 1),
+        ("${{\n vars.n\r\n}}", 3),
+        ("${{ vars.n }}  ", "3  "),
+    ],
+)
+def test_a_hole_ends_where_its_expression_does(text: str, expected: Any) -> None:
+    assert value(text) == expected
+
+
+def test_one_whole_hole_keeps_its_type() -> None:
+    for name, expected in VARS.items():
+        if name != "secret":
+            found = value(f"${{{{ vars.{name} }}}}")
+            assert (found, type(found)) == (expected, type(expected))
+
+
+def test_what_comes_out_is_never_evaluated_again() -> None:
+    assert value("${{ vars.template }}") == value("${{ vars.template ~ '' }}") == "${{ vars.secret }}"
+    assert value("a ${{ vars.template }}") == "a ${{ vars.secret }}"
+
+
+def test_inside_a_text_booleans_are_written_as_in_yaml() -> None:
+    assert value("${{ vars.on }} ${{ not vars.on }} ${{ vars.n }} ${{ vars.share }} ${{ 1 ~ true }}") == "true false 3 1.5 1true"
+
+
+@pytest.mark.parametrize(("name", "kind"), [("nothing", "null"), ("list", "a list"), ("map", "a map")])
+def test_inside_a_text_stands_no_null_list_or_map(name: str, kind: str) -> None:
+    assert error(f"ab ${{{{ vars.{name} }}}}") == (3, f"{kind} cannot stand inside a text")
+    assert error(f"${{{{ 'ab' ~ vars.{name} }}}}") == (0, f"{kind} cannot stand inside a text")
+
+
+def test_what_comes_out_is_data_of_its_own() -> None:
+    value("${{ vars.map }}")["x"] = 2
+    assert VARS["map"]["x"] == 1
+
+
+# -- the language ------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("vars.map.items", 5),
+        ("vars.map['x']", 1),
+        ("vars.map.keys()", ["x", "items"]),
+        ("vars.map | items", [["x", 1], ["items", 5]]),
+        ("vars.map.y | default(2)", 2),
+        ("vars.map.y is defined", False),
+        ("vars.map.get('y', 'z')", "z"),
+        ("vars.products[0].title", "CLI"),
+        ("env.name", "staging"),
+        ("env.name != 'staging' or vars.on", True),
+        ("file('a.pem')", "<a.pem>"),
+        ("json('{\"a\": [1, null]}').a", [1, None]),
+        ("vars.n + 1", 4),
+        ("vars.n * 2 - 7 // 2", 3),
+        ("7 % 4", 3),
+        ("2 ** 10", 1024),
+        ("'a' * 3", "aaa"),
+        ("'a' + 'b'", "ab"),
+        ("vars.list + ['c']", ["b", "a", "b", "c"]),
+        ("vars.list | unique | sort | join('-')", "a-b"),
+        ("vars.list | length", 3),
+        ("'a' in vars.list", True),
+        ("vars.n in [1, 3]", True),
+        ("vars.brand.lower()", "acme"),
+        ("vars.brand | upper", "ACME"),
+        ("vars.brand.startswith('Ac')", True),
+        ("vars.brand | replace('c', 'x')", "Axme"),
+        ("'a b' | split", ["a", "b"]),
+        ("', '.join(['a', 1])", "a, 1"),
+        ("vars.brand[1:3]", "cm"),
+        ("vars.brand[::-1]", "emcA"),
+        ("vars.list[-1]", "b"),
+        ("'x' if vars.on else 'y'", "x"),
+        ("(1, 2)", [1, 2]),
+        ("{'a': 1}", {"a": 1}),
+        ("'7' | int", 7),
+        ("1.26 | round(1)", 1.3),
+        ("[3, 1] | max", 3),
+        ("['a'] | tojson", '["a"]'),
+        ("3 is odd", True),
+        ("vars.nothing is none", True),
+        ("1 < 2 < 3", True),
+        ("-vars.n | abs", 3),
+        ("'  a ' | trim", "a"),
+        ("'ab' | first", "a"),
+    ],
+)
+def test_gives(expression: str, expected: Any) -> None:
+    found = value("${{ " + expression + " }}")
+    assert (found, type(found)) == (expected, type(expected))
+
+
+REFUSED = {
+    "vars.brnd": 'no variable "brnd" is declared under vars; did you mean "brand"?',
+    "vars['brnd']": 'no variable "brnd" is declared under vars; did you mean "brand"?',
+    "1 if true else vars.brnd": 'no variable "brnd" is declared under vars; did you mean "brand"?',
+    "brand": 'there is no "brand" in expressions; did you mean "vars.brand"?',
+    "var.brand": 'there is no "var" in expressions; did you mean "vars"?',
+    "range(9)": 'there is no "range" in expressions',
+    "each.key": 'there is no "each" in expressions',
+    "env.nam": 'there is no key "nam" here; did you mean "name"?',
+    "vars.map.y": 'there is no key "y" here',
+    "vars.list[3]": "there is no item 3 here; the count begins at 0",
+    "vars.list.x": 'a list has no "x"',
+    "vars.n.x": 'a number has no "x"',
+    "vars.list['x']": "a list has no item by a text",
+    "vars.brand.uper()": 'a text has no "uper"; did you mean "upper"?',
+    "vars.brand.upper": "upper is a function; call it: upper(…)",
+    "[file]": "file is a function; call it: file(…)",
+    "vars.brand()": "a text cannot be called",
+    "vars.brand | uper": 'there is no filter "uper"; did you mean "upper"?',
+    "vars.brand | attr('x')": 'there is no filter "attr"',
+    "vars.n is callable": 'there is no test "callable"',
+    "vars.n | upper": "upper does not take a number",
+    "'a' is odd": "odd does not take a text",
+    "vars.brand.lower(1)": "lower does not take a number",
+    "vars['map'].get(1)": "get does not take a number",
+    "json(vars.map)": "json does not take a map",
+    "json('[1')": "json: the text is no JSON at its line 1, column 3",
+    "json('NaN')": "json: NaN is no JSON",
+    "'a' + 1": "+ does not take a text and a number; ~ joins values to a text",
+    "true + 1": "+ does not take true or false and a number",
+    "'%s' % 1": "% does not take a text and a number",
+    "[1] * 9": "* does not take a list and a number",
+    "-'a'": "- does not take a text",
+    "'a' < 1": "the values are of kinds that do not go together",
+    "1 / 0": "a number is divided by zero",
+    "9 ** 65": "an exponent is larger than 64",
+    "9 ** 64": "a number is too large",
+    "1e400": "a number is too large",
+    "1e308 * 10": "a number is too large",
+    "10000000000000000000000": "a number is too large",
+    "(0 - 8) ** 0.5": "a negative number has no such power",
+    "vars.long * 2": "a text is longer than 1,048,576 characters",
+    "vars.long + vars.long": "a text is longer than 1,048,576 characters",
+    "vars.long ~ vars.long": "a text is longer than 1,048,576 characters",
+    "vars.long.replace('x', vars.long)": "a text is longer than 1,048,576 characters",
+    "vars.brand.replace('', 'x')": "replace wants a text to look for, not an empty one",
+    "[vars.long, vars.long] | join": "a text is longer than 1,048,576 characters",
+    "'x' if vars.on": "an if wants an else",
+    "default(x=1)": "arguments are given by their order, without names and stars",
+    "vars.brand.replace(*vars.list)": "arguments are given by their order, without names and stars",
+    "'\\ud800'": "a text holds half a character",
+    "[1, 'a'] | sort": "sort wants a list of texts or a list of numbers",
+    "[] | first": "first wants something that is not empty",
+    "vars.brand[::0]": "[…:…] takes no step of 0",
+    "": "the expression is empty",
+    "vars.n vars.n": "the expression cannot be read: something follows after its end",
+    "vars.n +": "the expression cannot be read: unexpected end",
+    "'a": "the expression cannot be read: a quote is opened and never closed",
+    "a @ b": 'the expression cannot be read: "@" is no part of the language',
+    "(" * 21 + "1" + ")" * 21: "the expression has more than 20 brackets inside each other",
+    "1 + " * 100 + "1": "the expression is nested too deeply",
+    "not " * 400 + "1": "the expression is nested too deeply",
+    " " * 2_000: 'the expression does not end within 2,000 characters; "}}" is missing, or it is too long',
+}
+
+
+@pytest.mark.parametrize("expression", REFUSED, ids=lambda text: text[:40])
+def test_is_refused_in_exactly_these_words(expression: str) -> None:
+    assert error("${{ " + expression + " }}") == (0, REFUSED[expression])
+
+
+def test_a_hole_that_does_not_end_is_a_problem_at_its_place() -> None:
+    assert error("ab ${{ vars.n") == (3, 'the expression does not end; "}}" is missing, or a quote or bracket before it is open')
+    assert error("${{ vars.n }} ${{ (1") == (14, 'the expression does not end; "}}" is missing, or a quote or bracket before it is open')
+    assert error("${{ (1 }}") == (0, "the expression cannot be read: unexpected '}', expected ')'")
+    assert error("a: ${{ vars.brnd }}") == (3, 'no variable "brnd" is declared under vars; did you mean "brand"?')
+
+
+def test_whitespace_control_is_refused() -> None:
+    assert error("a ${{ vars.n -}} b") == (2, 'a "-" stands before the end of the expression; take it out')
+
+
+def test_a_text_holds_so_many_expressions_and_no_more() -> None:
+    assert value("${{ 1 }}" * 200) == "1" * 200
+    assert error("${{ 1 }}" * 201) == (1600, "a text holds more than 200 expressions")
+
+
+def test_all_texts_together_are_bounded() -> None:
+    assert error("${{ vars.long }}" * 2) == (0, "a text is longer than 1,048,576 characters")

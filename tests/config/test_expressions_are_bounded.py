@@ -1,0 +1,198 @@
+"""Expressions reach nothing of Python, show no secret and never run long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reconciler.config.expressions import Evaluator, ExpressionError
+from reconciler.config.files import ProjectFiles
+from tests.config.test_expressions import EVALUATOR, VARS, error
+
+
+def offset_of(text: str) -> int | None:
+    """Where it fails, if it does."""
+    try:
+        EVALUATOR.scalar(text)
+    except ExpressionError as raised:
+        return raised.offset
+    return None
+
+
+ESCAPES = [
+    "''.__class__.__mro__[1].__subclasses__()",
+    "vars.__class__",
+    "vars['__class__']",
+    "vars.items.__self__",
+    "file.__globals__",
+    "file.run",
+    "json.run.__globals__",
+    "vars.brand.lower.run",
+    "''.format",
+    "'{0.__class__}'.format(1)",
+    "''.format_map(vars)",
+    "self",
+    "self._TemplateReference__context",
+    "loop",
+    "lipsum.__globals__",
+    "cycler",
+    "joiner",
+    "namespace()",
+    "caller()",
+    "super()",
+    "varargs",
+    "kwargs",
+    "context",
+    "environment",
+    "vars.brand | attr('__class__')",
+    "vars.list | map(attribute='__class__') | list",
+    "dict()",
+    "config",
+    "[].append(1)",
+    "vars.list.append(1)",
+    "vars.map.update({})",
+    "vars.map.pop('x')",
+    "().__class__",
+    "(1).__class__",
+    "true.__class__",
+    "vars.nothing.__class__",
+    "vars.map.y.__class__",
+    "json('{}').__class__",
+    "'a'.encode()",
+    "'a'.center(9)",
+    "'a'.zfill(9)",
+    "'a'.ljust(9)",
+    "'a'.translate({})",
+    "'a' | pprint",
+    "'a' | format",
+    "'a' | xmlattr",
+    "'a' | safe",
+    "'a' | wordwrap",
+    "'a' | center(99999999)",
+    "'a' | indent(99999999)",
+    "_",
+    "__import__('os')",
+    "open('x')",
+    "l_0_vars",
+    "resolve",
+    "undefined",
+    "str_join",
+    "(join)",
+    "vars.brand | (join)",
+]
+
+
+@pytest.mark.parametrize("expression", ESCAPES)
+def test_nothing_of_python_or_of_templates_is_in_reach(expression: str) -> None:
+    error("${{ " + expression + " }}")
+
+
+# -- taint -------------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "tainted"),
+    [
+        ("${{ vars.brand }}", ()),
+        ("${{ vars.secret }}", ("secret",)),
+        ("a ${{ vars.n }} ${{ vars['secret'] }}", ("secret",)),
+        ("${{ vars.secret == 'a' }}", ("secret",)),
+        ("${{ 'a' if vars.secret else 'b' }}", ("secret",)),
+        ("${{ vars['sec' ~ 'ret'] }}", ("secret",)),
+        ("${{ vars | length }}", ("secret",)),
+        ("${{ vars[vars.brand ~ ''] | default(1) }}", ("secret",)),
+    ],
+)
+def test_a_value_made_of_a_tainted_variable_is_tainted(text: str, tainted: tuple[str, ...]) -> None:
+    assert EVALUATOR.scalar(text).tainted == tainted
+
+
+@pytest.mark.parametrize(
+    "expression", ["file(vars.secret)", "vars.map[vars.secret]", "json(vars.secret)", "vars.secret + 1", "{'s3cr3t': 1}[vars.secret ~ 1]"]
+)
+def test_what_fails_over_a_tainted_value_does_not_show_it(expression: str) -> None:
+    evaluator = Evaluator(vars=VARS, tainted={"secret"}, file=ProjectFiles(Path(__file__).parent))
+    message = "the expression fails; why is not shown, as it uses a value from the environment (secret)"
+    assert error("${{ " + expression + " }}", evaluator) == (0, message)
+
+
+def test_more_names_can_be_given_with_their_taint() -> None:
+    each = EVALUATOR.with_names({"each": {"key": "a", "value": 1}}, {"secret"})
+    assert each.scalar("${{ each.key }}-api").value == "a-api"
+    assert each.scalar("${{ each.value }}").tainted == ("secret",)
+    assert each.scalar("${{ vars.n }}").tainted == ()
+    assert EVALUATOR.with_names({"each": {}}).scalar("${{ each }}").tainted == ()
+
+
+# -- bombs and noise ---------------------------------------------------------------------------------------------------------------
+
+
+@given(st.text("${}'\" vars.nmap|()[]~+*%-01,:if else not\\\n", max_size=60))
+def test_no_text_ends_in_anything_but_a_value_or_an_expression_error(text: str) -> None:
+    for one in (text, "${{" + text + "}}", "a${{ " + text + " }}"):
+        found = offset_of(one)
+        assert found is None or one[found:].startswith("${{")
+
+
+BOMBS = {
+    "powers": "'${{ ' + ' ** '.join(['9'] * 400) + ' }}'",
+    "powers in brackets": "'${{ ((9 ** 9) ** 9) ** 9 }}'",
+    "a text many times": "'${{ \"a\" * 9999999999 }}'",
+    "a text many times in steps": "'${{ ' + 'vars.long | length * ' * 20 + '(\"a\" * 1000000 * 1000000) }}'",
+    "a long text joined to itself": "'${{ ' + ' ~ '.join(['vars.long'] * 180) + ' }}'",
+    "a list of long texts": "'${{ [' + ','.join(['vars.long'] * 180) + '] }}'",
+    "slices of a long text": "'${{ [' + ','.join(['vars.long[1:]'] * 130) + '] }}'",
+    "replacing every letter by a text": "'${{ vars.long | replace(\"x\", vars.long) }}'",
+    "a text joined by a text": "'${{ vars.long.join(vars.long.split(\"x\")) }}'",
+    "a text split many times": "'${{ [' + ','.join(['vars.long|split(\"x\")'] * 80) + '] }}'",
+    "JSON of JSON": "'${{ vars.quotes' + '|tojson' * 50 + ' }}'",
+    "JSON in depth": "'${{ json(vars.deep) }}'",
+    "JSON in width, many times": "'${{ [' + ','.join(['json(vars.wide)'] * 110) + '] }}'",
+    "a large list many times": "'${{ [' + ','.join(['vars.items'] * 150) + '] | tojson }}'",
+    "sorting many times": "'${{ [' + ','.join(['vars.items|sort'] * 110) + '] }}'",
+    "case many times": "'${{ vars.long' + '|upper|lower' * 29 + ' }}'",
+    "a format with a width": "'${{ \"%999999999d\" % 1 }}'",
+    "brackets": "'${{ ' + '(' * 900 + '1' + ')' * 900 + ' }}'",
+    "brackets that never close": "'${{ ' + '[' * 1_000_000",
+    "minus signs": "'${{ ' + '-' * 1900 + '1 }}'",
+    "not, not": "'${{ ' + 'not ' * 480 + '1 }}'",
+    "conditions": "'${{ ' + '1 if 0 else ' * 160 + 'x }}'",
+    "attributes": "'${{ vars.map' + '.a' * 900 + ' }}'",
+    "calls": "'${{ vars.map' + '()' * 900 + ' }}'",
+    "a long number": "'${{ ' + '9' * 1990 + ' }}'",
+    "a number to read": '\'${{ ("9" * 1000000)|int + json("9" * 1000000) }}\'',
+    "many holes": "'${{ 1 }}' * 100_000",
+    "many holes that never end": "'${{ (' * 200_000",
+    "many literals": "'$${{' * 200_000 + '${{'",
+    "an open quote": "'${{ \"' + 'a' * 1_000_000",
+}
+PROGRAM = """
+import resource
+from reconciler.config.expressions import Evaluator, ExpressionError
+values = dict(
+    long="x" * 2**20, quotes='"' * 100, deep="[" * 500_000, wide="[" + "[]," * 300_000 + "[]]", items=["abc"] * 100_000, map=dict(),
+)
+evaluator = Evaluator(vars=values)
+evaluator.scalar("${{ 1 }}")
+text = TEXT
+resource.setrlimit(resource.RLIMIT_DATA, (256 * 2**20, 256 * 2**20))
+resource.setrlimit(resource.RLIMIT_CPU, (int(resource.getrusage(resource.RUSAGE_SELF).ru_utime) + 2,) * 2)
+try:
+    evaluator.scalar(text)
+except ExpressionError as error:
+    print(error.message)
+"""
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_is_an_error_within_two_seconds_and_a_quarter_of_a_gigabyte(name: str) -> None:
+    program = PROGRAM.replace("TEXT", BOMBS[name], 1)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.strip()
+    assert "memory" not in done.stdout
