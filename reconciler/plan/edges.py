@@ -166,6 +166,11 @@ def _step_aside(whole: Sketches, index: int, name: str) -> None:
 
 
 def _deletes_last(whole: Sketches) -> None:
+    """A delete waits for what stops referring to it, for the deletes in it, and for new siblings: the last one must not go before them."""
+    siblings: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
+    for address, maker in whole.makers.items():
+        if whole.drafts[address].born:
+            siblings[(whole.drafts[address].kind.name, address.container)].add(maker)
     mentions: dict[str, set[int]] = defaultdict(set)
     for index, sketch in enumerate(whole.sketches):
         if not isinstance(sketch.draft, Draft):
@@ -176,7 +181,7 @@ def _deletes_last(whole: Sketches) -> None:
                     mentions[text].add(index)
     for address, index in whole.deletes.items():
         removal = whole.removals[address]
-        waits = set(mentions.get(removal.id, ()))
+        waits = set(mentions.get(removal.id, ())) | siblings[(removal.kind.name, address.container)]
         for other, step in whole.deletes.items():
             observed = whole.removals[other].observed
             if other != address and observed is not None and _stands_in(whole, whole.removals[other].kind, observed, removal):

@@ -116,7 +116,9 @@ def everything(org: Org) -> dict[str, Any]:
         for path in ("sections", "section-groups", "site-spaces", "share-links"):
             for one in org.items(f"{base}/sites/{site['id']}/{path}"):
                 found[one["id"]] = {
-                    key: value["id"] if key == "space" else value for key, value in one.items() if key not in ("siteSpaces", "children")
+                    key: value["id"] if key == "space" else value
+                    for key, value in one.items()
+                    if key not in ("siteSpaces", "children") and not (key == "title" and "space" in one)
                 }
     return {id: {key: value for key, value in one.items() if key not in COUNTED} for id, one in found.items()}
 
