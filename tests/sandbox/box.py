@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
+from reconciler.sandbox.store import Store
 
 BASE = "http://127.0.0.1:1"
 CONTROL = "token-of-control"
@@ -50,6 +52,9 @@ SEED: dict[str, Any] = {
 Json = Any
 
 
+APPS: list[FastAPI] = []  # building one takes longer than a test does: all boxes share it, one box at a time
+
+
 class Box:
     """One file and the service over it. Answers of the wrong status fail the test."""
 
@@ -59,8 +64,12 @@ class Box:
         self.open()
 
     def open(self) -> None:
-        self.app = create_app(self.db, control_token=CONTROL, base=BASE)
-        self.store = self.app.state.service.store
+        if APPS:
+            APPS[0].state.service.store = Store(self.db)
+        else:
+            APPS.append(create_app(self.db, control_token=CONTROL, base=BASE))
+        self.app = APPS[0]
+        self.store: Store = self.app.state.service.store
 
     def close(self) -> None:
         self.store.close()

@@ -17,8 +17,8 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.sandbox import bodies
-from reconciler.sandbox.app import GROUPS, control
+from reconciler.sandbox import bodies, control
+from reconciler.sandbox.app import GROUPS
 from tests.sandbox.box import ADA, BASE, CONTROL, SEED, Box
 
 ROUTES = sorted(
@@ -27,7 +27,7 @@ ROUTES = sorted(
         for prefix, router in [*(("/v1", group.router) for group in GROUPS), ("", control.router)]
         for route in router.routes
         if isinstance(route, APIRoute)
-        for method in route.methods
+        for method in route.methods or ()
     }
 )
 FIELDS = sorted(
@@ -141,7 +141,7 @@ def test_there_is_a_route_for_every_operation_of_the_issue() -> None:
     assert len([route for route in ROUTES if route[1].startswith("/v1")]) == 69
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), order=st.integers(0, 2**32))
 def test_random_requests_to_every_route_never_answer_500(
     template: World, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, order: int

@@ -17,7 +17,7 @@ ORGANIZATION = {"id": "org_a"}
 MEMBER = {"organization": "org_a", "id": "usr_a", "email": "a@acme.example"}
 SPACE = {"organization": "org_a", "id": "spc_a"}
 
-BAD: list[tuple[dict[str, Any], str]] = [
+BAD: list[tuple[dict[Any, Any], str]] = [
     (
         {"organisations": []},
         "organisations: there is no such list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml",
