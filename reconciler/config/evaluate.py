@@ -1,30 +1,35 @@
-"""The files of a project as nodes, and expressions inside them as values."""
+"""The files of a project as nodes, and their expressions as values.
+
+In: names of files inside the project, variables. Out: the evaluated configuration (`nodes`), problems noted. Reads files below the project
+only; what expressions make together is bounded, so that many small ones are no way around the bounds of one.
+"""
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from jinja2.sandbox import ImmutableSandboxedEnvironment
-
-from reconciler.config.nodes import List, Map, Node, Problems, lifted
+from reconciler.config.expressions import Evaluator, ExpressionError, holds_expression
+from reconciler.config.files import ProjectFiles
+from reconciler.config.nodes import UNREAD, List, Map, Node, Problems, Scalar, lifted
 from reconciler.config.reader import FILE_MAX, read
 from reconciler.config.variables import Variables
 from reconciler.errors import Problem
 
-_HOLE = re.compile(r"\$\$\{\{|\$\{\{(.*?)\}\}", re.DOTALL)
+VALUES_MAX: Final = 200_000  # that all expressions of a project make together
+TEXT_MAX: Final = 16 * 1024 * 1024  # characters, likewise
+IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
+_VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
 
 class Files:
-    """Provisional: reads and evaluates well-formed projects only."""
+    """The files of one project. `seen`: every YAML file read, in order."""
 
     def __init__(self, root: Path, problems: Problems) -> None:
         self.root, self.problems = root, problems
         self.seen: list[Path] = []
-        self._context: dict[str, Any] = {}
-        self._jinja = ImmutableSandboxedEnvironment()
 
     def read(self, name: str) -> Node | None:
         """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
@@ -34,7 +39,7 @@ class Files:
             with path.open("rb") as file:
                 text = file.read(FILE_MAX + 1)
         except OSError as error:
-            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {error.strerror}"))
+            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}"))
             self.problems.partial = True
             return None
         document = read(text, name)
@@ -43,29 +48,69 @@ class Files:
         self.problems.partial |= document.data is None
         return document.data
 
-    def context(self, given: Variables, environment: str | None) -> None:
-        self._context = {
-            "vars": given.values,
-            "env": {"name": environment},
-            "file": lambda name: (self.root / name).read_text(encoding="utf-8"),
-            "json": json.loads,
-        }
 
-    def evaluated(self, node: Node) -> Node:
+class Evaluation:
+    """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made."""
+
+    def __init__(self, root: Path, variables: Variables, environment: str | None, problems: Problems) -> None:
+        self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
+        self.values = self.text = 0
+        self.evaluator = self._with(())
+
+    def refuse(self, paths: list[Path]) -> None:
+        """From now on `file()` does not give these out."""
+        self.evaluator = self._with(paths)
+
+    def _with(self, refused: list[Path] | tuple[()]) -> Evaluator:
+        return Evaluator(
+            vars=self.variables.values,
+            tainted=self.variables.tainted,
+            env_name=self.environment,
+            file=ProjectFiles(self.root, refused),
+        )
+
+    def top(self, document: Map, *keys: str) -> None:
+        """Evaluate the top keys of a file that are named, or all; those that are ignored stay as they are."""
+        for key, entry in document.entries.items():
+            if (key in keys or not keys) and not key.startswith(IGNORED):
+                entry.node = self.node(entry.node)
+
+    def node(self, node: Node) -> Node:
+        """The node with values for expressions; maps and lists are changed in place."""
         if isinstance(node, Map):
             for entry in node.entries.values():
-                entry.node = self.evaluated(entry.node)
+                entry.node = self.node(entry.node)
         elif isinstance(node, List):
-            node.items = [self.evaluated(one) for one in node.items]
-        elif "${{" in node.text:
-            return lifted(self._value(node.text), node.at)
+            node.items = [self.node(one) for one in node.items]
+        elif node.value is UNREAD and holds_expression(node.text):  # what an expression gave is not looked at again
+            return self._scalar(node)
         return node
 
-    def _value(self, text: str) -> Any:
-        whole = _HOLE.fullmatch(text)
-        if whole is not None and whole[1] is not None:
-            return self._hole(whole[1])
-        return _HOLE.sub(lambda found: "${{" if found[1] is None else str(self._hole(found[1])), text)
+    def _scalar(self, node: Scalar) -> Node:
+        try:
+            found = self.evaluator.scalar(node.text)
+            self._spend(found.value)
+        except ExpressionError as error:
+            place = (node.at.file, node.at.line, node.at.column)
+            if self.variables.failed & set(_VARIABLE.findall(node.text)):
+                self.problems.settled.add(place)  # the variable's own problem says it
+            else:
+                self.problems.settle(Problem(*place, error.message))
+            return Scalar(node.at, "", False)
+        if isinstance(found.value, str):
+            return Scalar(node.at, found.value, False, found.value, found.tainted)
+        return lifted(found.value, node.at, found.tainted)
 
-    def _hole(self, text: str) -> Any:
-        return self._jinja.compile_expression(text, undefined_to_none=False)(**self._context)
+    def _spend(self, value: Any) -> None:
+        waiting = [value]
+        while waiting:
+            one = waiting.pop()
+            self.values += 1
+            if isinstance(one, str):
+                self.text += len(one)
+            elif isinstance(one, Mapping):
+                waiting += [*one.keys(), *one.values()]
+            elif isinstance(one, list | tuple):
+                waiting += one
+            if self.values > VALUES_MAX or self.text > TEXT_MAX:
+                raise ExpressionError("the expressions of this project make too much together")

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.evaluate import Files
+from reconciler.config.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.includes import included
 from reconciler.config.nodes import Entry, Map, Problems, Scalar, described
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import check_previously, read_moved, read_removed
 from reconciler.config.reserved import later
-from reconciler.config.settings import Project, Settings, Words, read_guards, read_protect, read_prune, read_settings
+from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_guards, read_protect, read_prune, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.suggest import did_you_mean
 from reconciler.config.tree import Tree
@@ -78,21 +78,25 @@ class _Load:
             self.problems.add(top.at, f"a project file is a map, not {described(top)}; it begins with version: 1")
             return None
         given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
-        parts = [(name, files.read(name)) for name in included(files.root, file.name, top.entries.pop("include", None), self.problems)]
-        files.context(given, self.environment)
-        top = files.evaluated(top)
-        assert isinstance(top, Map)
-        documents = [files.evaluated(part) for _, part in parts if part is not None]
-        made = self._made(files, top, [one for one in documents if isinstance(one, Map)])
+        names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
+        documents = [document for name in names if (document := files.read(name)) is not None]
+        evaluation = Evaluation(files.root, given, self.environment, self.problems)
+        evaluation.top(top, Service.SECTION, STATE)
+        evaluation.refuse(databases(top, files.root))
+        evaluation.top(top)
+        maps = [one for one in documents if isinstance(one, Map)]
         for one in documents:
             if not isinstance(one, Map):
                 self.problems.add(one.at, f"an included file is a map of sections, not {described(one)}")
+        for one in maps:
+            evaluation.top(one)
+        made = self._made(files, top, maps)
         return replace(made, sensitive=given.secrets)
 
     # -- the parts -----------------------------------------------------------------------------------------------------------------
 
     def _made(self, files: Files, top: Map, documents: list[Map]) -> Project:
-        words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith("x-")}, self.problems)
+        words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith(IGNORED)}, self.problems)
         settings = read_settings(words, files.root, self.problems)
         prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
         guards = read_guards(words, self.problems)
@@ -148,7 +152,7 @@ class _Load:
     # -- included files ------------------------------------------------------------------------------------------------------------
 
     def _document(self, document: Map, tree: Tree, removed: list[Entry], moved: list[Entry]) -> Words:
-        words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith("x-")}, self.problems)
+        words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, self.problems)
         gone, renamed = self._everywhere(words, tree)
         removed += gone
         moved += renamed

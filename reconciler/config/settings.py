@@ -22,6 +22,7 @@ from reconciler.resource import Kinds
 CreateStrategy = Literal["snapshot", "marker"]
 Prune = Literal["owned", "all", "none"]
 
+STATE = "state"
 DEFAULT_STATE = ".reconciler/state.db"
 TIMEOUT_DEFAULT = 30.0  # seconds for one request, everything included
 SETTLE_DEFAULT = 30.0  # seconds to wait out a request in doubt
@@ -181,7 +182,7 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
     recovery = Words.of("recovery", top.entry("recovery"), problems)
     settle, strategy = recovery.number("settle", SETTLE_DEFAULT), recovery.choice("createStrategy", CREATE_STRATEGIES)
     recovery.rest()
-    state = top.text("state")
+    state = top.text(STATE)
     return Settings(
         project=project[0] if project is not None else "",
         root=root,
@@ -216,6 +217,15 @@ def _is_base(url: str) -> bool:
 def _safe(url: str) -> str:
     """A URL inside a sentence, without what could be a secret."""
     return shown(re.sub(r"//[^/@]*@", "//…@", url).partition("?")[0])
+
+
+def databases(top: Map, root: Path) -> list[Path]:
+    """The files of the state and of the sandbox, as far as they are told already: `file()` gives out neither."""
+    silent = Problems([])
+    words = Words("", top.entries, silent)
+    sandbox = Words.of(Service.SECTION, words.entry(Service.SECTION), silent).text(Service.SANDBOX)
+    state = _state(words.text(STATE), root, silent).partition("sqlite:///")[2]
+    return [root / DEFAULT_STATE, *([Path(state)] if state else []), *([root / sandbox[0]] if sandbox is not None else [])]
 
 
 def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> str:

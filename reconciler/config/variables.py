@@ -30,10 +30,12 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Variables:
-    """`values` by name. `tainted`: the names whose values came from the environment and are not public."""
+    """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
+    declared and have no value, which is reported."""
 
     values: Mapping[str, Any]
     tainted: frozenset[str]
+    failed: frozenset[str]
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -75,7 +77,7 @@ def read_variables(
             problems.found.append(
                 Problem("--public-var", 0, 0, f'no variable "{name}" is declared under vars{did_you_mean(name, declared)}')
             )
-    return Variables(values, frozenset(tainted))
+    return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values))
 
 
 def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
@@ -345,3 +346,84 @@ def test_the_digest_changes_with_what_is_declared(tmp_path: Path) -> None:
     lines = BLANK.splitlines(keepends=True)
     bodies.append("".join([lines[0], lines[2], lines[1], lines[3]]))
     assert len({project(tmp_path, body).desired.digest for body in bodies}) == len(bodies)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------------------
+
+
+def problems(caught: pytest.ExceptionInfo[ConfigError]) -> list[str]:
+    return [problem.message for problem in caught.value.problems]
+
+
+def test_an_included_link_that_leaves_the_project_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.yaml").write_text("teams: {}\n", encoding="utf-8")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "linked.yaml").symlink_to(tmp_path / "elsewhere.yaml")
+    with pytest.raises(ConfigError) as caught:
+        project(folder, "", head=HEAD.replace("organizations", "include: ['*.yaml']\norganizations"))
+    assert problems(caught) == ['include "*.yaml" leads out of the project: linked.yaml is a link to somewhere else']
+
+
+def test_an_included_link_inside_the_project_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "people.yaml").write_text("teams: {writers: {title: Writers}}\n", encoding="utf-8")
+    (tmp_path / "linked.yaml").symlink_to(tmp_path / "real" / "people.yaml")
+    made = project(tmp_path, "", head=HEAD.replace("organizations", "include: [linked.yaml]\norganizations"))
+    assert one(made, "acme/team/writers").source.file == "linked.yaml"
+
+
+def test_hidden_files_and_the_seed_of_the_sandbox_are_never_included(tmp_path: Path) -> None:
+    for name in (".hidden.yaml", "sandbox.seed.yaml", "reconciler.yaml"):
+        (tmp_path / name).write_text("nonsense: true\n", encoding="utf-8")
+    (tmp_path / "people.yaml").write_text("teams: {}\n", encoding="utf-8")
+    made = project(tmp_path, "", head=HEAD.replace("organizations", "include: ['*.yaml', people.yaml]\norganizations"))
+    assert [file.name for file in made.settings.files] == ["reconciler.yaml", "people.yaml"]
+
+
+def test_file_gives_out_neither_state_nor_sandbox(tmp_path: Path) -> None:
+    for name in ("state.txt", "sandbox.txt"):
+        (tmp_path / name).write_text("secret", encoding="utf-8")
+    head = HEAD.replace("organizations", "state: sqlite:///state.txt\nservice: {sandbox: sandbox.txt}\norganizations")
+    with pytest.raises(ConfigError) as caught:
+        project(tmp_path, 'title: ${{ file("state.txt") }}\nhostname: ${{ file("sandbox.txt") }}', head=head)
+    assert problems(caught) == [
+        'file("state.txt") is a database of the state or the sandbox, which is not read',
+        'file("sandbox.txt") is a database of the state or the sandbox, which is not read',
+    ]
+
+
+def test_many_expressions_are_bounded_together(tmp_path: Path) -> None:
+    teams = "".join(f"  team{number}: {{title: \"${{{{ 'x' * 1000000 }}}}\"}}\n" for number in range(200))
+    with pytest.raises(ConfigError) as caught:
+        project(tmp_path, f"teams:\n{teams}")
+    assert "the expressions of this project make too much together" in problems(caught)
+
+
+def test_what_seems_absent_is_not_reported_where_a_file_could_not_be_read(tmp_path: Path) -> None:
+    (tmp_path / "content.yaml").write_text("content: [\n", encoding="utf-8")
+    head = HEAD.replace("organizations", "include: [content.yaml]\norganizations")
+    with pytest.raises(ConfigError) as caught:
+        project(tmp_path, "sites: {docs: {title: Docs, structure: [guides]}}", head=head)
+    assert [problem.file for problem in caught.value.problems] == ["content.yaml"]
+
+
+def test_a_variable_without_a_value_is_reported_once_and_not_where_it_is_used(tmp_path: Path) -> None:
+    head = HEAD.replace("organizations", "vars: {brand: {type: string}}\norganizations")
+    with pytest.raises(ConfigError) as caught:
+        project(tmp_path, "title: ${{ vars.brand }} docs\nhostname: ${{ vars.brand }}", head=head)
+    assert len(caught.value.problems) == 1
+
+
+def test_equal_projects_give_equal_results(tour: Project) -> None:
+    again = loaded(next(folder for folder in GOOD if folder.name == "tour"))
+    assert again == tour
+    assert list(again.desired.resources) == list(tour.desired.resources)
+
+
+def test_ten_thousand_resources_load_in_seconds(tmp_path: Path) -> None:
+    spaces = "".join(f"  - {{space: s{number}, title: Space {number}, duplicateOf: blank, editMode: live}}\n" for number in range(10_000))
+    begin = time.monotonic()
+    made = project(tmp_path, f"content:\n  - {{space: blank, id: spc_blank, title: Blank}}\n{spaces}")
+    assert len(made.desired.resources) == 10_002
+    assert time.monotonic() - begin < 10  # seconds; about 2 where nothing else runs
