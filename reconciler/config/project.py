@@ -6,10 +6,12 @@ the trees; look references up. Reads files inside the project only (through `rea
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -50,10 +52,23 @@ def load(
     `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
     """
     problems = Problems([])
-    made = _Load(Path(path), kinds, problems, environment).run(variables, public, environ)
+    with _uncollected():
+        made = _Load(Path(path), kinds, problems, environment).run(variables, public, environ)
     if problems.found or made is None:
         raise ConfigError(problems.found)
     return made
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the cycle collector, which would walk the growing trees again and again: 40 % of the time for 10,000 resources."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 class _Load:

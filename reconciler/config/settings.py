@@ -9,17 +9,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from reconciler.config.nodes import Entry, List, Map, Problems, Scalar, described, shown
 from reconciler.config.suggest import did_you_mean, one_of
 from reconciler.config.values import empty, untainted
-from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, Service
+from reconciler.config.words import CREATE_STRATEGIES, LATER_STRATEGIES, PRUNE_SCOPES, Service
 from reconciler.model import Desired, Guards, Source
 from reconciler.resource import Kinds
 
-CreateStrategy = Literal["snapshot", "marker"]
+CreateStrategy = Literal["snapshot"]
 Prune = Literal["owned", "all", "none"]
 
 STATE = "state"
@@ -115,9 +115,12 @@ class Words:
             return None
         return node.text, node.at
 
-    def choice(self, key: str, options: tuple[T, ...]) -> T | None:
+    def choice(self, key: str, options: tuple[T, ...], *, later: tuple[str, ...] = ()) -> T | None:
         found = self.text(key)
         if found is None:
+            return None
+        if found[0] in later:
+            self.problems.add(found[1], f"{self.path(key)}: {found[0]} is not supported yet; write {options[0]}, or leave the line out")
             return None
         for option in options:
             if option == found[0]:
@@ -180,7 +183,10 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
         problems.add(member[1], f"service.member is {shown(member[0])}; it is the e-mail of the member whose token is used")
         member = None
     recovery = Words.of("recovery", top.entry("recovery"), problems)
-    settle, strategy = recovery.number("settle", SETTLE_DEFAULT), recovery.choice("createStrategy", CREATE_STRATEGIES)
+    settle, strategy = (
+        recovery.number("settle", SETTLE_DEFAULT),
+        recovery.choice("createStrategy", CREATE_STRATEGIES, later=LATER_STRATEGIES),
+    )
     recovery.rest()
     state = top.text(STATE)
     return Settings(
@@ -194,7 +200,6 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
         state_in_yaml=state is not None,
         settle=settle,
         settle_written="settle" in recovery.entries,
-        create_strategy=cast(CreateStrategy, strategy or "snapshot"),
     )
 
 

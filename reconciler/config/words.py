@@ -8,7 +8,8 @@ from typing import Final
 PRUNE_SCOPES: Final = ("owned", "all", "none")
 REMOVED_ACTIONS: Final = ("forget", "delete")
 ADOPT: Final = ("auto", "never")
-CREATE_STRATEGIES: Final = ("snapshot", "marker")
+CREATE_STRATEGIES: Final = ("snapshot",)
+LATER_STRATEGIES: Final = ("marker",)  # of a later version
 TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
 
 
