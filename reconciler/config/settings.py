@@ -183,13 +183,8 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
         problems.add(member[1], f"service.member is {shown(member[0])}; it is the e-mail of the member whose token is used")
         member = None
     recovery = Words.of("recovery", top.entry("recovery"), problems)
-    (
-        settle,
-        (
-            recovery.number("settle", SETTLE_DEFAULT),
-            recovery.choice("createStrategy", CREATE_STRATEGIES, later=LATER_STRATEGIES),
-        ),
-    )
+    settle = recovery.number("settle", SETTLE_DEFAULT)
+    recovery.choice("createStrategy", CREATE_STRATEGIES, later=LATER_STRATEGIES)
     recovery.rest()
     state = top.text(STATE)
     return Settings(
