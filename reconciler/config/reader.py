@@ -6,8 +6,9 @@ events are walked here, never composed by the parser, so nesting is capped befor
 
 from __future__ import annotations
 
+import gc
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,6 +26,10 @@ DEPTH_MAX: Final = 100
 NODES_MAX: Final = 500_000  # some 200 MB, and a few seconds
 EXPANDED_MAX: Final = 100_000  # nodes that aliases repeat
 PROBLEMS_MAX: Final = 1_000  # the rest of the file is not looked at
+MEANT_MAX: Final = 100  # problems, and anchors, up to which the anchor that was meant is looked for
+
+# Where PyYAML was built without libyaml, its own parser says the same more slowly and in other words.
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # What YAML allows, without the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -43,10 +48,15 @@ class Document:
 def read(text: bytes, file: str) -> Document:
     """The one document of a file; `file` is its name in the places."""
     reader = _Reader(file)
+    collects = gc.isenabled()
+    gc.disable()  # nothing that is built here can be freed before it is finished; looking for it costs a fifth of the time
     try:
         data = reader.document(reader.decoded(text))
     except _Stop:
         data = None
+    finally:
+        if collects:
+            gc.enable()
     return Document(data, tuple(reader.problems))
 
 
@@ -65,7 +75,7 @@ class _Reader:
         self.open: list[str] = []
         self.count = 0
         self.expanded = 0
-        self.events: Iterator[Any] = iter(())
+        self.next: Callable[[], Any]
 
     # -- text ----------------------------------------------------------------------------------------------------------------------
 
@@ -90,16 +100,16 @@ class _Reader:
     # -- nodes ---------------------------------------------------------------------------------------------------------------------
 
     def document(self, text: str) -> Node | None:
-        self.events = iter(yaml.parse(text, Loader=yaml.CSafeLoader))
         try:
+            self.next = _LOADER(text).get_event
             found: Node | None = None
-            event = self._next()
+            event = self.next()
             while not isinstance(event, yaml.StreamEndEvent):
                 if isinstance(event, yaml.DocumentStartEvent):
                     if found is not None:
                         raise self._stop_at(event, "a second document begins; a file holds one, so make it a file of its own")
-                    found = self._node(self._next(), 1)
-                event = self._next()
+                    found = self._node(self.next(), 1)
+                event = self.next()
         except yaml.MarkedYAMLError as error:
             line, column, message = explained(error, _BREAK.split(text))
             raise self._stop(line, column, message) from None
@@ -109,26 +119,22 @@ class _Reader:
             raise self._stop(0, 0, "there is nothing in this file")
         return found
 
-    def _next(self) -> Any:
-        return next(self.events)
-
     def _node(self, event: Any, depth: int) -> Node:
-        if isinstance(event, yaml.AliasEvent):
+        kind = event.__class__  # nearly every event is a plain scalar, and this is the floor of every command: hence no isinstance
+        if kind is yaml.AliasEvent:
             return self._alias(event)
         self._counted(event)
         if event.tag is not None:
-            tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+            tag = _cut(event.tag.replace("tag:yaml.org,2002:", "!!"))
             self._problem(event, f"the tag {tag} is not used here; a field's own type says how it is read")
-        if isinstance(event, yaml.ScalarEvent):
-            if len(event.value) > SCALAR_MAX:
-                raise self._stop_at(event, f"the text is longer than {SCALAR_MAX:,} characters")
-            made: Node = Scalar(self._at(event), event.value, not event.style)
+        if kind is yaml.ScalarEvent:
+            made: Node = Scalar(self._at(event), self._text(event), not event.style)
         else:
             if depth > DEPTH_MAX:
                 raise self._stop_at(event, f"maps and lists are nested more than {DEPTH_MAX} deep")
             if event.anchor is not None:
                 self.open.append(event.anchor)
-            made = self._map(event, depth) if isinstance(event, yaml.MappingStartEvent) else self._list(event, depth)
+            made = self._map(event, depth) if kind is yaml.MappingStartEvent else self._list(event, depth)
             if event.anchor is not None:
                 self.open.pop()
         if event.anchor is not None:
@@ -137,16 +143,16 @@ class _Reader:
 
     def _list(self, start: Any, depth: int) -> List:
         items = []
-        while not isinstance(event := self._next(), yaml.SequenceEndEvent):
+        while (event := self.next()).__class__ is not yaml.SequenceEndEvent:
             items.append(self._node(event, depth + 1))
         return List(self._at(start), items)
 
     def _map(self, start: Any, depth: int) -> Map:
         entries: dict[str, Entry] = {}
-        while not isinstance(event := self._next(), yaml.MappingEndEvent):
+        while (event := self.next()).__class__ is not yaml.MappingEndEvent:
             at = self._at(event)
-            key = self._key(event, depth)
-            node = self._node(self._next(), depth + 1)
+            key = self._key(event, at, depth)
+            node = self._node(self.next(), depth + 1)
             if key is None:
                 continue
             before = entries.get(key)
@@ -157,31 +163,43 @@ class _Reader:
                 entries[key] = Entry(key, at, node)
         return Map(self._at(start), entries)
 
-    def _key(self, event: Any, depth: int) -> str | None:
+    def _key(self, event: Any, at: Source, depth: int) -> str | None:
         """The text of a key; None, with a problem, where it is none."""
-        if not isinstance(event, yaml.ScalarEvent):
-            what = "an alias" if isinstance(event, yaml.AliasEvent) else "a list" if isinstance(event, yaml.SequenceStartEvent) else "a map"
+        kind = event.__class__
+        if kind is not yaml.ScalarEvent:
+            what = "an alias" if kind is yaml.AliasEvent else "a list" if kind is yaml.SequenceStartEvent else "a map"
             self._problem(event, f"a key is text, not {what}; quote it if braces or brackets belong to it")
             self._node(event, depth + 1)
             return None
-        made = self._node(event, depth + 1)
-        assert isinstance(made, Scalar)
-        if made.empty:
+        if event.tag is not None or event.anchor is not None:
+            self._node(event, depth + 1)
+        else:
+            self._counted(event)
+        text = self._text(event)
+        if not text and not event.style:
             self._problem(event, "a key is missing before the colon")
-        elif made.plain and made.text == _MERGE:
+        elif text == _MERGE and not event.style:
             self._problem(event, 'merge keys ("<<") are not used here; write the keys out, or repeat a whole value by an alias')
         else:
-            return made.text
+            return text
         return None
+
+    def _text(self, event: Any) -> str:
+        text: str = event.value
+        if len(text) > SCALAR_MAX:
+            raise self._stop_at(event, f"the text is longer than {SCALAR_MAX:,} characters")
+        return text
 
     # -- aliases -------------------------------------------------------------------------------------------------------------------
 
     def _alias(self, event: Any) -> Node:
         name = event.anchor
         if name in self.open:
-            raise self._stop_at(event, f"the alias *{name} stands inside what it repeats")
+            raise self._stop_at(event, f"the alias *{_cut(name)} stands inside what it repeats")
         if name not in self.anchors:
-            self._problem(event, f"no anchor &{name} stands before this alias{did_you_mean(name, self.anchors)}")
+            few = len(self.problems) < MEANT_MAX and len(self.anchors) <= MEANT_MAX
+            meant = did_you_mean(name, self.anchors) if few else ""
+            self._problem(event, f"no anchor &{_cut(name)} stands before this alias{meant}")
             return Scalar(self._at(event), "", False)
         made = self._copy(self.anchors[name], event)
         made.at = self._at(event)
@@ -207,7 +225,8 @@ class _Reader:
             raise self._stop_at(event, f"the file holds more than {NODES_MAX:,} values")
 
     def _at(self, event: Any) -> Source:
-        return Source(self.file, event.start_mark.line + 1, event.start_mark.column + 1)
+        mark = event.start_mark
+        return Source(self.file, mark.line + 1, mark.column + 1)
 
     def _problem(self, event: Any, message: str) -> None:
         at = self._at(event)
