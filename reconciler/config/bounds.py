@@ -1,6 +1,7 @@
 """Values inside expressions: what they are called, what a step may make, what may come out in the end. Pure.
 
-`WORK` counts what the evaluation that runs has made; every step that makes a text or a list goes through `made` or `room`.
+`WORK` counts what the evaluation that runs has read and made: a character is one, an item `ITEM`. Every step that makes a text or a list
+goes through `made` or `room`, and what a `Function` is called with is counted before it runs.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from jinja2 import Undefined
 
 TEXT_MAX: Final = 1024 * 1024  # characters of any text
 ITEMS_MAX: Final = 100_000  # of any list
-WORK_MAX: Final = 4 * TEXT_MAX  # characters and items that one evaluation may make, all steps together
+ITEM: Final = 16  # what an item of a list or map weighs, in characters
+READING: Final = 8  # how much less it is to look at something than to make it
+WORK_MAX: Final = 32 * TEXT_MAX  # that all evaluations of a project may read and make, together: some tenths of a second
 DEPTH_MAX: Final = 100  # of lists and maps in what an expression gives
 INTEGER_BITS: Final = 64
 
@@ -29,7 +32,7 @@ class ExpressionError(Exception):
 
 
 class Work:
-    """What one evaluation has made so far."""
+    """What has been read and made so far."""
 
     def __init__(self) -> None:
         self.spent = 0
@@ -37,7 +40,7 @@ class Work:
     def spend(self, amount: int) -> None:
         self.spent += amount
         if self.spent > WORK_MAX:
-            raise ExpressionError(f"the expression makes more than {WORK_MAX:,} characters and items on its way")
+            raise ExpressionError("the expressions of this project take too much work together, this one included")
 
 
 WORK: Final[ContextVar[Work | None]] = ContextVar("work", default=None)
@@ -50,6 +53,9 @@ class Function:
         self.name, self.run = name, run
 
     def __call__(self, *args: Any) -> Any:
+        for one in args:
+            if isinstance(one, str | list | tuple | Mapping):
+                read(one)
         try:
             return made(self.run(*args))
         except TypeError:
@@ -80,20 +86,31 @@ def text_room(size: int) -> None:
     """Before a text of that many characters is made."""
     if size > TEXT_MAX:
         raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
-    _spend(size)
+    spend(size)
 
 
 def list_room(size: int) -> None:
     """Before a list of that many items is made."""
     if size > ITEMS_MAX:
         raise ExpressionError(f"a list has more than {ITEMS_MAX:,} items")
-    _spend(size)
+    spend(size * ITEM)
 
 
-def _spend(amount: int) -> None:
+def spend(amount: int) -> None:
     work = WORK.get()
     if work is not None:
         work.spend(amount)
+
+
+def read(value: Any, deep: bool = False) -> None:
+    """Before a step that looks at all of a value; `deep`: at all that is in it too."""
+    if isinstance(value, str):
+        spend(len(value) // READING)
+    elif isinstance(value, list | tuple | Mapping):
+        spend(len(value) * ITEM // READING)
+        if deep:
+            for one in [*value, *value.values()] if isinstance(value, Mapping) else value:
+                read(one, deep)
 
 
 def is_number(value: Any) -> bool:

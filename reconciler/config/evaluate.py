@@ -7,10 +7,10 @@ only; what expressions make together is bounded, so that many small ones are no 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from reconciler.config.bounds import Work
 from reconciler.config.expressions import Evaluator, ExpressionError, holds_expression
 from reconciler.config.files import ProjectFiles
 from reconciler.config.nodes import UNREAD, List, Map, Node, Problems, Scalar, lifted
@@ -18,8 +18,6 @@ from reconciler.config.reader import FILE_MAX, read
 from reconciler.config.variables import Variables
 from reconciler.errors import Problem
 
-VALUES_MAX: Final = 200_000  # that all expressions of a project make together
-TEXT_MAX: Final = 16 * 1024 * 1024  # characters, likewise
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
@@ -54,7 +52,7 @@ class Evaluation:
 
     def __init__(self, root: Path, variables: Variables, environment: str | None, problems: Problems) -> None:
         self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
-        self.values = self.text = 0
+        self.work = Work()
         self.evaluator = self._with(())
 
     def refuse(self, paths: list[Path]) -> None:
@@ -67,6 +65,7 @@ class Evaluation:
             tainted=self.variables.tainted,
             env_name=self.environment,
             file=ProjectFiles(self.root, refused),
+            work=self.work,
         )
 
     def top(self, document: Map, *keys: str) -> None:
@@ -89,7 +88,6 @@ class Evaluation:
     def _scalar(self, node: Scalar) -> Node:
         try:
             found = self.evaluator.scalar(node.text)
-            self._spend(found.value)
         except ExpressionError as error:
             place = (node.at.file, node.at.line, node.at.column)
             if self.variables.failed & set(_VARIABLE.findall(node.text)):
@@ -100,17 +98,3 @@ class Evaluation:
         if isinstance(found.value, str):
             return Scalar(node.at, found.value, False, found.value, found.tainted)
         return lifted(found.value, node.at, found.tainted)
-
-    def _spend(self, value: Any) -> None:
-        waiting = [value]
-        while waiting:
-            one = waiting.pop()
-            self.values += 1
-            if isinstance(one, str):
-                self.text += len(one)
-            elif isinstance(one, Mapping):
-                waiting += [*one.keys(), *one.values()]
-            elif isinstance(one, list | tuple):
-                waiting += one
-            if self.values > VALUES_MAX or self.text > TEXT_MAX:
-                raise ExpressionError("the expressions of this project make too much together")

@@ -100,7 +100,8 @@ class Evaluator:
     """Evaluates the scalars of a project.
 
     `vars`: values by name, `tainted` those of them that may be secrets. `file`: what reads a file of the project. `names`: what else
-    there is (`each`), and `taint`: the tainted variables that these were made of.
+    there is (`each`), and `taint`: the tainted variables that these were made of. `work`: what all
+    that share it have done already.
     """
 
     def __init__(
@@ -112,7 +113,9 @@ class Evaluator:
         file: Callable[[str], str] | None = None,
         names: Mapping[str, Any] | None = None,
         taint: Collection[str] = (),
+        work: Work | None = None,
     ) -> None:
+        self.work = work or Work()
         self.vars, self.tainted, self.env_name, self.file = vars, frozenset(tainted), env_name, file
         self.names, self.taint = dict(names or {}), frozenset(taint)
         self.context: dict[str, Any] = {"vars": vars, "env": {"name": env_name}, "json": Function("json", from_json), **self.names}
@@ -123,14 +126,20 @@ class Evaluator:
         """The same with more names, which were made of tainted variables or of none."""
         more = {**self.names, **names}
         return Evaluator(
-            vars=self.vars, tainted=self.tainted, env_name=self.env_name, file=self.file, names=more, taint=self.taint | frozenset(taint)
+            vars=self.vars,
+            tainted=self.tainted,
+            env_name=self.env_name,
+            file=self.file,
+            names=more,
+            taint=self.taint | frozenset(taint),
+            work=self.work,
         )
 
     def scalar(self, text: str) -> Evaluated:
         """The value of a scalar: of its hole where it is one whole hole, else a text. Raises `ExpressionError`."""
         parts = list(holes(text))
         taint: set[str] = set()
-        token = WORK.set(Work())
+        token = WORK.set(self.work)
         try:
             if len(parts) == 1 and isinstance(parts[0], Hole):
                 return Evaluated(self._value(parts[0], taint, plain), tuple(sorted(taint)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import operator
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NoReturn
 
 from jinja2 import Undefined
@@ -16,6 +17,8 @@ from reconciler.config import bounds
 from reconciler.config.bounds import ExpressionError, Function, is_number, kind_of, known, listed, made, plain, text_of
 
 PLACES_MAX: Final = 20  # of round
+STRIP_MAX: Final = 100  # characters that strip looks for: each is compared with each of the text
+PARSING: Final = 4  # what a character of JSON weighs
 
 # -- operators ---------------------------------------------------------------------------------------------------------------------
 
@@ -68,6 +71,19 @@ def joined(first: Any, *rest: Any) -> str:
     parts = [text_of(one) for one in (first, *rest)]
     bounds.text_room(sum(map(len, parts)))
     return "".join(parts)
+
+
+_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "lteq": operator.le, "gt": operator.gt, "gteq": operator.ge,
+    "in": lambda one, many: one in many, "notin": lambda one, many: one not in many,
+}  # fmt: skip
+
+
+def compared(left: Any, name: str, right: Any) -> bool:
+    """`left == right` and its like, by Jinja's names for them."""
+    for one in (left, right):
+        bounds.read(known(one), deep=True)
+    return _COMPARISONS[name](left, right)
 
 
 def part(value: Any, start: Any, stop: Any, step: Any) -> Any:
@@ -126,9 +142,12 @@ def _replace(value: Any, old: Any, new: Any) -> str:
 
 
 def _join(values: Any, between: Any = "") -> str:
-    parts, glue = [text_of(one) for one in _list(values)], _text(between)
-    if sum(map(len, parts)) + len(glue) * len(parts) > bounds.TEXT_MAX:
-        _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
+    glue, size, parts = _text(between), 0, []
+    for one in _list(values):
+        parts.append(text_of(one))
+        size += len(parts[-1]) + len(glue)
+        if size > bounds.TEXT_MAX:
+            _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
     return glue.join(parts)
 
 
@@ -161,19 +180,32 @@ def _unique(values: Any) -> list[Any]:
     return list({json.dumps(plain(one), sort_keys=True): one for one in reversed(_list(values))}.values())[::-1]
 
 
-def _sort(values: Any) -> list[Any]:
+def _alike(values: Any, name: str) -> list[Any]:
+    """The items, if each can be compared with each."""
     found = [known(one) for one in _list(values)]
     if not (all(isinstance(one, str) for one in found) or all(is_number(one) for one in found)):
-        _no("sort wants a list of texts or a list of numbers")
-    return sorted(found)
+        _no(f"{name} wants a list of texts or a list of numbers")
+    for one in found:
+        bounds.spend((bounds.ITEM + len(one) if isinstance(one, str) else bounds.ITEM) * len(found).bit_length() // bounds.READING)
+    return found
+
+
+def _sort(values: Any) -> list[Any]:
+    return sorted(_alike(values, "sort"))
 
 
 def _min(values: Any) -> Any:
-    return _at(_sort(values), 0, "min")
+    return min(_alike(values, "min")) if _length(values) else _no("min wants something that is not empty")
 
 
 def _max(values: Any) -> Any:
-    return _at(_sort(values), -1, "max")
+    return max(_alike(values, "max")) if _length(values) else _no("max wants something that is not empty")
+
+
+def _strip(run: Callable[..., str], text: Any, characters: Any = None) -> str:
+    if characters is not None and len(_text(characters)) > STRIP_MAX:
+        _no(f"strip takes at most {STRIP_MAX} characters")
+    return run(_text(text), characters)
 
 
 def _int(value: Any) -> int:
@@ -203,7 +235,7 @@ def _to_json(value: Any) -> str:
 def from_json(value: Any) -> Any:
     """The function `json`."""
     text = _text(value)
-    bounds.text_room(len(text))
+    bounds.spend(len(text) * PARSING)
     try:
         return json.loads(text, parse_constant=lambda name: _no(f"json: {name} is no JSON"))
     except json.JSONDecodeError as error:
@@ -231,9 +263,9 @@ TEXT_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
     "upper": lambda text: _text(text).upper(),
     "capitalize": lambda text: _text(text).capitalize(),
     "title": lambda text: _text(text).title(),
-    "strip": lambda text, characters=None: _text(text).strip(characters),
-    "lstrip": lambda text, characters=None: _text(text).lstrip(characters),
-    "rstrip": lambda text, characters=None: _text(text).rstrip(characters),
+    "strip": partial(_strip, str.strip),
+    "lstrip": partial(_strip, str.lstrip),
+    "rstrip": partial(_strip, str.rstrip),
     "startswith": lambda text, start: _text(text).startswith(_text(start)),
     "endswith": lambda text, end: _text(text).endswith(_text(end)),
     "removeprefix": lambda text, start: _text(text).removeprefix(_text(start)),
@@ -281,7 +313,7 @@ _TESTS: Final[Mapping[str, Callable[..., bool]]] = {
     "sequence": lambda value: isinstance(known(value), list | tuple),
     "odd": lambda value: _number(value) % 2 == 1,
     "even": lambda value: _number(value) % 2 == 0,
-    "in": lambda value, values: known(value) in known(values),
+    "in": lambda value, values: compared(value, "in", values),
 }
 FILTERS: Final[Mapping[str, Callable[..., Any]]] = {name: Function(name, run) for name, run in _FILTERS.items()}
 TESTS: Final[Mapping[str, Callable[..., Any]]] = {name: Function(name, run) for name, run in _TESTS.items()}

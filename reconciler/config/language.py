@@ -19,14 +19,14 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from reconciler.config.bounds import ExpressionError, Function, kind_of, known, made
-from reconciler.config.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, joined, part, unary
+from reconciler.config.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
 from reconciler.config.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
 DEPTH_MAX: Final = 60  # of its parts inside parts
 CACHE: Final = 4_096  # expressions kept compiled
 
-_JOIN, _PART = "(join)", "(part)"  # names of filters that nobody can write
+_JOIN, _PART, _COMPARE = "(join)", "(part)", "(compare)"  # names of filters that nobody can write
 _CHARACTER: Final = re.compile("unexpected char (?:'|\")(.)")
 _WORDS: Final = (
     ("'end of template'", "end"),
@@ -90,6 +90,17 @@ class _Bounded(NodeTransformer):
         self.generic_visit(node)
         return nodes.Filter(node.nodes[0], _JOIN, node.nodes[1:], [], None, None, lineno=node.lineno)
 
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
+        self.generic_visit(node)
+        made: nodes.Expr | None = None
+        left = node.expr
+        for operand in node.ops:
+            pair = nodes.Filter(left, _COMPARE, [nodes.Const(operand.op), operand.expr], [], None, None, lineno=node.lineno)
+            made = pair if made is None else nodes.And(made, pair, lineno=node.lineno)
+            left = operand.expr
+        assert made is not None
+        return made
+
     def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
         self.generic_visit(node)
         if not isinstance(node.arg, nodes.Slice):
@@ -103,7 +114,7 @@ def _environment() -> _Environment:
     it.globals.clear()
     it.filters.clear()
     it.filters.update(FILTERS)
-    it.filters[_JOIN], it.filters[_PART] = joined, part
+    it.filters.update({_JOIN: joined, _PART: part, _COMPARE: compared})
     it.tests.clear()
     it.tests.update(TESTS)
     return it

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-OPTIONS_MAX = 2_000  # candidates compared; difflib is quadratic in their length, and errors may be many
+OPTIONS_MAX = 500  # candidates looked at; errors may be many, too
+COMPARED_MAX = 30  # of them compared by difflib, which is slow: those that share most of their characters with the word
 LENGTH_MAX = 100  # characters of a word that are looked at
 SHOWN_MAX = 12  # words listed where a closed choice is spelled out
 
@@ -13,8 +14,12 @@ SHOWN_MAX = 12  # words listed where a closed choice is spelled out
 def closest(word: str, options: Iterable[str]) -> str | None:
     """The option nearest to the word, None where none is near."""
     candidates = [option for option in options if option != word][:OPTIONS_MAX]
-    lowered = {option.lower(): option for option in reversed(candidates)}
+    lowered = {option[:LENGTH_MAX].lower(): option for option in reversed(candidates)}
     wanted = word[:LENGTH_MAX].lower()
+    if len(lowered) > COMPARED_MAX:
+        characters = set(wanted)
+        near = sorted(lowered, key=lambda option: (-len(characters & set(option)), abs(len(option) - len(wanted))))
+        lowered = {option: lowered[option] for option in near[:COMPARED_MAX]}
     found = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
     swapped = [option for option in found if sorted(option) == sorted(wanted)]  # the commonest slip, which the ratio does not favour
     return lowered[(swapped or found)[0]] if found else None

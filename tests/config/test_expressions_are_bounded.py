@@ -155,6 +155,12 @@ BOMBS = {
     "JSON in width, many times": "'${{ [' + ','.join(['json(vars.wide)'] * 110) + '] }}'",
     "a large list many times": "'${{ [' + ','.join(['vars.items'] * 150) + '] | tojson }}'",
     "sorting many times": "'${{ [' + ','.join(['vars.items|sort'] * 110) + '] }}'",
+    "stripping a text by a text": "'${{ vars.long.strip(\"abcdefghij\" * 1000) }}'",
+    "joining long texts": "'${{ vars.texts | join }}'",
+    "the least of long texts": "'${{ vars.texts | min }}'",
+    "sorting long texts": "'${{ vars.texts | sort }}'",
+    "comparing long texts": "'${{ ' + ' and '.join(['vars.texts == vars.others'] * 60) + ' }}'",
+    "looking for a text among long ones": "'${{ ' + ' or '.join(['vars.long in vars.others'] * 60) + ' }}'",
     "case many times": "'${{ vars.long' + '|upper|lower' * 29 + ' }}'",
     "a format with a width": "'${{ \"%999999999d\" % 1 }}'",
     "brackets": "'${{ ' + '(' * 900 + '1' + ')' * 900 + ' }}'",
@@ -176,6 +182,7 @@ import resource
 from reconciler.config.expressions import Evaluator, ExpressionError
 values = dict(
     long="x" * 2**20, quotes='"' * 100, deep="[" * 500_000, wide="[" + "[]," * 300_000 + "[]]", items=["abc"] * 100_000, map=dict(),
+    texts=["x" * 2**19 + "y"] * 100_000, others=["x" * 2**19] * 50_000 + ["x" * 2**19 + "z"] * 50_000,
 )
 evaluator = Evaluator(vars=values)
 evaluator.scalar("${{ 1 }}")
