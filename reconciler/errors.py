@@ -59,11 +59,12 @@ class Problem:
 
 
 class ConfigError(ReconcilerError):
-    """The project is wrong: all problems found, sorted by position, without duplicates."""
+    """The project is wrong: all problems found, sorted by position, without duplicates. `more`: so many that the rest was not looked at."""
 
     exit_code = 3
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], *, more: bool = False) -> None:
+        self.more = more
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 

@@ -150,7 +150,8 @@ class Screen:
         for problem in error.problems:
             self._line(str(problem))
         number = len(error.problems)
-        self.error(f"{number} problem{'s' if number != 1 else ''} in the project; nothing was sent")
+        rest = ", and the rest was not looked at" if error.more else ""
+        self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
 
     def defect(self, error: Exception) -> None:
         """Something nobody foresaw; its traceback only on request, and masked."""

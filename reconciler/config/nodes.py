@@ -14,6 +14,7 @@ from reconciler.address import Address
 from reconciler.errors import Problem
 from reconciler.model import Source
 
+PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and looking for what was meant takes its time
 UNREAD: Final = object()
 """The value of a scalar that no expression gave: its text says all."""
 
@@ -164,6 +165,10 @@ def shown(value: Any) -> str:
     return f'"{value}"' if len(value) <= 60 else f'"{value[:59]}…"'
 
 
+class Enough(Exception):
+    """So many problems are noted that the rest is not looked at."""
+
+
 @dataclass
 class Problems:
     """Collects what is wrong. `about` is the address a sentence is about, where there is one.
@@ -179,7 +184,7 @@ class Problems:
         """Note a problem, unless its place is settled."""
         if (at.file, at.line, at.column) not in self.settled:
             text = message if about is None else f"{about}: {message}"
-            self.found.append(Problem(at.file, at.line, at.column, text))
+            self._note(Problem(at.file, at.line, at.column, text))
 
     def absent(self, at: Source, message: str, about: Address | str | None = None) -> None:
         """Note that something is named and not declared."""
@@ -188,8 +193,13 @@ class Problems:
 
     def settle(self, problem: Problem) -> None:
         """Note a problem that leaves nothing more to say of its place."""
-        self.found.append(problem)
+        self._note(problem)
         self.settled.add((problem.file, problem.line, problem.column))
+
+    def _note(self, problem: Problem) -> None:
+        self.found.append(problem)
+        if len(self.found) >= PROBLEMS_MAX:
+            raise Enough
 
     def about(self, address: Address | str | None) -> Report:
         """A reporter for one address."""

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.config.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.includes import included
-from reconciler.config.nodes import Entry, Map, Problems, Scalar, described
+from reconciler.config.nodes import PROBLEMS_MAX, Enough, Entry, Map, Problems, Scalar, described
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import check_previously, read_moved, read_removed
 from reconciler.config.reserved import later
@@ -52,10 +52,11 @@ def load(
     `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
     """
     problems = Problems([])
-    with _uncollected():
+    made: Project | None = None
+    with _uncollected(), suppress(Enough):
         made = _Load(Path(path), kinds, problems, environment).run(variables, public, environ)
     if problems.found or made is None:
-        raise ConfigError(problems.found)
+        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
     return made
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import yaml
 
-from reconciler.config.nodes import Entry, List, Map, Node, Scalar
+from reconciler.config.nodes import PROBLEMS_MAX, Entry, List, Map, Node, Scalar
 from reconciler.config.suggest import did_you_mean
 from reconciler.config.syntax import explained
 from reconciler.errors import Problem
@@ -25,7 +25,6 @@ SCALAR_MAX: Final = 1024 * 1024  # characters
 DEPTH_MAX: Final = 100
 NODES_MAX: Final = 500_000  # some 200 MB, and a few seconds
 EXPANDED_MAX: Final = 100_000  # nodes that aliases repeat
-PROBLEMS_MAX: Final = 1_000  # the rest of the file is not looked at
 MEANT_MAX: Final = 100  # problems, and anchors, up to which the anchor that was meant is looked for
 
 # Where PyYAML was built without libyaml, its own parser says the same more slowly and in other words.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from itertools import islice
 
 OPTIONS_MAX = 500  # candidates looked at; errors may be many, too
 COMPARED_MAX = 30  # of them compared by difflib, which is slow: those that share most of their characters with the word
@@ -13,7 +14,7 @@ SHOWN_MAX = 12  # words listed where a closed choice is spelled out
 
 def closest(word: str, options: Iterable[str]) -> str | None:
     """The option nearest to the word, None where none is near."""
-    candidates = [option for option in options if option != word][:OPTIONS_MAX]
+    candidates = list(islice((option for option in options if option != word), OPTIONS_MAX))
     lowered = {option[:LENGTH_MAX].lower(): option for option in reversed(candidates)}
     wanted = word[:LENGTH_MAX].lower()
     if len(lowered) > COMPARED_MAX:

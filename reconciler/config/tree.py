@@ -104,9 +104,10 @@ class Tree:
             if item is not None:
                 found.append(item)
         for one in found:
-            place = one.kind.place
+            if not (isinstance(one.kind.place, NodePlace) and one.kind.place.alone):
+                continue
             other = next((each for each in found if each.kind is not one.kind), None)
-            if isinstance(place, NodePlace) and place.alone and other is not None:
+            if other is not None:
                 wrong = f"{a(one.kind.name)} stands in {entry.key} only beside its own kind; {other.address} at {_place(other.at)} is none"
                 self.problems.add(one.at, wrong, one.address)
                 break
