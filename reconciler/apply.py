@@ -249,8 +249,7 @@ class _Run:
             return self._created(step, kind, intent, writes, answer)
         if step.verb == "delete":
             self.bindings.pop(step.address, None)
-            gone = (step.address, *self._covered(step.address))
-            self.journal.settle([Ending(intent.id, "done", None, forget=gone)])
+            self.journal.settle([Ending(intent.id, "done", None, forget=(step.address, *step.takes))])
             return Result(step, Status.DONE)
         other = next((one.to for one in kind.fields.values() if one.role is Role.MEMBER and step.verb in ("join", "leave")), None)
         shown = self.kinds[other] if other else kind
@@ -261,13 +260,6 @@ class _Run:
             return Result(step, Status.FAILED, message)
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._taken(step, kind, intent, writes, raw)
-
-    def _covered(self, address: Address) -> tuple[Address, ...]:
-        """What the plan said goes along with a delete."""
-        changes = {change.address for change in self.plan.changes if change.reason == f"goes along with {address}"}
-        for one in list(changes):
-            changes |= set(self._covered(one))
-        return tuple(sorted(changes))
 
     def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> Result:
         old = self.bindings[step.address]

@@ -17,13 +17,15 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
     found = deletes(plan)
     limits = desired.guards
-    share = int(plan.managed * limits.max_delete_percent / 100)
+    managed = plan.managed + sum(1 for change in found if Action.DELETE in change.actions)
+    share = int(managed * limits.max_delete_percent / 100)
     limit = allow_delete if allow_delete is not None else max(limits.max_delete_at_least, share)
     if len(found) <= limit:
         return plan
     names = ", ".join(str(change.address) for change in found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
-    what = "this run may delete" if allow_delete is not None else f"maxDelete ({limits.max_delete_percent:g} % of {plan.managed}) allows"
+    allows = f"maxDelete ({limits.max_delete_percent:g} % of {managed}, at least {limits.max_delete_at_least}) allows"
+    what = "this run may delete" if allow_delete is not None else allows
     raise Refused(
-        f"the plan deletes {len(found)} objects, and {what} {limit}: {names}",
+        f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}",
         hint=f"if that is meant: --allow-delete {len(found)}",
     )

@@ -292,7 +292,8 @@ class Step:
 
     `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
     sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
-    `brings`: the children its answer shows: (kind, key of the answer, address). `needs` must have succeeded, `after` must have ended,
+    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete.
+    `needs` must have succeeded, `after` must have ended,
     before it is sent.
     """
 
@@ -309,6 +310,7 @@ class Step:
     identity: Mapping[str, Any] = field(default_factory=dict)
     source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
+    takes: tuple[Address, ...] = ()
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()
 

@@ -130,7 +130,23 @@ class Survey:
             gone = address not in self.desired.resources and address not in former
             if binding.kind == each and gone and binding.id in self._objects[each]:
                 wanted[address] = binding.id
+        if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
+            wanted |= self._prunable(each, found)
         return list(wanted.items())
+
+    def _prunable(self, name: str, found: Matches) -> dict[Address, str]:
+        """What `prune: all` would delete: it must be seen to be empty first."""
+        if self.desired.prune.get(name) != "all":
+            return {}
+        bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(found.ids.values())
+        within = self.kinds[name].within or ""
+        return {
+            container.child(name, one.id): one.id
+            for container, written in self.desired.written
+            if written == name
+            for one in self._objects[name].values()
+            if one.id not in bound and one.within.get(within) == found.ids.get(container)
+        }
 
     def _listers(self, found: Matches) -> list[Awaitable[None]]:
         lister = found.ids.get(self.desired.lister) if self.desired.lister is not None else None

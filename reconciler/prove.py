@@ -68,7 +68,8 @@ class _Model:
         assert id is not None
         if step.verb == "delete":
             self._delete(kind, id)
-            self.bindings.pop(step.address, None)
+            for address in (step.address, *step.takes):
+                self.bindings.pop(address, None)
             return
         now = self.objects[kind.name][id]
         plain = {name: value for name, value in writes.items() if kind.fields[name].role is not Role.CHOICE}

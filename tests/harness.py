@@ -89,8 +89,8 @@ class Org:
 
     # -- the project -------------------------------------------------------------------------------------------------------------
 
-    def write(self, organization: Mapping[str, Any] | str, **top: Any) -> None:
-        """Write `reconciler.yaml` with one organization (its YAML as data), or the whole text."""
+    def write(self, organization: Mapping[str, Any] | str, *, key: str = "acme", **top: Any) -> None:
+        """Write `reconciler.yaml` with one organization (its YAML as data) under a key, or the whole text."""
         if isinstance(organization, str):
             (self.project / "reconciler.yaml").write_text(organization, encoding="utf-8")
             return
@@ -102,7 +102,7 @@ class Org:
             "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
             "defaults": {"space": {"duplicateOf": "blank"}},
             **top,
-            "organizations": {"acme": {"id": ORGANIZATION, **organization}},
+            "organizations": {key: {"id": ORGANIZATION, **organization}},
         }
         text = yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
         (self.project / "reconciler.yaml").write_text(text, encoding="utf-8")

@@ -12,7 +12,8 @@ from reconciler.model import Action, Change, Desired, Guards, Plan
 
 def plan(deletes: int, managed: int, action: Action = Action.DELETE) -> Plan:
     changes = tuple(Change(Address(("acme", "team", f"t{number}")), "team", (action,)) for number in range(deletes))
-    return Plan("p", None, changes=changes, managed=managed)
+    declared = managed - deletes if action is Action.DELETE else managed  # what is deleted is no longer declared
+    return Plan("p", None, changes=changes, managed=max(declared, 0))
 
 
 DESIRED = Desired("p", None, {}, {}, frozenset(), guards=Guards(20, 3))
@@ -20,7 +21,7 @@ DESIRED = Desired("p", None, {}, {}, frozenset(), guards=Guards(20, 3))
 
 @pytest.mark.parametrize(("deletes", "managed"), [(0, 0), (3, 1), (3, 10), (4, 20), (20, 100)])
 def test_as_many_deletes_as_the_limits_allow_go_on(deletes: int, managed: int) -> None:
-    assert guard(plan(deletes, managed), DESIRED, allow_delete=None).managed == managed
+    assert guard(plan(deletes, managed), DESIRED, allow_delete=None) == plan(deletes, managed)
 
 
 @pytest.mark.parametrize(("deletes", "managed"), [(4, 19), (21, 100)])
@@ -28,6 +29,7 @@ def test_as_many_deletes_as_the_limits_allow_go_on(deletes: int, managed: int) -
 def test_more_are_refused_and_the_number_to_pass_is_said(deletes: int, managed: int, action: Action) -> None:
     with pytest.raises(Refused) as caught:
         guard(plan(deletes, managed, action), DESIRED, allow_delete=None)
+    assert f"maxDelete (20 % of {managed}, at least 3) allows" in str(caught.value)
     assert caught.value.hint == f"if that is meant: --allow-delete {deletes}"
     assert guard(plan(deletes, managed, action), DESIRED, allow_delete=deletes)
 

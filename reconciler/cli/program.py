@@ -6,6 +6,7 @@ Forbidden: importing anything but click and the light part of this package; `rec
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -105,6 +106,7 @@ class Program(LazyGroup):
         """Run a command line; exits with its code. With `standalone_mode=False` it is click's own, which raises."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        _open_what_is_closed()
         screen = Screen()
         with signals.terminable():
             code = self._code(screen, lambda: super(Program, self).main(args, prog_name, complete_var, False, obj=screen, **extra))
@@ -135,6 +137,13 @@ class Program(LazyGroup):
         except Exception as error:
             return _failed(screen, error)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
+
+
+def _open_what_is_closed() -> None:
+    """A caller may close stdout or stderr (`>&-`); what is written there goes nowhere then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
 
 
 def _failed(screen: Screen, error: Exception) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from reconciler.cli.progress import Narration
 from reconciler.cli.signals import Stop, stopping
+from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.cli.connect import Service
@@ -49,7 +50,17 @@ async def make_plan(
     began = time.monotonic()
     actual = await observe(reader, kinds, desired, state)
     made = plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
+    _check_targets(selection, desired, state, made)
     return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began)
+
+
+def _check_targets(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
+    """Raise `UsageError` at a target that is nothing: a typing error must not pass for "no changes"."""
+
+    addresses = [*desired.resources, *state.bindings, *(change.address for change in made.changes), *(one.address for one in made.blocked)]
+    for glob in selection.targets:
+        if not any(glob.matches(address) for address in addresses):
+            raise UsageError(f"--target {glob} matches no address", hint="reconciler state list shows those that are bound.")
 
 
 def read_only(narration: Narration, service: Service, kinds: Kinds, desired: Desired, state: State, options: Options) -> Planned:

@@ -83,6 +83,7 @@ class Linker:
             self._first(item)
             self._check(item)
         self._loops()
+        self._twice()
         found = {address: self._declared(item) for address, item in self.items.items()}
         return {**found, **self.implied}
 
@@ -212,6 +213,23 @@ class Linker:
             wrong = f"{create.copies} or id is missing: a new {kind.name} is a copy of another one, and id adopts one that exists"
             self.problems.add(item.at, wrong, about)
 
+    def _twice(self) -> None:
+        """Report an id, or a value that must be unique among siblings, that two resources claim."""
+        claims: dict[tuple[object, ...], Item] = {}
+        for item in self.items.values():
+            inside = item.kind.inside
+            level = item.parent.address if item.parent is not None and inside is not None and inside.on_change == "replace" else None
+            said: list[tuple[str, object, tuple[object, ...]]] = [("id", item.id, ())] if item.id is not None else []
+            for name, each in item.kind.fields.items():
+                value = item.values.get(name)
+                if each.unique and isinstance(value, str) and name not in item.given:
+                    said.append((name, value, (item.address.container, level)))
+            for name, value, where in said:
+                other = claims.setdefault((item.kind.name, name, value, *where), item)
+                if other is not item:
+                    at = item.nodes[name].at if name in item.nodes else item.at
+                    self.problems.add(at, f"{name} {shown(value)} is that of {other.address} already, at {_place(other.at)}", item.address)
+
     def _loops(self) -> None:
         """Report each loop of seeds once: its members would wait for each other."""
         done: set[Address] = set()
@@ -239,6 +257,10 @@ class Linker:
             positions={name: item.nodes[name].at for name in values if name in item.nodes},
             id=item.id, previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
         )  # fmt: skip
+
+
+def _place(source: Source) -> str:
+    return f"{source.file}:{source.line}:{source.column}"
 
 
 def _rank(value: Any) -> tuple[str, str]:

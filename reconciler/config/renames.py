@@ -20,8 +20,9 @@ from reconciler.resource import Kinds
 
 
 def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
-    """The renamed addresses, in the order of the files."""
+    """The renamed addresses, in the order of the files. Lines may form a chain, the history of a name: each leads to its last address."""
     found: dict[Address, Moved] = {}
+    targets: dict[Address, Source] = {}
     for node in _nodes(entries, problems):
         words = Words("moved", node.entries, problems)
         old, new = _address(kinds, words, "from", items, problems), _address(kinds, words, "to", items, problems)
@@ -33,15 +34,27 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
         if old in items:
-            problems.add(at, f"moved.from is {old}, which is still declared at {_place(items[old].at)}")
+            way = "; to exchange two keys, apply a third key in between"
+            problems.add(at, f"moved.from is {old}, which is still declared at {_place(items[old].at)}{way}")
         elif old in found:
             problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}")
-        elif new not in items:
-            problems.absent(target, f"moved.to is {new}, which is not declared{did_you_mean(str(new), (str(one) for one in items))}")
         elif kinds.of(old) is not kinds.of(new):
             problems.add(target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}")
+        elif old.root != new.root and old != old.root:
+            problems.add(
+                target, f"{old} is moved from {old.root} to {new.root}, which is not supported yet; move it by hand, and adopt it there"
+            )
         else:
             found[old] = Moved(old, new, at)
+            targets[old] = target
+    for old, move in found.items():
+        last, steps = move.new, 0
+        while last not in items and last in found and steps <= len(found):
+            last, steps = found[last].new, steps + 1
+        if last not in items:
+            hint = did_you_mean(str(last), (str(one) for one in items)) if steps <= len(found) else "; it moves in a circle"
+            problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{hint}")
+        found[old] = Moved(old, last, move.source)
     return tuple(found.values())
 
 

@@ -83,7 +83,9 @@ def plan(
         places=_places(rows),
         memory=memory(desired, state, found, mine, gone),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine)),
-        managed=sum(1 for declared in desired.resources.values() if not declared.implied),
+        managed=sum(
+            1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
+        ),
     )
 
 

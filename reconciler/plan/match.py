@@ -46,7 +46,10 @@ class Matches:
 def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
     """Find the object of every declared resource, containers first."""
     found = Matches(renamed=renames(desired, state))
-    taken = {(binding.kind, binding.id) for binding in state.bindings.values()}
+    former = set(found.renamed.values())
+    taken = {  # what an undeclared root lets go of is free
+        (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources or address in former
+    }
     taken |= {(declared.kind, declared.id) for declared in desired.resources.values() if declared.id is not None}
     index = _Index(kinds, actual)
     for address, declared in desired.resources.items():
@@ -83,29 +86,29 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, fo
 def renames(desired: Desired, state: State) -> dict[Address, Address]:
     """New address to the bound address it had before: by `previously`, by `moved`, and below a renamed container."""
     found: dict[Address, Address] = {}
-    moves = {move.new: move.old for move in desired.moved}
+    moves: dict[Address, tuple[Address, ...]] = {}
+    for move in desired.moved:
+        moves[move.new] = (*moves.get(move.new, ()), move.old)
     for address, declared in desired.resources.items():
         if address in state.bindings:
             continue
-        for old in (*declared.previously, *_former(address, moves), *_former(address, found, {})):
+        for old in (*declared.previously, *_former(address, moves), *_former(address, {new: (old,) for new, old in found.items()})):
             if old in state.bindings and old not in desired.resources and old not in found.values():
                 found[address] = old
                 break
         else:
             if declared.previously:
-                moves.setdefault(address, declared.previously[0])
+                moves[address] = (*moves.get(address, ()), *declared.previously)
     return found
 
 
-def _former(address: Address, *renamed: Mapping[Address, Address]) -> list[Address]:
+def _former(address: Address, names: Mapping[Address, tuple[Address, ...]]) -> list[Address]:
     """What the address would be under the former names of itself and of what it stands within."""
     found = []
-    for names in renamed:
-        at: Address | None = address
-        while at is not None:
-            if at in names:
-                found.append(Address(names[at].parts + address.parts[len(at.parts) :]))
-            at = at.container
+    at: Address | None = address
+    while at is not None:
+        found += [Address(old.parts + address.parts[len(at.parts) :]) for old in names.get(at, ())]
+        at = at.container
     return found
 
 
@@ -119,9 +122,20 @@ def _container_known(kinds: Kinds, address: Address, found: Matches) -> bool:
     container = address.container
     if container is None or container in found.ids:
         return True
-    if container in found.unknown or container in found.blocked:
-        found.unknown[address] = f"{container} is not known"
+    _waits(address, container, found)
     return False
+
+
+def _waits(address: Address, container: Address, found: Matches) -> bool:
+    """Note that nothing can be said of an address because nothing can be said of its container."""
+    if container in found.blocked:
+        outer = found.blocked[container]
+        found.blocked[address] = Blocked(address, f"waits for {container}, which is blocked", outer.remedy, outer.source)
+    elif container in found.unknown:
+        found.unknown[address] = f"{container} is not known"
+    else:
+        return False
+    return True
 
 
 def listed(kind: Kind) -> bool:
@@ -156,15 +170,13 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, fou
         found.blocked[address] = Blocked(
             address,
             f"is bound to {binding.id}, but the YAML says id {declared.id}",
-            f"write the id it is bound to, use another environment, or let go of it: reconciler state forget {address}",
+            f"write the id it is bound to, or let go of that: reconciler state forget {address}",
             declared.source,
         )
         return
     container = address.container
     if container is not None and container not in found.ids:
-        if container in found.unknown or container in found.blocked:
-            found.unknown[address] = f"{container} is not known"
-        else:
+        if not _waits(address, container, found):
             found.gone.add(address)
         return
     if actual.find(kind.name, binding.id) is not None:

@@ -168,6 +168,13 @@ def _keep_what_is_lived_in(kinds: Kinds, actual: Actual, drafts: Mapping[Address
             if not (removal.delete and removal.active):
                 continue
             stays = [one for one in _inhabitants(kinds, actual, removal) if not _leaves(one, holders, leaving)]
+            stays += [one for one in _taken_along(kinds, actual, removal) if _is_kept(one, holders, leaving)]
+            comer = _awaited(drafts, removal)
+            if comer is not None:
+                removal.blocked = Blocked(removal.address, f"waits for {comer.address}, which is to take its place", comer.remedy)
+                leaving.discard((removal.kind.name, removal.id))
+                changed = True
+                continue
             missing = _unread(kinds, actual, removal)
             if stays or missing:
                 names = ", ".join(f"{one.kind} {title(one)!r}" for one in stays[:5]) + (" …" if len(stays) > 5 else "")
@@ -193,6 +200,35 @@ def _inhabitants(kinds: Kinds, actual: Actual, removal: Removal) -> list[Observe
                 if one.values.get(inside.name) == removal.id and one.deleted_at is None
             ]
     return found
+
+
+def _taken_along(kinds: Kinds, actual: Actual, removal: Removal) -> list[Observed]:
+    """What the service deletes together with a container."""
+    return [
+        one
+        for kind in kinds.values()
+        if kind.inside is not None and kind.inside.cascade and kind.inside.to == removal.kind.name
+        for one in actual.objects.get(kind.name, {}).values()
+        if one.values.get(kind.inside.name) == removal.id
+    ]
+
+
+def _is_kept(one: Observed, holders: Mapping[tuple[str, str | None], Draft], leaving: set[tuple[str, str]]) -> bool:
+    """Whether it is declared, and neither leaves nor is made anew elsewhere."""
+    return (one.kind, one.id) in holders and (one.kind, one.id) not in leaving
+
+
+def _awaited(drafts: Mapping[Address, Draft], removal: Removal) -> Blocked | None:
+    """What is blocked and would have come where the removed object stands: without both, nothing would be left there."""
+    inside = removal.kind.inside
+    if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
+        return None
+    stands = removal.observed.values.get(inside.name)
+    for draft in drafts.values():
+        stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
+        if draft.kind is removal.kind and draft.blocked is not None and draft.wants.get(inside.name) == stands != stood:
+            return draft.blocked
+    return None
 
 
 def _unread(kinds: Kinds, actual: Actual, removal: Removal) -> str | None:

@@ -9,7 +9,7 @@ from reconciler.model import Actual
 from reconciler.plan.drafts import Draft
 from reconciler.plan.match import Matches
 from reconciler.plan.removal import Removal
-from reconciler.resource import Kind, Kinds
+from reconciler.resource import Field, Kind, Kinds, Role
 
 
 def reshape(kinds: Kinds, actual: Actual, found: Matches, drafts: dict[Address, Draft], removals: dict[Address, Removal]) -> None:
@@ -22,6 +22,16 @@ def reshape(kinds: Kinds, actual: Actual, found: Matches, drafts: dict[Address, 
         touched: list[Draft | Removal] = [*drafts.values(), *removals.values()]
         for container in sorted({one.address.container for one in touched if one.kind is kind and one.address.container}):
             _container(kind, names, container, actual, found, drafts, removals)
+    for draft in drafts.values():
+        waits = [one.field.name for one in draft.sendable if _chosen_later(draft, one.field, drafts)]
+        if waits and draft.active:
+            draft.deferred = f"{' and '.join(waits)} waits for what the service rearranges"
+
+
+def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -> bool:
+    """Whether the field chooses one of the objects that wait."""
+    chosen = draft.declared.values.get(field.name)
+    return field.role is Role.CHOICE and isinstance(chosen, Address) and chosen in drafts and drafts[chosen].deferred is not None
 
 
 def _container(

@@ -32,6 +32,7 @@ class Sketch:
     identity: dict[str, Any] = field(default_factory=dict)
     source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
+    takes: tuple[Address, ...] = ()
     needs: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
 
@@ -187,7 +188,12 @@ class Sketches:
             if removal.observed is not None:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-            self.deletes[removal.address] = self.add(Sketch(removal, verb, path, target=removal.id))
+            self.deletes[removal.address] = self.add(Sketch(removal, verb, path, target=removal.id, takes=self._takes(removal.address)))
+
+    def _takes(self, address: Address) -> tuple[Address, ...]:
+        """What goes along with a delete, at whatever depth."""
+        below = [removal.address for removal in self.removals.values() if removal.covered_by == address]
+        return tuple(sorted({*below, *(far for near in below for far in self._takes(near))}))
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
 

@@ -61,6 +61,7 @@ def _step(sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
         identity=sketch.identity,
         source=sketch.source,
         brings=sketch.brings,
+        takes=sketch.takes,
         needs=needs,
         after=frozenset(numbers[n] for n in sketch.after) - needs,
     )

@@ -1,9 +1,12 @@
-"""The organization that most engine tests start from: small, with one of everything."""
+"""The organization that most engine tests start from: small, with one of everything; and what must hold after every apply of it."""
 
 from __future__ import annotations
 
 import copy
 from typing import Any
+
+from reconciler.model import Outcome, Plan, Status
+from tests.harness import Org
 
 SMALL: dict[str, Any] = {
     "title": "Acme",
@@ -94,3 +97,32 @@ def _find(nodes: list[Any], name: str) -> dict[str, Any] | None:
             if found is not None:
                 return found
     return None
+
+
+def applied(org: Org, tree: dict[str, Any], **top: Any) -> Outcome:
+    """Write, apply, and hold that the plan after it is empty and that planning only reads."""
+    org.write(tree, **top)
+    outcome = org.apply()
+    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+    assert outcome.leftover == ()
+    settled(org)
+    return outcome
+
+
+def settled(org: Org) -> None:
+    org.requests.clear()
+    plan = org.plan()
+    assert described(plan) == []
+    assert plan.steps == ()
+    assert plan.blocked == ()
+    assert {method for method, _ in org.requests} == {"GET"}
+
+
+def described(plan: Plan) -> list[str]:
+    return [
+        f"{change.address}: {' '.join(change.actions)} {' '.join(one.name for one in change.fields)}".strip() for change in plan.changes
+    ]
+
+
+def verbs(outcome: Outcome) -> list[str]:
+    return [f"{one.step.verb} {one.step.address}" for one in outcome.results]

@@ -7,46 +7,11 @@ from typing import Any
 import pytest
 
 from reconciler.errors import ServiceError
-from reconciler.model import Action, Cause, Outcome, Plan, Status
-from tests.engine.small import node, small
+from reconciler.model import Action, Cause
+from tests.engine.small import applied, described, node, small, verbs
 from tests.harness import ORGANIZATION, Org
 
 DOCS = "acme/site/docs"
-
-
-def applied(org: Org, tree: dict[str, Any], **top: Any) -> Outcome:
-    """Write, apply, and hold that the plan after it is empty and that planning only reads."""
-    org.write(tree, **top)
-    outcome = org.apply()
-    assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
-    assert outcome.leftover == ()
-    settled(org)
-    return outcome
-
-
-def settled(org: Org) -> None:
-    org.requests.clear()
-    plan = org.plan()
-    assert described(plan) == []
-    assert plan.steps == ()
-    assert plan.blocked == ()
-    assert {method for method, _ in org.requests} == {"GET"}
-
-
-def described(plan: Plan) -> list[str]:
-    return [
-        f"{change.address}: {' '.join(change.actions)} {' '.join(one.name for one in change.fields)}".strip() for change in plan.changes
-    ]
-
-
-def verbs(outcome: Outcome) -> list[str]:
-    return [f"{one.step.verb} {one.step.address}" for one in outcome.results]
-
-
-@pytest.fixture
-def acme(org: Org) -> Org:
-    applied(org, small())
-    return org
 
 
 def test_the_first_apply_makes_everything_and_the_second_plan_is_empty(org: Org) -> None:

@@ -1,4 +1,4 @@
-"""`reconciler state list` and `state show`: the bindings."""
+"""`reconciler state list`, `show` and `forget`: the bindings."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ command = LazyGroup(
     commands_by_name={
         "list": Lazy(f"{__name__}:list_command", "Every binding: address, kind, id."),
         "show": Lazy(f"{__name__}:show_command", "What is remembered of one address."),
+        "forget": Lazy(f"{__name__}:forget_command", "Let go of an address, or of what is in doubt about it."),
     },
     short_help="What is remembered between runs.",
     help="""What is remembered between runs: which object an address is bound to, what was sent, what was seen.
@@ -101,6 +102,52 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
             *((name, shown(sent), "the same" if sent == seen else shown(seen)) for name, (sent, seen) in fields.items()),
         ]
         screen.out("\n" + table(lines))
+
+
+@click.command("forget", short_help="Let go of an address, or of what is in doubt about it.")
+@click.argument("address", callback=shared.address)
+@shared.project()
+@click.option("--in-doubt", is_flag=True, help="Close its requests in doubt as not done; the binding stays.")
+@shared.service()
+@shared.state()
+@click.pass_obj
+def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words: Any) -> None:
+    """Let go of an address and of all below it. Nothing is sent or deleted: the objects are unmanaged from now on.
+
+    \b
+    Example:
+      reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli import exits
+    from reconciler.cli.connect import accounted, known_service, load, open_store, who
+    from reconciler.kinds import load as load_kinds
+    from reconciler.state import Ending
+
+    options = Options.of(screen, words)
+    project = load(screen, options, load_kinds())
+    service = known_service(screen, options, project)
+    if service is None:
+        raise UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
+    with (
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=who(), command="state forget") as journal,
+        accounted(journal),
+    ):
+        state = journal.state()
+        if in_doubt:
+            found = [one.address for one in state.intents if one.address == address]
+            if not found:
+                raise UsageError(f"no request of {address} is in doubt", hint="reconciler plan shows what is.")
+            why = "closed by hand as not done"
+            journal.settle([Ending(one.id, "failed", why) for one in state.intents if one.address == address])
+            screen.out(f"{address} is no longer in doubt.\n")
+        else:
+            found = [one for one in state.bindings if one == address or one.is_within(address)]
+            if not found:
+                raise UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
+            journal.remember(forget=found)
+            screen.out("".join(f"{one} is let go of ({state.bindings[one].id}).\n" for one in sorted(found)))
+        journal.finish(exit_code=exits.DONE, summary={})
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

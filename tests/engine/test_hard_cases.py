@@ -1,0 +1,84 @@
+"""What a reviewer broke: changes that touch the same place from two sides."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.engine.small import applied, described, node, small, verbs
+from tests.harness import ORGANIZATION, Org
+
+DOCS = "acme/site/docs"
+
+
+def sectioned(*sections: tuple[str, list[Any]]) -> dict[str, Any]:
+    tree = small()
+    tree["sites"]["docs"]["structure"] = [{"section": key, "title": key.title(), "spaces": spaces} for key, spaces in sections]
+    return tree
+
+
+def test_the_default_of_a_site_that_loses_its_sections_waits_with_its_spaces(acme: Org) -> None:
+    tree = sectioned()
+    tree["sites"]["docs"]["structure"] = [{"space": "one", "default": True}]
+    acme.write(tree)
+    assert acme.apply().plan.deferred
+    acme.apply()
+    applied(acme, tree)
+
+
+def test_what_is_blocked_is_not_deleted_along_with_its_section(org: Org) -> None:
+    applied(org, sectioned(("aa", ["two"]), ("bb", [{"space": "one", "default": True}])))
+    org.write(sectioned(("aa", ["one"])))
+    plan = org.plan()
+    assert plan.steps == ()
+    blocked = {str(one.address): one for one in plan.blocked}
+    assert set(blocked) == {f"{DOCS}/site-space/one", f"{DOCS}/section/bb", f"{DOCS}/site-space/two"}
+    assert "still holds site-space" in blocked[f"{DOCS}/section/bb"].reason
+    assert "--allow-replace" in blocked[f"{DOCS}/site-space/two"].remedy
+
+
+def test_what_is_replaced_out_of_a_deleted_section_leaves_nothing_behind(org: Org) -> None:
+    applied(org, sectioned(("aa", ["two"]), ("bb", ["one"])))
+    outcome = applied(org, sectioned(("aa", ["one"])))
+    assert [verb.split()[0] for verb in verbs(outcome)] == ["create", "delete", "delete"]
+
+
+def test_a_name_has_a_history_of_moved_lines(acme: Org) -> None:
+    tree = small()
+    node(tree, "six")["space"] = "third"
+    lines = [{"from": "acme/space/six", "to": "acme/space/second"}, {"from": "acme/space/second", "to": "acme/space/third"}]
+    assert applied(acme, tree, moved=lines).results == ()
+    assert applied(acme, tree, moved=[{**line, "to": "acme/space/third"} for line in lines]).results == ()
+
+
+def test_two_former_names_of_one_address_find_the_one_that_is_bound(acme: Org) -> None:
+    tree = small()
+    node(tree, "six")["space"] = "third"
+    lines = [{"from": "acme/space/six", "to": "acme/space/third"}, {"from": "acme/space/never", "to": "acme/space/third"}]
+    assert applied(acme, tree, moved=lines).results == ()
+
+
+def test_an_organization_under_a_new_key_is_taken_over_and_nothing_is_made_twice(acme: Org) -> None:
+    acme.write(small(), key="acme2")
+    plan = acme.plan()
+    assert [one for one in described(plan) if "create" in one or "delete" in one] == []
+    assert plan.steps == ()
+
+
+def test_an_organization_of_another_id_blocks_what_stands_in_it(acme: Org) -> None:
+    acme.write({**small(), "id": "org_other"})
+    plan = acme.plan()
+    assert plan.steps == ()
+    assert {one.remedy for one in plan.blocked} == {"write the id it is bound to, or let go of that: reconciler state forget acme"}
+
+
+def test_an_unmanaged_collection_is_pruned_once_it_is_seen_to_be_empty(acme: Org) -> None:
+    rogue = acme.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Rogue"})
+    lived_in = acme.call("POST", f"/orgs/{ORGANIZATION}/collections", {"title": "Lived in"})
+    acme.call("POST", f"/spaces/{acme.id('acme/space/six')}/duplicate")
+    copy = acme.call("POST", f"/spaces/{acme.id('acme/space/six')}/duplicate")["id"]
+    acme.call("POST", f"/spaces/{copy}/move", {"parent": lived_in["id"]})
+    acme.write(small(), prune={"collection": "all"}, protect=[])
+    outcome = acme.apply()
+    assert verbs(outcome) == [f"delete acme/collection/{rogue['id']}"]
+    (blocked,) = outcome.plan.blocked
+    assert "still holds space" in blocked.reason
