@@ -21,6 +21,7 @@ import pytest
 from reconciler.report.schemas import schemas
 from tests.cli.conftest import Cli
 
+SUMMARY = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "unmanaged", "blocked", "requests")
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 
 
@@ -148,6 +149,12 @@ def test_a_target_plans_only_that(applied: Cli) -> None:
     assert "1 to update" in applied("plan", "p", "--exclude", "acme/site/**").stdout
 
 
+def test_a_target_that_is_nothing_is_a_mistake(applied: Cli) -> None:
+    result = applied("plan", "p", "--target", "acme/space/guidse")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "error: --target acme/space/guidse matches no address" in result.stderr
+
+
 def test_what_is_blocked_has_its_own_exit_codes(applied: Cli) -> None:
     applied.edit("p/reconciler.yaml", "          - {space: api, title: API reference, duplicateOf: blank}\n", "")
     applied.edit("p/reconciler.yaml", "          - {section: api, title: API, spaces: [api]}\n", "")
@@ -176,6 +183,28 @@ def test_an_object_is_adopted_by_hand_and_the_plan_keeps_it(docs: Cli) -> None:
     assert docs("adopt", "acme/team/writers", "team_other", "p").exit_code == 4
     assert docs("adopt", "acme/team/nobody", made, "p").exit_code == 3
     assert docs("adopt", "acme/collection/product", "col_nowhere", "p").exit_code == 4
+
+
+def test_what_is_let_go_of_is_adopted_again(applied: Cli) -> None:
+    before = applied.json("state", "list", "p")["bindings"]
+    result = applied("state", "forget", "acme/site/docs", "p")
+    let_go = [one for one in before if one["address"].startswith("acme/site/docs")]
+    assert result.stdout == "".join(f"{one['address']} is let go of ({one['id']}).\n" for one in let_go)
+    assert len(let_go) > 3
+    assert applied.json("plan", "p")["summary"] == {**dict.fromkeys(SUMMARY, 0), "adopt": len(let_go)}
+    again = applied("state", "forget", "acme/site/docs", "p")
+    assert (again.exit_code, again.stderr.splitlines()[0]) == (3, "error: acme/site/docs is not bound")
+    doubt = applied("state", "forget", "acme/space/guides", "p", "--in-doubt")
+    assert (doubt.exit_code, doubt.stderr.splitlines()[0]) == (3, "error: no request of acme/space/guides is in doubt")
+
+
+def test_a_closed_stdout_does_not_stop_an_apply(docs: Cli) -> None:
+    words = f"{sys.executable} -m reconciler apply p --yes >&-"
+    done = subprocess.run(["sh", "-c", words], cwd=docs.root, capture_output=True, text=True, timeout=120, check=False)
+    assert "defect" not in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0
+    assert docs("plan", "p", "--detailed-exitcode").exit_code == 0
 
 
 def test_two_sandboxes_never_meet(docs: Cli) -> None:
