@@ -13,7 +13,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reconciler.sandbox import content, control
+from reconciler.sandbox import content, control, people
+from reconciler.sandbox.recent import note
 from reconciler.sandbox.routes import (
     collections,
     groups,
@@ -45,6 +46,7 @@ def create_app(
     for group in GROUPS:
         app.include_router(group.router, prefix="/v1")
     app.include_router(control.router)
+    app.include_router(people.router)
     _refusals(app)
 
     app.add_middleware(Front, service=app.state.service)
@@ -65,6 +67,8 @@ class Front:
         async def dated(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message["headers"], (b"date", _date(self.service))]
+                if scope["path"].startswith("/v1/"):
+                    note(self.service, scope["method"], scope["path"], message["status"])
             await send(message)
 
         headers = Headers(scope=scope)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from fastapi import Depends, Query, Request
@@ -14,6 +14,7 @@ from reconciler.sandbox.store import Object, Store
 T = TypeVar("T")
 PAGE = 100  # items of a page where no limit is given
 PAGE_MAX = 1000
+READINGS = 500  # remembered of those that were asked
 RANKS = ("read", "comment", "edit", "review", "create", "admin")
 
 
@@ -27,11 +28,12 @@ class Fault(Exception):
 
 @dataclass
 class Service:
-    """One running service: its store, the token that opens the control endpoints, and its own base address."""
+    """One running service: its store, the token that opens the control endpoints, its own base address, and what was read lately."""
 
     store: Store
     control: str | None
     base: str = "http://127.0.0.1"
+    readings: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,9 @@ create table if not exists objects (
   id text not null, kind text not null, organization text not null, container text not null, position real not null,
   data text not null, primary key (kind, id)
 ) without rowid;
+create table if not exists requests (
+  id integer primary key, at text not null, method text not null, path text not null, status integer not null
+);
 create index if not exists siblings on objects (kind, container, position);
 create index if not exists level on objects (container, position);
 create index if not exists owned on objects (organization, kind, position);

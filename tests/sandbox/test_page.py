@@ -1,0 +1,113 @@
+"""The page for people shows what is there, and only as text."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.sandbox.people.page import visible
+from reconciler.sandbox.people.sketch import Sketch
+from reconciler.sandbox.server import embedded
+from tests import browser
+from tests.sandbox.box import SEED, Box
+
+
+def shown(box: Box) -> str:
+    answer = asyncio.run(box._send("GET", "/", {}, {}))
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    return answer.text
+
+
+def words(html: str) -> str:
+    """The text of a page."""
+    return " ".join(re.sub(r"<[^>]*>", " ", html.split("<main>")[1]).split())
+
+
+def test_it_shows_organizations_people_content_and_sites(box: Box) -> None:
+    site = box.site("spc_one", title="Handbook")
+    box.put("/orgs/org_a/teams", {"title": "Writers", "members": ["usr_ada"]}, status=201)
+    text = words(shown(box))
+    assert "Acme org_a · 4 spaces · 1 site · 4 members" in text
+    assert "▸ Guides" in text
+    assert "Writers Ada" in text
+    assert "Handbook" in text
+    assert f"POST /v1{site.rsplit('/', 1)[0]} 201" in text
+
+
+def test_groups_sections_variants_and_their_defaults_stand_in_the_order_of_visitors(box: Box) -> None:
+    site = box.site(title="Docs")
+    first = box.section(site, "Guides")
+    second = box.section(site, "API reference", "spc_two")
+    assert first != second
+    text = words(shown(box))
+    assert text.index("Guides One") < text.index("API reference Two")
+
+
+def test_a_deleted_space_says_how_long_it_can_be_restored(box: Box) -> None:
+    box.delete("/spaces/spc_root")
+    assert "Root deleted; 6 days left to restore it" in words(shown(box))
+
+
+def test_titles_are_text_and_what_cannot_be_seen_is_written_out(box: Box) -> None:
+    box.patch("/spaces/spc_root", {"title": "<script>alert(1)</script>\u202e"})
+    html = shown(box)
+    assert "<script>alert" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\\u202e" in html
+    assert visible("a\x1b[31m\u200b") == "a\\u001b[31m\\u200b"
+
+
+def test_secrets_of_share_links_are_not_shown(box: Box) -> None:
+    site = box.site(title="Docs")
+    link = box.post(f"{site}/share-links", {"name": "Partners"})
+    secret = link["urls"]["published"].split("key=")[1]
+    html = shown(box)
+    assert "share link: Partners" in html
+    assert secret not in html
+
+
+def test_a_long_list_is_cut_and_counted(box: Box) -> None:
+    with box.store.write():
+        for number in range(450):
+            box.store.add(
+                "team", "org_a", "teams:org_a", {"id": f"t{number}", "title": f"T{number}", "_members": [], "organization": "org_a"}
+            )
+    assert "and 50 more teams" in words(shown(box))
+
+
+def test_writes_are_remembered_by_the_file(box: Box) -> None:
+    box.patch("/spaces/spc_root", {"title": "New"})
+    box.close()
+    box.open()
+    box.app.state.service.readings.clear()
+    assert "PATCH /v1/spaces/spc_root 200" in words(shown(box))
+
+
+def test_a_browser_shows_it_and_looks_again_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    browser.program()
+    looks = []
+    whole = Sketch.whole
+
+    def looked(self: Sketch, requests: Any) -> Any:
+        looks.append(whole(self, requests))
+        for one in looks[-1]["organizations"]:
+            one["title"] += f", seen {'once' if len(looks) == 1 else 'again'}"
+        return looks[-1]
+
+    monkeypatch.setattr(Sketch, "whole", looked)
+    with embedded(tmp_path / "sandbox.db", seed=SEED) as service:
+        found = browser.run(f"{service.base_url}/", "--dump-dom", "--virtual-time-budget=9000", "--enable-logging=stderr")
+        assert "Acme, seen again" in words(found.stdout)
+        assert "Refused" not in found.stderr
+        assert len(looks) > 2
+        assert browser.picture(f"{service.base_url}/", tmp_path / "page.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_it_takes_no_writes(box: Box, method: str) -> None:
+    assert asyncio.run(box._send(method, "/", {}, {})).status_code == 405
