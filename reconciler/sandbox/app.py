@@ -16,11 +16,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from reconciler.sandbox import content, control, people
 from reconciler.sandbox.recent import note
 from reconciler.sandbox.routes import (
+    adaptive_schema,
+    agent_instructions,
     collections,
     groups,
+    joining,
     members,
     openapi,
+    organization_search,
     organizations,
+    ping,
+    published,
     sections,
     share_links,
     site_spaces,
@@ -33,7 +39,26 @@ from reconciler.sandbox.service import Fault, Service, who
 from reconciler.sandbox.store import Store
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-GROUPS = (collections, spaces, organizations, members, teams, sites, sections, groups, site_spaces, share_links, openapi, sso)
+GROUPS = (
+    collections,
+    spaces,
+    organizations,
+    members,
+    teams,
+    sites,
+    sections,
+    groups,
+    site_spaces,
+    share_links,
+    openapi,
+    sso,
+    joining,
+    organization_search,
+    agent_instructions,
+    ping,
+    adaptive_schema,
+    published,
+)
 
 
 def create_app(

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 
+from reconciler.sandbox import accounts
 from reconciler.sandbox.bodies import MemberPatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
@@ -20,6 +21,15 @@ def _member(caller: Caller, organization: str, user: str) -> Object:
     if found is None:
         raise Fault(404, f"member {user} not found")
     return found
+
+
+def _show(view: View, member: Object) -> Object:
+    """The member as the service shows it, with when it was seen last and whether it signs in through a provider."""
+    return {**view.member(member), "lastSeenAt": _seen(member), "sso": member.get("_sso", False)}
+
+
+def _seen(member: Object) -> str:
+    return str(member.get("_seenAt", member["joinedAt"]))
 
 
 @router.get("")
@@ -38,18 +48,24 @@ async def list_members(
         found = [one for one in found if (one["role"] or "guest") == role]
     if search:
         found = [one for one in found if search.lower() in f"{one['displayName']}\n{one['email']}".lower()]
-    return listing(found, paging, View(caller).member)
+    if sort == "lastSeenAt":
+        found.sort(key=_seen, reverse=order == "desc")
+    view = View(caller)
+    return listing(found, paging, lambda one: _show(view, one))
 
 
 @router.get("/{userId}")
 async def get_member(organizationId: str, userId: str, caller: Caller = Calling) -> Any:
-    return View(caller).member(_member(caller, organizationId, userId))
+    return _show(View(caller), _member(caller, organizationId, userId))
 
 
 @router.delete("/{userId}", status_code=204)
 async def remove_member(organizationId: str, userId: str, caller: Caller = Calling) -> Response:
     caller.admin(organizationId)
     with caller.store.write():
+        member = caller.store.find("member", f"{organizationId}:{userId}")
+        if member is not None:
+            accounts.keep(caller.store, member)
         caller.store.remove("member", f"{organizationId}:{userId}")
         for team in caller.store.select("team", organization=organizationId):
             if userId in team["_members"]:
@@ -65,7 +81,17 @@ async def change_member(organizationId: str, userId: str, body: MemberPatch, cal
         found = _member(caller, organizationId, userId)
         found |= body.given()
         caller.store.save("member", found)
-    return View(caller).member(found)
+    return _show(View(caller), found)
+
+
+@router.post("/{userId}/sso")
+async def add_sso_member(organizationId: str, userId: str, caller: Caller = Calling) -> Any:
+    caller.admin(organizationId)
+    with caller.store.write():
+        found = _member(caller, organizationId, userId)
+        found["_sso"] = True
+        caller.store.save("member", found)
+    return _show(View(caller), found)
 
 
 @router.get("/{userId}/spaces")

@@ -7,6 +7,7 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
+from reconciler.sandbox import specs
 from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
@@ -29,24 +30,22 @@ def _get(caller: Caller, organization: str, slug: str) -> Object:
 
 def _create(caller: Caller, organization: str, slug: str, url: str) -> Object:
     store = caller.store
-    now = store.now()
     made = {
         "id": store.new_id("spec"),
         "slug": slug,
         "createdAt": store.stamp(),
-        "updatedAt": store.stamp(),
-        "sourceURL": url,
         "visibility": "private",
         "organization": organization,
-        "_started": now.timestamp(),
     }
-    return store.add("openapi", organization, f"openapi:{organization}", made)
+    return store.add("openapi", organization, f"openapi:{organization}", specs.begin(store, made, url))
 
 
 @router.get("")
 async def list_specs(organizationId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
-    return listing(caller.store.select("openapi", organization=organizationId), paging, View(caller).openapi)
+    view = View(caller)
+    found = caller.store.select("openapi", organization=organizationId)
+    return listing(found, paging, lambda one: specs.show(caller, one, view))
 
 
 @router.post("", status_code=201)
@@ -56,12 +55,12 @@ async def create_spec(organizationId: str, body: SpecCreate, caller: Caller = Ca
         if _find(caller, organizationId, body.slug) is not None:
             raise Fault(400, f"slug: {body.slug} is taken")
         made = _create(caller, organizationId, body.slug, body.source.url)
-    return View(caller).openapi(made)
+    return specs.show(caller, made)
 
 
 @router.get("/{specSlug}")
 async def get_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> Any:
-    return View(caller).openapi(_get(caller, organizationId, specSlug))
+    return specs.show(caller, _get(caller, organizationId, specSlug))
 
 
 @router.put("/{specSlug}")
@@ -76,9 +75,9 @@ async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: 
             response.status_code = 201
             found = _create(caller, organizationId, specSlug, body.source.url)
         else:
-            found |= {"sourceURL": body.source.url, "updatedAt": store.stamp(), "_started": store.now().timestamp()}
+            found = specs.begin(store, found, body.source.url)
             store.save("openapi", found)
-    return View(caller).openapi(found)
+    return specs.show(caller, found)
 
 
 @router.delete("/{specSlug}", status_code=204)
@@ -87,6 +86,7 @@ async def remove_spec(organizationId: str, specSlug: str, caller: Caller = Calli
     with caller.store.write():
         found = _find(caller, organizationId, specSlug)
         if found is not None:
+            specs.keep_file(caller.store, found)
             caller.store.remove("openapi", found["id"])
     return Response(status_code=204)
 
@@ -99,4 +99,4 @@ async def change_spec(organizationId: str, specSlug: str, body: SpecPatch, calle
         found |= body.given()
         found["updatedAt"] = caller.store.stamp()
         caller.store.save("openapi", found)
-    return View(caller).openapi(found)
+    return specs.show(caller, found)

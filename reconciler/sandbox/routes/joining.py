@@ -1,0 +1,63 @@
+"""Ways into an organization: by the domain of an e-mail address, and links that invite."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox import accounts
+from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.store import Object
+from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import OUTSIDER, is_member, visiting
+
+router = APIRouter(tags=["Organizations"])
+PRIVATE = ("billing", "trial", "blocked", "internal_billingMigration")
+
+
+@router.delete("/orgs/{organizationId}/link-invites/{inviteId}", status_code=204)
+async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller = Calling) -> Response:
+    caller.admin(organizationId)
+    with caller.store.write():
+        found = caller.store.find("link-invite", inviteId)
+        if found is not None and found["organization"] == organizationId:
+            caller.store.remove("link-invite", inviteId)
+    return Response(status_code=204)
+
+
+@router.post("/orgs/{organizationId}/join", status_code=204)
+async def join_organization(organizationId: str, caller: Caller = Calling) -> Response:
+    store = caller.store
+    with store.write():
+        organization = store.find("organization", organizationId)
+        if organization is not None and is_member(caller, organizationId):
+            return Response(status_code=204)
+        person = accounts.account(store, caller.user)
+        if organization is None or person is None or not accounts.lets_in(organization, accounts.domain(person["email"])):
+            raise Fault(404, f"organization {organizationId} not found")
+        made = {
+            "_pk": f"{organizationId}:{person['id']}",
+            "_organization": organizationId,
+            **person,
+            "role": organization.get("defaultRole"),
+            "joinedAt": store.stamp(),
+        }
+        store.add("member", organizationId, f"members:{organizationId}", made)
+    return Response(status_code=204)
+
+
+@router.get("/email-domains/{emailDomain}/orgs")
+async def list_organizations_of_domain(emailDomain: str, caller: Caller = Calling) -> Any:
+    at = emailDomain.lower()
+    found = [one for one in caller.store.select("organization") if accounts.lets_in(one, at)]
+    may_join = accounts.own_domain(caller) == at
+    return {"organizations": [_shown(caller, one) for one in found if may_join or is_member(caller, one["id"])]}
+
+
+def _shown(caller: Caller, organization: Object) -> Object:
+    """The organization; without its money for those who could join it and have not."""
+    if is_member(caller, organization["id"]):
+        return View(caller).organization(organization)
+    outsider = visiting(caller, organization["id"], OUTSIDER)
+    return View(outsider).organization({key: value for key, value in organization.items() if key not in PRIVATE})

@@ -1,0 +1,24 @@
+"""A member says that they are there, and learns what the organization's sites may know of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from reconciler.sandbox.claims import visitor_claims
+from reconciler.sandbox.service import Caller, Calling
+
+router = APIRouter(prefix="/orgs/{organizationId}/ping", tags=["Organization members"])
+
+
+@router.post("")
+async def ping_organization(organizationId: str, caller: Caller = Calling) -> Any:
+    store = caller.store
+    with store.write():
+        member = caller.member(organizationId)
+        if caller.user is None:  # the control token is nobody who could be seen
+            return {}
+        member["_seenAt"] = store.stamp()
+        store.save("member", member)
+    return {"serviceVisitorClaims": visitor_claims(store, organizationId, member)}

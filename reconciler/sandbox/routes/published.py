@@ -1,0 +1,39 @@
+"""A site as its visitors get it: its structure and its look, once it is published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from reconciler.sandbox import structure
+from reconciler.sandbox.customization import customization
+from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import reader
+
+router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])
+
+
+@router.get("")
+async def get_published_site(organizationId: str, siteId: str, shareKey: str | None = None, caller: Caller = Calling) -> Any:
+    caller = reader(caller, organizationId, siteId, shareKey)
+    site = structure.site_of(caller, organizationId, siteId)
+    if not site["published"]:
+        raise Fault(404, f"site {siteId} is not published")
+    view = View(caller).of_site(siteId)
+    shown = view.site(site)
+    sections = structure.sections(caller.store, siteId)
+    standing = structure.site_spaces(caller.store, siteId)
+    if sections:
+        parts = {"type": "sections", "structure": [view.section(one) for one in sections]}
+    else:
+        parts = {"type": "siteSpaces", "structure": [view.site_space(one) for one in standing]}
+    look = customization(site["title"], f"{caller.service.base}/files/{siteId}", shown["urls"]["published"])
+    return {
+        "object": "published-content-site",
+        "site": shown,
+        "structure": parts,
+        "customizations": {"site": look, "siteSpaces": {one["id"]: look for one in standing}},
+        "scripts": [],
+    }
