@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.sandbox.store import Store
+from tests.sandbox.described import check
 
 BASE = "http://127.0.0.1:1"
 CONTROL = "token-of-control"
@@ -84,7 +85,10 @@ class Box:
         if body is not None:
             more["json"] = body
         address = path if path.startswith("/_") else f"/v1{path}"
-        return asyncio.run(self._send(method, address, headers, more))
+        answer = asyncio.run(self._send(method, address, headers, more))
+        if address.startswith("/v1/") and answer.is_success:
+            check(self.app, method, address, answer.status_code, answer.json() if answer.content else None)
+        return answer
 
     async def _send(self, method: str, path: str, headers: dict[str, str], more: dict[str, Any]) -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app), base_url=BASE) as client:

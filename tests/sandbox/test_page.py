@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from reconciler.sandbox.people.page import visible
+from reconciler.sandbox.people.render import visible
 from reconciler.sandbox.people.sketch import Sketch
 from reconciler.sandbox.server import embedded
 from tests import browser
 from tests.sandbox.box import SEED, Box
 
 
-def shown(box: Box) -> str:
-    answer = asyncio.run(box._send("GET", "/", {}, {}))
+def shown(box: Box, path: str = "/") -> str:
+    answer = asyncio.run(box._send("GET", path, {}, {}))
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'none'" in answer.headers["content-security-policy"]
@@ -111,3 +111,11 @@ def test_a_browser_shows_it_and_looks_again_by_itself(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
 def test_it_takes_no_writes(box: Box, method: str) -> None:
     assert asyncio.run(box._send(method, "/", {}, {})).status_code == 405
+
+
+def test_every_operation_is_described_for_people(box: Box) -> None:
+    text = words(shown(box, "/docs"))
+    assert "PUT /v1/orgs/{organizationId}/teams Make a team; each call makes another one" in text
+    assert "title * text, 1 to 64 characters" in text
+    assert "200 page: list of team List teams" in text
+    assert "404 error There is no such object" in text

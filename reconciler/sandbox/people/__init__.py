@@ -1,5 +1,9 @@
-"""The page for people at `/`: what the service holds, as one would look at it, and what was asked of it lately."""
+"""Pages for people: `/` shows what the service holds, `/docs` what it can be asked."""
 
-from reconciler.sandbox.people.page import router
+from fastapi import APIRouter
 
-__all__ = ["router"]
+from reconciler.sandbox.people import page, reference
+
+router = APIRouter()
+router.include_router(page.router)
+router.include_router(reference.router)

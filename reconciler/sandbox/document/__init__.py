@@ -1,0 +1,94 @@
+"""The service's own OpenAPI document: what FastAPI knows of paths, parameters and bodies, with the answers described.
+
+`operations.tsv` names every operation of the reference: method, path, status of success, shape of the answer, what it does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from reconciler.sandbox.document.more_shapes import MORE
+from reconciler.sandbox.document.shapes import SHAPES
+from reconciler.sandbox.document.words import Schema, envelope, ref
+
+PREFIX: Final = "/v1"
+DESCRIPTION: Final = """The documentation service, embedded: every operation of its reference, on one SQLite file.
+
+Every call needs `Authorization: Bearer <ACCESS_TOKEN>`. Lists answer `{next, count, items}`; `next.page` is passed on as `page`. A refusal
+answers `{"error": {"code", "message"}}` with a message that names the field or the object. The `Date` header is the service's clock."""
+_REFUSALS: Final = {
+    "400": "The request is wrong; the message names the field.",
+    "401": "No access token, or one that is not known.",
+    "403": "The token or the role may not do this.",
+    "404": "There is no such object, or the caller may not see it.",
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One operation of the reference. `path` is without the version, `shape` a name, `list NAME`, or `none`."""
+
+    method: str
+    path: str
+    statuses: tuple[str, ...]
+    shape: str
+    summary: str
+
+
+@cache
+def operations() -> tuple[Operation, ...]:
+    """All of them, in the order of the reference."""
+    found = []
+    for line in Path(__file__).with_name("operations.tsv").read_text(encoding="utf-8").splitlines():
+        method, path, statuses, shape, summary = line.split("\t")
+        found.append(Operation(method, path, tuple(statuses.split(",")), shape, summary))
+    return tuple(found)
+
+
+def answer(shape: str) -> Schema | None:
+    """The schema of an answer; None where there is no body."""
+    if shape == "none":
+        return None
+    listed = shape.removeprefix("list ")
+    return envelope(ref(listed)) if listed != shape else ref(shape)
+
+
+def document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of the service."""
+    made = get_openapi(title="Documentation service (sandbox)", version="1", description=DESCRIPTION, routes=app.routes)
+    made["servers"] = [{"url": "/", "description": "where the sandbox listens"}]
+    made["security"] = [{"token": []}]
+    parts = made.setdefault("components", {})
+    parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    schemas = parts.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    schemas |= {**SHAPES, **MORE}
+    named = {(one.method.lower(), PREFIX + one.path): one for one in operations()}
+    for path, methods in made["paths"].items():
+        for method, operation in methods.items():
+            _describe(operation, named.get((method, path)))
+    return made
+
+
+def _describe(operation: dict[str, Any], one: Operation | None) -> None:
+    refusals = {status: {"description": why, "content": _json(ref("error"))} for status, why in _REFUSALS.items()}
+    if one is None:
+        operation["responses"] = {**operation["responses"], **refusals}
+        return
+    operation["summary"] = one.summary
+    schema = answer(one.shape)
+    success: dict[str, Any] = {"description": one.summary}
+    if schema is not None:
+        success["content"] = _json(schema)
+    operation["responses"] = {**dict.fromkeys(one.statuses, success), **refusals}
+
+
+def _json(schema: Schema) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

@@ -1,0 +1,130 @@
+"""The shapes of everything the service answers, by the names that `operations.tsv` uses: organizations, people, content, sites."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reconciler.sandbox.document.words import (
+    FLAG,
+    FREE,
+    NUMBER,
+    ROLE,
+    TEXT,
+    TIME,
+    URL,
+    VISIBILITY,
+    Schema,
+    by_name,
+    fields,
+    flags,
+    many,
+    one_of,
+    ref,
+    text,
+    thing,
+    urls,
+)  # fmt: skip
+
+_MERGE: Final = fields("type", type=one_of("inherit", "rules", open=True), rules=many(fields("rule", rule=TEXT, users=many(TEXT))))
+
+SHAPES: Final[dict[str, Schema]] = {
+    "error": fields("error", error=fields("code message", code=NUMBER, message=TEXT)),
+    "user": thing("user", "A person.", "id", id=TEXT, displayName=TEXT, email=TEXT, photoURL=TEXT, urls=urls("location")),
+    "member": thing(
+        "member", "A person in an organization.", "id role user", id=TEXT, role=ROLE, user=ref("user"), disabled=FLAG, joinedAt=TIME,
+        lastSeenAt=TIME, sso=FLAG, spaces=NUMBER, teams=NUMBER,
+    ),
+    "organization": thing(
+        "organization", "The owner of everything else.", "id title createdAt emailDomains type inviteLinks plan mergeRules",
+        id=TEXT, title=text(least=2, most=255), createdAt=TIME, emailDomains=many(TEXT), hostname=text(least=3, most=32),
+        type=one_of("business", open=True), useCase=TEXT, communityType=TEXT, defaultRole=ROLE,
+        defaultContent={"anyOf": [fields("type", type=TEXT, site=TEXT), {"type": "string"}, {"type": "null"}]}, sso=FLAG, ai=FLAG,
+        inviteLinks=FLAG, plan=TEXT, billing=FREE, mergeRules=_MERGE, urls=urls("location", "app", "logo"), trial=FREE,
+        customHostname=TEXT, blocked=fields(source=TEXT, reason=TEXT), internal_billingMigration=FREE,
+        permissions=flags(
+            "view", "admin", "ownTeam", "createContent", "createOpenAPISpec", "ingestConversations", "viewBilling", "listMembers",
+            "listTeams", "listIntegrations", "listInstallations", "installIntegration",
+        ),
+    ),
+    "team": thing(
+        "team", "A group of members.", "id title members", id=TEXT, title=text(least=1, most=64), members=NUMBER, spaces=NUMBER,
+        createdAt=TIME, permissions=flags("admin", "view"),
+    ),
+    "collection": thing(
+        "collection", "A group of spaces and of other collections.", "id title organization defaultLevel", id=TEXT, title=text(most=50),
+        description=text(most=100), organization=TEXT, parent=TEXT, defaultLevel=ROLE, urls=urls("location", "app"),
+        permissions=flags("view", "admin", "viewInviteLinks", "create"),
+    ),
+    "space": thing(
+        "space", "A container of pages and files.",
+        "id title emoji visibility createdAt updatedAt mergeRules organization revision defaultLevel comments changeRequests "
+        "changeRequestsOpen changeRequestsDraft",
+        id=TEXT, title=text(most=50), emoji=text(most=50), visibility=one_of(*VISIBILITY, "in-collection", "private"), createdAt=TIME,
+        updatedAt=TIME, deletedAt=TIME, editMode=one_of("live", "locked"), mergeRules=_MERGE, organization=TEXT, parent=TEXT,
+        language=TEXT, gitSync=FREE, visitorAuth=fields(backend=TEXT), revision=TEXT, defaultLevel=ROLE, comments=NUMBER,
+        changeRequests=NUMBER, changeRequestsOpen=NUMBER, changeRequestsDraft=NUMBER,
+        urls=urls("location", "app", "published", "public", "icon"),
+        permissions=flags(
+            "view", "access", "admin", "viewInviteLinks", "edit", "triggerGitSync", "comment", "merge", "review", "installIntegration",
+        ),
+    ),
+    "site": thing(
+        "site", "Published documentation.", "id type title visibility published", id=TEXT,
+        type=one_of("basic", "premium", "ultimate", open=True), title=TEXT, icon=urls("light", "dark"), hostname=TEXT, basename=TEXT,
+        proxy=fields("origin target", origin=TEXT, target=TEXT), visibility=one_of(*VISIBILITY), published=FLAG, siteSpaces=NUMBER,
+        createdAt=TIME, adaptiveContent=flags("enabled"), ads=fields(status=TEXT, submittable=FLAG),
+        agentsContext=one_of("excluded", "included"), features=many(fields(id=TEXT, plan=TEXT, frozen=FLAG, customizations=many(TEXT))),
+        urls=urls("location", "app", "published"),
+    ),
+    "site-section": thing(
+        "site-section", "A part of a site, shown as a tab.", "id title path default siteSpaces", id=TEXT, title=text(least=2, most=128),
+        description=text(most=256), default=FLAG, path=text(least=1, most=100), condition=text(most=1024), sectionGroup=TEXT,
+        siteSpaces=many(ref("site-space")), urls=urls("published"), icon=TEXT,
+    ),
+    "site-section-group": thing(
+        "site-section-group", "Sections and groups under one title.", "id title children", id=TEXT, title=text(least=1, most=100),
+        sectionGroup=TEXT, children=many(ref("site-section")), icon=TEXT,
+    ),
+    "site-space": thing(
+        "site-space", "A space as it stands in a site.", "id path default", id=TEXT, path=text(least=1, most=100), section=TEXT,
+        space=ref("space"), title=TEXT, default=FLAG, condition=text(most=1024), hasAdvancedCustomizationFeature=FLAG,
+        urls=urls("published"),
+    ),
+    "share-link": thing(
+        "share-link", "A secret address of a site.", "id createdAt name active", id=TEXT, createdAt=TIME, name=text(most=50), active=FLAG,
+        urls=urls("published"),
+    ),
+    "saml-provider": thing(
+        "saml-provider", "A provider of single sign-on.", "id label ssoURL entityID certificate createdAt status", id=TEXT,
+        label=text(least=1, most=30), ssoURL=TEXT, entityID=TEXT, certificate=TEXT, defaultTeam=ref("team"), defaultRole=ROLE,
+        createdAt=TIME, status=one_of("active", "pending", open=True), service=fields(acsURL=URL, startURL=URL, entityID=TEXT),
+        urls=urls("location"),
+    ),
+    "openapi-spec": thing(
+        "openapi-spec", "An OpenAPI specification.", "id createdAt updatedAt slug sourceURL processingState visibility", id=TEXT,
+        createdAt=TIME, updatedAt=TIME, slug=TEXT, sourceURL=TEXT, processingState=one_of("pending", "progress", "complete", open=True),
+        visibility=one_of("private", "public"), lastVersion=TEXT, lastProcessedAt=TIME, lastProcessErrorCode=TEXT,
+        lastProcessedErrors=many(fields(message=TEXT, code=TEXT)), permissions=flags("view", "edit"),
+        urls=urls("location", "app", "published"),
+    ),
+    "member-space": fields("permission space", permission=ROLE, space=ref("space")),
+    "member-team": fields("team member", team=ref("team"), member=fields("role", role=TEXT)),
+    "sso-items": fields("items", items=many(fields("id label startURL", id=TEXT, label=TEXT, startURL=URL))),
+    "organizations": fields("organizations", organizations=many(ref("organization"))),
+    "visitor-claims": fields(serviceVisitorClaims=TEXT),
+    "agent-instructions": thing(
+        "agent-instructions", "What agents are told.", "", instructions=ref("document"), updatedAt=TIME, updatedBy=TEXT,
+        urls=urls("location"),
+    ),
+    "site-adaptive-schema": thing(
+        "site-adaptive-schema", "What is known of a site's visitors, as a JSON Schema (draft-07).", "jsonSchema", jsonSchema=FREE,
+        updatedAt=TIME,
+    ),
+    "template-conditions": fields("items", items=many(fields("description condition", description=TEXT, condition=TEXT))),
+    "published-content-site": thing(
+        "published-content-site", "A site as its visitors get it.", "site structure", site=ref("site"),
+        structure=fields("type structure", type=TEXT, structure=many(FREE)),
+        customizations=fields(site=FREE, siteSpaces=by_name(FREE)),
+        scripts=many(fields(script=URL, contentSecurityPolicy=TEXT, cookies=FLAG)),
+    ),
+}  # fmt: skip

@@ -1,0 +1,36 @@
+"""Templates to pages: what they hold is text, and nothing is fetched from anywhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+_UNSEEN: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_HEADERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'",
+    "Cache-Control": "no-store",
+}
+
+
+def visible(text: object) -> str:
+    """A text with what cannot be seen, or would turn the line around, written out."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+
+
+def _environment() -> Environment:
+    made = Environment(loader=FileSystemLoader(Path(__file__).with_name("templates")), autoescape=True, undefined=StrictUndefined)
+    made.finalize = lambda value: visible(value) if type(value) is str else value  # markup and numbers stay as they are
+    made.trim_blocks = made.lstrip_blocks = True
+    return made
+
+
+_ENVIRONMENT: Final = _environment()
+
+
+def rendered(template: str, it: Any) -> HTMLResponse:
+    """A page of one template, which names its data `it`."""
+    return HTMLResponse(_ENVIRONMENT.get_template(template).render(it=it), headers=_HEADERS)
