@@ -13,7 +13,9 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reconciler.sandbox import content, control, people
+from reconciler.sandbox import content, control, people, whole
+from reconciler.sandbox.faults.control import router as faults
+from reconciler.sandbox.faults.inject import Faults
 from reconciler.sandbox.recent import note
 from reconciler.sandbox.routes import (
     adaptive_schema,
@@ -71,9 +73,12 @@ def create_app(
     for group in GROUPS:
         app.include_router(group.router, prefix="/v1")
     app.include_router(control.router)
+    app.include_router(faults)
+    app.include_router(whole.router)
     app.include_router(people.router)
     _refusals(app)
 
+    app.add_middleware(Faults, service=app.state.service, routers=[group.router for group in GROUPS])
     app.add_middleware(Front, service=app.state.service)
     return app
 

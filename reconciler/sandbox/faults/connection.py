@@ -1,0 +1,31 @@
+"""Cutting a connection: closing it over HTTP, an exception of its own inside a process."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from starlette.types import Receive
+
+
+class ConnectionCut(ConnectionError):
+    """The sandbox cut the connection; raised to whoever calls the service inside the same process."""
+
+
+class Closing(Protocol):
+    def close(self) -> None: ...
+
+
+def transport(receive: Receive) -> Closing | None:
+    """The connection behind a request that came through the server, which binds `receive` to what it knows of the request."""
+    found: Closing | None = getattr(getattr(receive, "__self__", None), "transport", None)
+    return found
+
+
+async def cut(receive: Receive) -> None:
+    """Send what was written, then close. Raises `ConnectionCut` where there is no connection."""
+    found = transport(receive)
+    if found is None:
+        raise ConnectionCut("the sandbox cut the connection")
+    found.close()
+    while (await receive())["type"] != "http.disconnect":
+        pass

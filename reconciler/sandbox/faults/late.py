@@ -1,0 +1,66 @@
+"""Writes whose answer was lost and that are done later; they wait in the sandbox's file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Scope
+
+from reconciler.sandbox.faults.answers import collect
+from reconciler.sandbox.service import Fault, Service, who
+from reconciler.sandbox.store import Store
+
+KEY: Final = "late"
+
+
+def keep(store: Store, scope: Scope, body: bytes, seconds: float) -> None:
+    """Write down a request, to be done after so many seconds of the clock."""
+    headers = Headers(scope=scope)
+    one = {
+        "due": store.now().timestamp() + seconds,
+        "method": scope["method"],
+        "path": scope["path"],
+        "query": scope["query_string"].decode("latin-1"),
+        "headers": {name: headers.get(name, "") for name in ("authorization", "content-type")},
+        "body": body.decode("latin-1"),
+    }
+    with store.write():
+        _write(store, [*waiting(store), one])
+
+
+def waiting(store: Store) -> list[dict[str, Any]]:
+    """The requests that are not done yet."""
+    found: list[dict[str, Any]] = json.loads(store.meta(KEY) or "[]")
+    return found
+
+
+def _write(store: Store, requests: list[dict[str, Any]]) -> None:
+    if requests:
+        store.set_meta(KEY, json.dumps(requests))
+    else:
+        store.connection.execute("delete from meta where key = ?", (KEY,))
+
+
+async def catch_up(app: ASGIApp, service: Service, scope: Scope) -> None:
+    """Do what is due, in its order; nobody reads the answers."""
+    store = service.store
+    if store.meta(KEY) is None:
+        return
+    now = store.now().timestamp()
+    with store.write():
+        all = waiting(store)
+        due = sorted((one for one in all if one["due"] <= now), key=lambda one: float(one["due"]))
+        _write(store, [one for one in all if one["due"] > now])
+    for one in due:
+        headers = one["headers"]
+        try:
+            caller = who(service, headers["authorization"], one["method"])
+        except Fault:
+            continue  # the token is not known any more
+        inner = dict(scope)
+        inner |= {"method": one["method"], "path": one["path"], "raw_path": one["path"].encode(), "caller": caller}
+        inner["query_string"] = one["query"].encode("latin-1")
+        inner["headers"] = [(name.encode(), value.encode("latin-1")) for name, value in headers.items() if value]
+        await collect(app, inner, one["body"].encode("latin-1"))

@@ -1,0 +1,123 @@
+"""The whole file at once, outside /v1: everything it holds as one document, and beginning anew."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import Any, Final
+
+from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict, StrictFloat, StrictInt, StrictStr
+
+from reconciler.sandbox.control import Controlled
+from reconciler.sandbox.seed import SeedError, plant
+from reconciler.sandbox.service import Fault, Service
+from reconciler.sandbox.store import Store
+
+router = APIRouter(prefix="/_sandbox", include_in_schema=False)
+
+OBJECT: Final = ("kind", "id", "organization", "container", "position", "data")
+TOKEN: Final = ("token", "member", "organization", "access")
+STAYS: Final = ("identity",)  # of what the file says of itself
+
+
+class ObjectKept(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: StrictStr
+    id: StrictStr
+    organization: StrictStr
+    container: StrictStr
+    position: StrictFloat | StrictInt
+    data: dict[str, Any]
+
+
+class TokenKept(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    token: StrictStr
+    member: StrictStr
+    organization: StrictStr
+    access: StrictStr
+
+
+class Everything(BaseModel):
+    """What an export holds; its identity and time are only told."""
+
+    identity: StrictStr | None = None
+    now: StrictStr | None = None
+    tokens: list[TokenKept] = []
+    objects: list[ObjectKept] = []
+
+
+class Reset(BaseModel):
+    """What is there afterwards: nothing, the objects of a seed, or those of an export."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    seed: dict[str, Any] | None = None
+    export: Everything | None = None
+
+
+@router.get("/export")
+async def export(found: Service = Controlled) -> Any:
+    return exported(found.store)
+
+
+def exported(store: Store) -> dict[str, Any]:
+    """Everything the file holds, as it is kept: fields that begin with _ are the service's own."""
+    run = store.connection.execute
+    tokens = run(f"select {', '.join(TOKEN)} from tokens order by token")  # noqa: S608 - our own names
+    objects = run(f"select {', '.join(OBJECT)} from objects order by kind, container, position, id")  # noqa: S608 - our own names
+    return {
+        "identity": store.identity,
+        "now": store.stamp(),
+        "tokens": [dict(zip(TOKEN, row, strict=True)) for row in tokens],
+        "objects": [{**dict(zip(OBJECT[:-1], row, strict=False)), "data": json.loads(row[-1])} for row in objects],
+    }
+
+
+@router.post("/reset")
+async def reset(body: Reset, found: Service = Controlled) -> Any:
+    """Everything but the file's identity goes: objects, tokens, rules of misbehaviour, the log, the clock that was set."""
+    if body.seed is not None and body.export is not None:
+        raise Fault(400, "seed, export: expected one of them")
+    store = found.store
+    try:
+        with store.write():
+            _empty(store)
+            if body.seed is not None:
+                plant(store, body.seed)
+            if body.export is not None:
+                _restore(store, body.export)
+    except SeedError as error:
+        raise Fault(400, f"seed: {error}") from error
+    return {"identity": store.identity, "objects": store.count_all()}
+
+
+def _empty(store: Store) -> None:
+    run = store.connection.execute
+    tables = [row[0] for row in run("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'")]
+    for table in tables:
+        if table != "meta":
+            run(f'delete from "{table}"')  # noqa: S608 - the names of our own tables
+    run(f"delete from meta where key not in ({', '.join('?' * len(STAYS))})", STAYS)  # noqa: S608
+
+
+def _restore(store: Store, export: Everything) -> None:
+    try:
+        _insert(store, export)
+    except (OverflowError, UnicodeEncodeError, sqlite3.Error) as error:
+        raise Fault(400, "export: it holds what the file cannot keep") from error
+
+
+def _insert(store: Store, export: Everything) -> None:
+    for token in export.tokens:
+        store.add_token(token.token, token.member, token.organization, token.access)
+    for one in export.objects:
+        data = json.dumps(one.data, ensure_ascii=False, separators=(",", ":"))
+        row = (one.kind, one.id, one.organization, one.container, one.position, data)
+        store.connection.execute(
+            f"insert or replace into objects ({', '.join(OBJECT)}) values (?, ?, ?, ?, ?, ?)",  # noqa: S608 - our own names
+            row,
+        )
