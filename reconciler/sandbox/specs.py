@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import yaml
@@ -22,6 +23,9 @@ SAID = {
     "PARSE_ERROR": "is not an OpenAPI document",
 }
 RESULTS = ("lastVersion", "lastProcessedAt", "lastProcessErrorCode", "lastProcessedErrors")
+
+
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def give(store: Store, organization: str, url: str, text: str) -> None:
@@ -70,7 +74,7 @@ def _outcome(store: Store, organization: str, url: str) -> str:
 
 def _is_openapi(text: str) -> bool:
     try:
-        found = yaml.safe_load(text)  # JSON is YAML
+        found = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, Loader=_LOADER)  # noqa: S506  a safe one
     except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError):
         return False
     return isinstance(found, dict) and any(isinstance(found.get(name), str | float | int) for name in ("openapi", "swagger"))

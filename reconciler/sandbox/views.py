@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 
 from reconciler.sandbox.service import Caller
-from reconciler.sandbox.store import Object, iso
+from reconciler.sandbox.store import Object
 from reconciler.sandbox.structure import variants
 
 ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
@@ -165,26 +164,4 @@ class View:
             "published": f"{self.base}/published/openapi/{slug}",
         }
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
-        return {"object": "openapi-spec", **kept, **_processing(self.store.now().timestamp(), data), "permissions": may, "urls": urls}
-
-
-PROGRESS, COMPLETE = 1.0, 2.0  # seconds of the service's clock after the request
-
-
-def _processing(now: float, data: Object) -> Object:
-    """How far the processing of a document has come; nothing is fetched, so that it ends with an error unless a file was given."""
-    age = now - float(data["_started"])
-    if age < PROGRESS:
-        return {"processingState": "pending"}
-    if age < COMPLETE:
-        return {"processingState": "progress"}
-    ended = iso(datetime.fromtimestamp(float(data["_started"]) + COMPLETE, UTC))
-    if data.get("_file"):
-        return {"processingState": "complete", "lastVersion": f"ver_{data['id']}", "lastProcessedAt": ended}
-    error = {"code": "FETCH_ERROR", "message": f"{data['sourceURL']} cannot be fetched by an embedded service"}
-    return {
-        "processingState": "complete",
-        "lastProcessedAt": ended,
-        "lastProcessErrorCode": "FETCH_ERROR",
-        "lastProcessedErrors": [error],
-    }
+        return {"object": "openapi-spec", **kept, "permissions": may, "urls": urls}

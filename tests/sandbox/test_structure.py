@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sandbox.box import Box, Json
+from tests.sandbox.box import BOB, Box, Json
 
 
 def paths(box: Box, at: str) -> list[str]:
@@ -236,3 +236,20 @@ def test_sites_are_filtered(box: Box, filter: dict[str, str], found: int) -> Non
     box.site("spc_one", title="Guides")
     box.post(f"{box.site(title='Other')}/publish", status=200)
     assert len(box.items("/orgs/org_a/sites", **filter)) == found
+
+
+def test_a_share_links_key_lets_a_stranger_read_what_the_site_shows_and_nothing_else(box: Box) -> None:
+    site = box.site("spc_one")
+    section = box.section(site, "Guides", "spc_two")
+    url = box.post(f"{site}/share-links", {"name": "Partners"})["urls"]["published"]
+    key = url.split("key=")[1]
+    paths = [f"{site}/sections", f"{site}/site-spaces", "/spaces/spc_one"]
+    for path in paths:
+        box.refused("GET", path, token=BOB, params={"shareKey": key}, status=404)  # not published yet
+    box.post(f"{site}/publish", status=200)
+    for path in paths:
+        assert box.send("GET", path, token=BOB, params={"shareKey": key}).status_code == 200
+        box.refused("GET", path, token=BOB, params={"shareKey": "wrong"}, status=404)
+        box.refused("GET", path, token=BOB, status=404)
+    box.refused("GET", "/spaces/spc_root", token=BOB, params={"shareKey": key}, status=404)
+    box.refused("PATCH", f"{site}/sections/{section}", {"title": "Mine"}, token=BOB, params={"shareKey": key}, status=404)

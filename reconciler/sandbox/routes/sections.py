@@ -10,6 +10,7 @@ from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import reader
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags=["Site sections"])
 
@@ -18,6 +19,7 @@ router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags
 async def list_sections(
     organizationId: str, siteId: str, shareKey: str | None = None, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
+    caller = reader(caller, organizationId, siteId, shareKey)
     structure.site_of(caller, organizationId, siteId)
     return listing(structure.sections(caller.store, siteId), paging, View(caller).of_site(siteId).section)
 

@@ -10,6 +10,7 @@ from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SiteSpaceCreate, SiteSpaceMove, SiteSpacePatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import reader
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/site-spaces", tags=["Site spaces"])
 
@@ -23,6 +24,7 @@ async def list_site_spaces(
     paging: Paging = Paged,
     caller: Caller = Calling,
 ) -> Any:
+    caller = reader(caller, organizationId, siteId, shareKey)
     structure.site_of(caller, organizationId, siteId)
     found = structure.site_spaces(caller.store, siteId)
     if default is not None:

@@ -11,6 +11,7 @@ from reconciler.sandbox.content import delete_space, duplicate, move_content, ow
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import space_reader
 
 router = APIRouter(tags=["Spaces"])
 
@@ -25,6 +26,7 @@ def _active(caller: Caller, id: str) -> Object:
 
 @router.get("/spaces/{spaceId}")
 async def get_space(spaceId: str, shareKey: str | None = None, caller: Caller = Calling) -> Any:
+    caller = space_reader(caller, spaceId, shareKey)
     return View(caller).space(caller.get("space", spaceId))
 
 
