@@ -178,6 +178,14 @@ def _own_seed(root: Path) -> Mapping[str, Any]:
 
 def read_seed(path: Path) -> Mapping[str, Any]:
     """A seed document, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
+    document = read_document(path)
+    if not isinstance(document, Mapping):
+        raise UsageError(f"{path} is not a map of lists", hint="It begins like: organizations: [{id: org_acme, title: Acme}]")
+    return document
+
+
+def read_document(path: Path) -> Any:
+    """What a YAML or JSON file says, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
     from reconciler.config.nodes import List, Map, Node, Scalar
     from reconciler.config.reader import FILE_MAX, read
 
@@ -200,10 +208,7 @@ def read_seed(path: Path) -> Mapping[str, Any]:
             case None:
                 return None
 
-    document = plain(found.data)
-    if not isinstance(document, Mapping):
-        raise UsageError(f"{path} is not a map of lists", hint="It begins like: organizations: [{id: org_acme, title: Acme}]")
-    return document
+    return plain(found.data)
 
 
 def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any]) -> dict[str, Any]:

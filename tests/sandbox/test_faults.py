@@ -13,12 +13,15 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from reconciler.sandbox.faults import limits
 from reconciler.sandbox.faults.connection import ConnectionCut
+from reconciler.sandbox.faults.inject import Faults
 from reconciler.sandbox.faults.rules import WrongRule, parse
 from reconciler.sandbox.server import Embedded, embedded
-from tests.sandbox.box import ADA, CONTROL, SEED, Box
+from tests.sandbox.box import ADA, BASE, CONTROL, SEED, Box
 
 TEAMS = "/orgs/org_a/teams"
 
@@ -231,6 +234,31 @@ def test_the_position_is_not_heeded(box: Box) -> None:
     box.move("/spaces/spc_two", parent="col_guides")
     assert box.ids("/collections/col_guides/spaces") == ["spc_one", "spc_two"]
     assert kinds(box) == ["position-ignored"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/v1/spaces/s/change-requests/c/merge", 200), ("/v1/spaces/s/change-requests/none/update", 404)]
+)
+def test_a_merge_answers_conflicts_and_is_not_done(box: Box, path: str, status: int) -> None:
+    asked: list[str] = []
+
+    async def service(scope: Scope, receive: Receive, send: Send) -> None:
+        asked.append(scope["method"])
+        found = "/c" in scope["path"].removeprefix("/v1/spaces/s/change-requests")
+        answer = {"object": "change-request", "revision": "rev_1"} if found else {"error": {"code": 404, "message": "none"}}
+        await JSONResponse(answer, 200 if found else 404)(scope, receive, send)
+
+    async def ask() -> httpx.Response:
+        transport = httpx.ASGITransport(Faults(service, box.app.state.service, []))
+        async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
+            return await client.post(path)
+
+    faults(box, {"fault": "conflicts"})
+    answer = asyncio.run(ask())
+    assert answer.status_code == status
+    if status == 200:
+        assert answer.json() == {"revision": "rev_1", "result": "conflicts"}
+    assert (asked, kinds(box)) == ((["GET"], ["conflicts"]) if status == 200 else (["GET", "POST"], []))
 
 
 # -- rate limits --------------------------------------------------------------------------------------------------------------------------
@@ -499,6 +527,13 @@ def test_over_http_a_cut_after_the_answer_closes_a_connection_that_was_to_stay(s
     assert head.startswith(b"HTTP/1.1 200")
     assert b"connection: close" not in head.lower()
     assert json.loads(body)["count"] == 2
+
+
+@pytest.mark.parametrize("body", [b'{"position":' * 900 + b"1" + b"}" * 900, b'{"position": NaN', b"\xff", b"[]"])
+def test_a_strange_body_stays_a_refusal(box: Box, body: bytes) -> None:
+    faults(box, {"fault": "position-ignored"})
+    headers = {"Content-Type": "application/json"}
+    assert box.refused("POST", "/spaces/spc_one/move", status=400, content=body, headers=headers)
 
 
 @pytest.mark.parametrize("rule", [{"fault": "truncated"}, {"fault": "not-json"}])

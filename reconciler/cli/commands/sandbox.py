@@ -1,4 +1,4 @@
-"""`reconciler sandbox serve` and `sandbox seed`: the embedded service by itself."""
+"""`reconciler sandbox`: the embedded service by itself; `serve` and `seed` are here, what controls it is beside."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ command = LazyGroup(
     commands_by_name={
         "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
         "seed": Lazy(f"{__name__}:seed_command", "Put in what exists beforehand."),
+        "clock": Lazy("reconciler.cli.commands.sandbox_whole:clock_command", "Show, stop or move its clock."),
+        "faults": Lazy("reconciler.cli.commands.sandbox_faults", "Let requests go wrong, on demand."),
+        "export": Lazy("reconciler.cli.commands.sandbox_whole:export_command", "Everything it holds, as JSON."),
+        "reset": Lazy("reconciler.cli.commands.sandbox_whole:reset_command", "Begin anew."),
     },
     short_help="The embedded service.",
     help="""The embedded service: the whole of it in one file, on this machine.

@@ -21,7 +21,7 @@ class Endpoints:
             for route in router.routes:
                 if isinstance(route, APIRoute):
                     pattern = re.compile(re.sub(r"\\{(\w+)(?::\w+)?\\}", r"(?P<\1>[^/]+)", re.escape(VERSION + route.path)))
-                    self._known.append((frozenset(route.methods), pattern, VERSION + route.path, route.operation_id or route.name))
+                    self._known.append((frozenset(route.methods or ()), pattern, VERSION + route.path, route.operation_id or route.name))
 
     def call(self, scope: Scope, body: bytes) -> Call:
         """A request as rules see it."""

@@ -153,7 +153,7 @@ class _Request:
         for one in chosen:
             match one.rule:
                 case PositionIgnored():
-                    body = json.dumps({key: value for key, value in self.call.json().items() if key != "position"}).encode()
+                    body = _without(self.call.json(), "position")
                     scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
                 case UnstablePages() as rule:
                     query = _shifted(self.call.query, -1 if rule.how == "repeat" else 1)
@@ -226,6 +226,13 @@ async def _read(receive: Receive) -> bytes | None:
         parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return b"".join(parts)
+
+
+def _without(body: dict[str, Any], name: str) -> bytes:
+    try:
+        return json.dumps({key: value for key, value in body.items() if key != name}).encode()
+    except RecursionError:
+        return b"["  # it is too deep for the service too
 
 
 def _error(rule: Error) -> Answer:

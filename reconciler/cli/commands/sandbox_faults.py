@@ -1,0 +1,150 @@
+"""`reconciler sandbox faults set`, `show`, `log` and `clear`: misbehaviour on demand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.controlled import Control, where
+from reconciler.cli.options import Options
+from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+command = LazyGroup(
+    name="faults",
+    commands_by_name={
+        "set": Lazy(f"{__name__}:set_command", "Put rules in force, in place of all others."),
+        "show": Lazy(f"{__name__}:show_command", "The rules in force, and what they did."),
+        "log": Lazy(f"{__name__}:log_command", "Every request that went wrong."),
+        "clear": Lazy(f"{__name__}:clear_command", "Let everything go well again."),
+    },
+    short_help="Let requests go wrong, on demand.",
+    help="""Let requests of a sandbox go wrong, on demand: late, cut, refused, limited, spoiled. Control itself never goes wrong.
+
+    \b
+    Example:
+      reconciler sandbox faults set --db sandbox.db --rule '{"fault": "error", "status": 503, "rate": 0.1, "seed": 7}'
+      reconciler sandbox faults log --db sandbox.db
+    """,
+)
+
+
+@click.command("set", short_help="Put rules in force, in place of all others.")
+@click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[RULES.yaml]")
+@click.option("--rule", "inline", metavar="JSON", multiple=True, help="A rule; after those of the file.")
+@where()
+@shared.output()
+@click.pass_obj
+def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], **words: Any) -> None:
+    """Put rules in force, in place of all others: which fault, and which requests (operation, rate with seed, nth, times).
+
+    \b
+    Examples:
+      reconciler sandbox faults set rules.yaml --db sandbox.db
+      reconciler sandbox faults set --base-url http://127.0.0.1:8080 --rule '{"fault": "cut", "operation": "POST *", "nth": [2]}'
+    """
+    from reconciler.report.words import count
+
+    control = _control(screen, words)
+    rules = [*(_read(file) if file is not None else []), *(_parsed(text) for text in inline)]
+    if not rules:
+        raise UsageError("there are no rules to set", hint="Name a file, or pass --rule JSON; faults clear takes all away.")
+    found = control("PUT", "/faults", {"rules": rules})
+    screen.say(f"{count(len(found['rules']), 'rule')} in force.")
+
+
+@click.command("show", short_help="The rules in force, and what they did.")
+@where()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def show_command(screen: Screen, /, **words: Any) -> None:
+    """Show the rules in force: how many requests they saw and how many went wrong; and the writes that are late.
+
+    \b
+    Example:
+      reconciler sandbox faults show --db sandbox.db
+    """
+    from reconciler.cli.commands.state import table
+
+    found = _control(screen, words)("GET", "/faults")
+    if words["format"] == "json":
+        screen.document(found)
+        return
+    if not found["rules"]:
+        screen.say("No rules are in force.")
+    else:
+        rows = [(one["name"], one["fault"], one["operation"], str(one["seen"]), str(one["injected"])) for one in found["rules"]]
+        screen.out(table([("rule", "fault", "operation", "seen", "injected"), *rows]))
+    for one in found["late"]:
+        screen.say(f"Not done yet: {one['method']} {one['path']}")
+
+
+@click.command("log", short_help="Every request that went wrong.")
+@where()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def log_command(screen: Screen, /, **words: Any) -> None:
+    """Show every request that went wrong: number, time, rule, fault, method and path.
+
+    \b
+    Example:
+      reconciler sandbox faults log --db sandbox.db
+    """
+    from reconciler.cli.commands.state import table
+
+    found = _control(screen, words)("GET", "/faults/log")
+    fields = ("number", "at", "rule", "fault", "method", "path")
+    if words["format"] == "json":
+        screen.document(found)
+    elif found["items"]:
+        screen.out(table([fields, *([str(one[field]) for field in fields] for one in found["items"])]))
+    else:
+        screen.say("Nothing went wrong.")
+
+
+@click.command("clear", short_help="Let everything go well again.")
+@click.option("--log", "whole", is_flag=True, help="Empty the log too.")
+@where()
+@shared.output()
+@click.pass_obj
+def clear_command(screen: Screen, /, whole: bool, **words: Any) -> None:
+    """Take all rules away. The log stays, and so do writes that are late.
+
+    \b
+    Example:
+      reconciler sandbox faults clear --db sandbox.db --log
+    """
+    control = _control(screen, words)
+    control("DELETE", "/faults")
+    if whole:
+        control("DELETE", "/faults/log")
+    screen.say("No rules are in force.")
+
+
+def _control(screen: Screen, words: dict[str, Any]) -> Control:
+    Options.of(screen, words)
+    return Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
+
+
+def _read(path: Path) -> list[Any]:
+    """The rules of a file: a list, or under `rules`."""
+    from reconciler.cli.sandboxed import read_document
+
+    document = read_document(path)
+    rules = document.get("rules") if isinstance(document, dict) else document
+    if not isinstance(rules, list):
+        raise UsageError(f"{path} is not a list of rules", hint="It begins like: - {fault: error, status: 503, rate: 0.1}")
+    return rules
+
+
+def _parsed(text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--rule {text!r} is not JSON", hint="""Write it like '{"fault": "error", "status": 503}'.""") from error

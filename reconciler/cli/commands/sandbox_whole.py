@@ -1,0 +1,89 @@
+"""`reconciler sandbox clock`, `export` and `reset`: what concerns a whole sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.controlled import Control, where
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+
+@click.command("clock", short_help="Show, stop or move its clock.")
+@click.option("--now", metavar="TIME", help="Stop it at this moment, ISO 8601.")
+@click.option("--advance", type=float, metavar="SECONDS", help="Move it; whether it stands or runs stays.")
+@where()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def clock_command(screen: Screen, /, now: str | None, advance: float | None, **words: Any) -> None:
+    """Show, stop or move the clock behind everything a sandbox does: times, retention, processing, rate limits.
+
+    \b
+    Example:
+      reconciler sandbox clock --db sandbox.db --advance 3600
+    """
+    control = _control(screen, words)
+    found = control("GET", "/clock") if now is None and advance is None else control("PUT", "/clock", {"now": now, "advance": advance})
+    if words["format"] == "json":
+        screen.document(found)
+    else:
+        screen.out(f"{found['now']} ({'standing' if found['still'] else 'running'})\n")
+
+
+@click.command("export", short_help="Everything it holds, as JSON.")
+@where()
+@shared.output()
+@click.pass_obj
+def export_command(screen: Screen, /, **words: Any) -> None:
+    """Print everything a sandbox holds as JSON, its tokens and secrets included; `sandbox reset --export` puts it back.
+
+    \b
+    Example:
+      reconciler sandbox export --db sandbox.db > sandbox.json
+    """
+    screen.document(_control(screen, words)("GET", "/export"))
+
+
+@click.command("reset", short_help="Begin anew.")
+@click.option("--seed", type=click.Path(path_type=Path), metavar="SEED.yaml", help="Put this in afterwards.")
+@click.option("--export", type=click.Path(path_type=Path), metavar="FILE", help="Put back what was exported.")
+@where()
+@shared.output()
+@click.pass_obj
+def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **words: Any) -> None:
+    """Take everything out of a sandbox: objects, tokens, faults, its set clock. What it is for a state stays: its identity.
+
+    \b
+    Example:
+      reconciler sandbox reset --db sandbox.db --seed seed.yaml
+    """
+    from reconciler.cli.sandboxed import read_seed
+    from reconciler.report.words import count
+
+    control = _control(screen, words)
+    if seed is not None and export is not None:
+        raise UsageError("--seed and --export name two beginnings", hint="Pass one of them.")
+    body = {"seed": read_seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
+    found = control("POST", "/reset", body)
+    screen.say(f"It holds {count(found['objects'], 'object')} now.")
+
+
+def _control(screen: Screen, words: dict[str, Any]) -> Control:
+    Options.of(screen, words)
+    return Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
+
+
+def _exported(path: Path) -> Any:
+    import json
+
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not what sandbox export printed") from error
