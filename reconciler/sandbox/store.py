@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 APPLICATION = 0x52434E53  # "RCNS" in the file's header: this file is a sandbox
 BUSY = 10_000  # milliseconds a writer waits for another process
@@ -34,11 +34,33 @@ create index if not exists in_site on objects (json_extract(data, '$.site'), kin
 create index if not exists deleted on objects (id) where kind = 'space' and json_extract(data, '$.deletedAt') is not null;
 """
 
+DELETED = "kind = 'space' and json_extract(data, '$.deletedAt') is not null"
+
 Object = dict[str, Any]
 
 
 class NotASandbox(Exception):
     """The file exists and is something else."""
+
+
+class Rows(Sequence[Object]):
+    """Objects that are read from their text only when they are looked at: of a long list, one page."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Object: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Object]: ...
+    def __getitem__(self, index: int | slice) -> Object | list[Object]:
+        if isinstance(index, slice):
+            return [json.loads(text) for text in self.texts[index]]
+        found: Object = json.loads(self.texts[index])
+        return found
 
 
 class Store:
@@ -145,14 +167,30 @@ class Store:
 
     def select(self, kind: str, *, organization: str | None = None, container: str | None = None, newest: bool = False) -> list[Object]:
         """Objects in the order of their positions, or the newest first."""
+        return list(self.rows(kind, organization=organization, container=container, newest=newest))
+
+    def rows(
+        self,
+        kind: str,
+        *,
+        organization: str | None = None,
+        container: str | None = None,
+        newest: bool = False,
+        alive: bool = False,
+        by: str | None = None,
+    ) -> Rows:
+        """The same, read one by one where they are looked at. `alive`: without deleted spaces. `by`: the field that gives the order."""
         where, values = ["kind = ?"], [kind]
+        if alive:
+            where.append(f"id not in (select id from objects indexed by deleted where {DELETED})")  # noqa: S608
         for column, value in (("organization", organization), ("container", container)):
             if value is not None:
                 where.append(f"{column} = ?")
                 values.append(value)
-        order = "position desc" if newest else "position"
-        rows = self.connection.execute(f"select data from objects where {' and '.join(where)} order by {order}, id", values)  # noqa: S608
-        return [json.loads(row[0]) for row in rows]
+        way = " desc" if newest else ""
+        order = f"json_extract(data, '$.{by}'){way}, id{way}" if by else f"position{way}, id"
+        rows = self.connection.execute(f"select data from objects where {' and '.join(where)} order by {order}", values)  # noqa: S608
+        return Rows([row[0] for row in rows])
 
     def mixed(self, container: str) -> list[tuple[str, Object]]:
         """Everything in a container in its order, with its kind."""
@@ -191,6 +229,16 @@ class Store:
         query = "select json_extract(data, '$.site'), count(*) from objects where organization = ? and kind = ? group by 1"
         return dict(self.connection.execute(query, (organization, kind)).fetchall())
 
+    def values(self, kind: str, organization: str, name: str) -> set[str]:
+        """What the objects of a kind hold in one field."""
+        query = f"select json_extract(data, '$.{name}') from objects where kind = ? and organization = ?"  # noqa: S608
+        return {row[0] for row in self.connection.execute(query, (kind, organization))}
+
+    def count_in_site(self, kind: str, site: str) -> int:
+        """How many objects of a kind one site holds."""
+        where = "json_extract(data, '$.site') = ? and kind = ?"
+        return int(self.connection.execute(f"select count(*) from objects where {where}", (site, kind)).fetchone()[0])  # noqa: S608
+
     def own(self, kind: str, id: str, organization: str) -> None:
         """Note whose an object is now."""
         with self.write():
@@ -198,7 +246,7 @@ class Store:
 
     def deleted(self) -> list[Object]:
         """The spaces that are deleted and not purged yet."""
-        rows = self.connection.execute("select data from objects where kind = 'space' and json_extract(data, '$.deletedAt') is not null")
+        rows = self.connection.execute(f"select data from objects indexed by deleted where {DELETED}")  # noqa: S608
         return [json.loads(row[0]) for row in rows]
 
     def add(self, kind: str, organization: str, container: str, data: Mapping[str, Any]) -> Object:
@@ -229,29 +277,35 @@ class Store:
     ) -> bool:
         """Put an object into a container beside an anchor (kind, id), or at its end. False where the anchor does not stand there."""
         with self.write():
-            self.connection.execute("update objects set container = ?, position = -1 where kind = ? and id = ?", (container, kind, id))
-            order = self._order(container, but=(kind, id))
+            run = self.connection.execute
             anchor = before or after
             if anchor is None:
-                index = len(order)
-            elif anchor in [entry[:2] for entry in order]:
-                index = [entry[:2] for entry in order].index(anchor) + (after is not None)
+                low, high = self._last(container, but=(kind, id)), None
             else:
-                return False
-            low = order[index - 1][2] if index else 0.0
-            high = order[index][2] if index < len(order) else low + 2 * STEP
-            middle = (low + high) / 2
-            if not low < middle < high:
-                for rank, entry in enumerate(order):
-                    new = (rank + 1 + (rank >= index)) * STEP
-                    self.connection.execute("update objects set position = ? where kind = ? and id = ?", (new, *entry[:2]))
-                middle = (index + 1) * STEP
-            self.connection.execute("update objects set position = ? where kind = ? and id = ?", (middle, kind, id))
+                at = run("select position from objects where kind = ? and id = ? and container = ?", (*anchor, container)).fetchone()
+                if at is None:
+                    return False
+                side, best = ("<", "max") if before else (">", "min")
+                beside = f"select {best}(position) from objects where container = ? and position {side} ? and not (kind = ? and id = ?)"  # noqa: S608
+                next_to = run(beside, (container, at[0], kind, id)).fetchone()[0]
+                low, high = (next_to or 0.0, at[0]) if before else (at[0], next_to)
+            middle = low + STEP if high is None else (low + high) / 2
+            if high is not None and not low < middle < high:
+                self._spread(container, but=(kind, id))
+                return self.place(kind, id, container, before=before, after=after)
+            run("update objects set container = ?, position = ? where kind = ? and id = ?", (container, middle, kind, id))
         return True
 
-    def _order(self, container: str, *, but: tuple[str, str]) -> Sequence[tuple[str, str, float]]:
-        rows = self.connection.execute("select kind, id, position from objects where container = ? order by position, id", (container,))
-        return [(kind, id, position) for kind, id, position in rows if (kind, id) != but]
+    def _last(self, container: str, *, but: tuple[str, str]) -> float:
+        where = "container = ? and not (kind = ? and id = ?)"
+        found: float | None = self.connection.execute(f"select max(position) from objects where {where}", (container, *but)).fetchone()[0]  # noqa: S608
+        return found or 0.0
+
+    def _spread(self, container: str, *, but: tuple[str, str]) -> None:
+        """Give the siblings room between them again."""
+        rows = self.connection.execute("select kind, id from objects where container = ? order by position, id", (container,)).fetchall()
+        for rank, entry in enumerate((one for one in rows if one != but), start=1):
+            self.connection.execute("update objects set position = ? where kind = ? and id = ?", (rank * STEP, *entry))
 
     def placed(self, kind: str, id: str) -> str | None:
         """The container an object stands in."""

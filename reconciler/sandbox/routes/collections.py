@@ -41,7 +41,7 @@ async def change_collection(collectionId: str, body: CollectionPatch, caller: Ca
 @router.get("/collections/{collectionId}/spaces")
 async def list_collection_spaces(collectionId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     caller.get("collection", collectionId)
-    spaces = [one for one in caller.store.select("space", container=container_of(collectionId)) if not one.get("deletedAt")]
+    spaces = caller.store.rows("space", container=container_of(collectionId), alive=True)
     return listing(spaces, paging, View(caller).space)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Response
 from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SiteCreate, SitePatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites", tags=["Docs sites"])
@@ -25,7 +27,7 @@ async def list_sites(
     caller: Caller = Calling,
 ) -> Any:
     caller.member(organizationId)
-    sites = caller.store.select("site", organization=organizationId, newest=True)
+    sites: Sequence[Object] = caller.store.rows("site", organization=organizationId, newest=True)
     if space is not None:
         holding = {one["site"] for one in caller.store.select("site-space", organization=organizationId) if one["_space"] == space}
         sites = [one for one in sites if one["id"] in holding]
@@ -35,7 +37,7 @@ async def list_sites(
         sites = [one for one in sites if one["published"] == published]
     if type is not None:
         sites = [one for one in sites if one["type"] == type]
-    return listing(sites, paging, View(caller).site)
+    return listing(sites, paging, View(caller).of_sites(organizationId).site)
 
 
 @router.post("", status_code=201)
@@ -52,7 +54,7 @@ async def create_site(organizationId: str, body: SiteCreate, caller: Caller = Ca
 def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[str, Any]:
     """A new site, in the store."""
     store = caller.store
-    taken = {one["basename"] for one in store.select("site", organization=organization)}
+    taken = store.values("site", organization, "basename")
     made = {
         "id": store.new_id("site"),
         "type": body.type,
