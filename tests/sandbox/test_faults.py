@@ -529,7 +529,16 @@ def test_over_http_a_cut_after_the_answer_closes_a_connection_that_was_to_stay(s
     assert json.loads(body)["count"] == 2
 
 
-@pytest.mark.parametrize("body", [b'{"position":' * 900 + b"1" + b"}" * 900, b'{"position": NaN', b"\xff", b"[]"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"position": 1, "a":' + b"[" * 5000,
+        b'{"position": 1, "parent":' + b"[" * 400 + b"]" * 400 + b"}",
+        b'{"position": NaN',
+        b"\xff",
+        b"[]",
+    ],
+)
 def test_a_strange_body_stays_a_refusal(box: Box, body: bytes) -> None:
     faults(box, {"fault": "position-ignored"})
     headers = {"Content-Type": "application/json"}
