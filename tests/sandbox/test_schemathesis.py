@@ -8,19 +8,33 @@ from typing import Any, Final
 
 import pytest
 import schemathesis
+from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import ignored_auth, positive_data_acceptance
 
+from reconciler.sandbox.app import GROUPS
 from tests.sandbox.box import ADA
 from tests.sandbox.world import World
 
-OPERATIONS: Final = (Path(__file__).parent / "operations.txt").read_text(encoding="utf-8").splitlines()
+REFERENCE: Final = (Path(__file__).parent / "operations.txt").read_text(encoding="utf-8").splitlines()
+SERVED: Final = {
+    f"{method} /v1{route.path}"
+    for group in GROUPS
+    for route in group.router.routes
+    if isinstance(route, APIRoute)
+    for method in route.methods
+}
+OPERATIONS: Final = [one for one in REFERENCE if one in SERVED]
 EXAMPLES: Final = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", "4"))  # of each operation and mode
 LEFT_OUT: Final = [
     positive_data_acceptance,  # page tokens, anchors and ids are texts to a schema, and refused where they name nothing
     ignored_auth,  # the calls here carry a token, whatever was made up; test_refusals has the others
 ]
+
+
+def test_nothing_is_served_that_the_reference_does_not_have() -> None:
+    assert set(REFERENCE) >= SERVED
 
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE], ids=["valid", "invalid"])
