@@ -11,16 +11,12 @@ import ssl
 from base64 import b64encode
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
 from urllib.parse import unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 import httpx
 
 from reconciler.errors import ReconcilerError
-
-KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
-CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request
 
 
 class WriteRefused(ReconcilerError):

@@ -117,6 +117,10 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def kind_of(value: Any) -> str:
     """What a value is, for a sentence; never the value itself, which may be a secret."""
     match value:

@@ -1,7 +1,7 @@
 """One expression, compiled: Jinja's expressions over our own operators, filters, tests and methods.
 
 Nothing of Python is reachable: attributes are keys of maps and the listed methods, what is called is a `Function`, operators and joins go
-through `functions`, where they are bounded. `compiled` is cached by text. Pure.
+through `operators` and `functions`, where they are bounded. `compiled` is cached by text. Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.visitor import NodeTransformer
 
 from reconciler.config.bounds import ExpressionError, Function, kind_of, known, made
-from reconciler.config.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS, binary, compared, joined, part, unary
+from reconciler.config.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
+from reconciler.config.operators import binary, compared, joined, part, unary
 from reconciler.config.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
