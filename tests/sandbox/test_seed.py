@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from reconciler.sandbox.seed import SeedError, seed
+from reconciler.sandbox.seed import SeedError, plant, seed
 from reconciler.sandbox.store import Store
 from tests.sandbox.box import DAY, SEED, Box
 
@@ -153,3 +153,19 @@ def test_a_file_may_be_seeded_again_with_what_it_does_not_have(box: Box) -> None
         seed(box.db, SEED)
     box.open()
     assert box.get("/spaces/spc_late")["title"] == "Untitled"
+
+
+def test_the_handbook_of_the_examples_is_planted_with_its_pages(tmp_path: Path) -> None:
+    file = Path(__file__).parents[2] / "examples" / "seeds" / "handbook.yaml"
+    store = Store(tmp_path / "handbook.db")
+    plant(store, yaml.safe_load(file.read_text(encoding="utf-8")))
+    spaces = store.select("space", organization="org_handbook")
+    waiting = [page for space in spaces for page in space["_pages"]]
+    pages = []
+    while waiting:
+        pages.append(waiting.pop())
+        waiting += pages[-1]["pages"]
+    assert len(spaces) == 16
+    assert len(pages) > 350
+    assert len({page["id"] for page in pages}) == len(pages)
+    store.close()
