@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -162,7 +162,8 @@ def shown(value: Any) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return str(value)[:60]
-    return f'"{value}"' if len(value) <= 60 else f'"{value[:59]}…"'
+    first = (value.splitlines() or [""])[0]  # a sentence is one line, whatever it tells of
+    return f'"{first}"' if first == value and len(value) <= 60 else f'"{first[:59]}…"'
 
 
 class Enough(Exception):
@@ -197,7 +198,9 @@ class Problems:
         self.settled.add((problem.file, problem.line, problem.column))
 
     def _note(self, problem: Problem) -> None:
-        self.found.append(problem)
+        self.found.append(
+            replace(problem, message=problem.message.replace("\n", "\\n").replace("\r", "\\r"))
+        )  # one line each, whatever a key holds
         if len(self.found) >= PROBLEMS_MAX:
             raise Enough
 
