@@ -21,8 +21,12 @@ from reconciler.sandbox.recent import note
 from reconciler.sandbox.routes import (
     adaptive_schema,
     agent_instructions,
+    change_requests,
     collections,
+    comments,
+    conversations,
     groups,
+    integrations,
     joining,
     members,
     openapi,
@@ -34,9 +38,11 @@ from reconciler.sandbox.routes import (
     share_links,
     site_spaces,
     sites,
+    space_content,
     spaces,
     sso,
     teams,
+    translations,
 )
 from reconciler.sandbox.service import Fault, Service, who
 from reconciler.sandbox.store import Store
@@ -61,6 +67,12 @@ GROUPS = (
     ping,
     adaptive_schema,
     published,
+    change_requests,
+    space_content,
+    comments,
+    integrations,
+    translations,
+    conversations,
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
+from reconciler.sandbox import revisions
 from reconciler.sandbox.bodies import ContentMove
 from reconciler.sandbox.service import Caller, Fault
 from reconciler.sandbox.store import Object, Store
@@ -45,6 +46,7 @@ def owner(store: Store, kind: str, data: Object, organization: str) -> Object:
     """Give an object to another organization; a space leaves the sites of the one it had."""
     if kind == "space":
         leave_sites(store, data["id"], data["organization"])
+        revisions.give_away(store, data["id"], organization)
     data["organization"] = organization
     store.save(kind, data)
     store.own(kind, data["id"], organization)
@@ -112,6 +114,7 @@ def purge(store: Store) -> None:
     with store.write():
         for one in _due(store, limit):
             store.remove("space", one["id"])
+            revisions.forget(store, one["id"])
             leave_sites(store, one["id"], one["organization"])
 
 
@@ -147,10 +150,7 @@ def new_space(store: Store, organization: str, title: str, *, id: str | None = N
         "language": "en",
         "revision": store.new_id("rev"),
         "defaultLevel": None,
-        "comments": 0,
-        "changeRequests": 0,
-        "changeRequestsOpen": 0,
-        "changeRequestsDraft": 0,
+        **revisions.NONE,
         "_pages": [{"id": store.new_id("pag"), "title": "Page", "slug": "page", "path": "page", "type": "document", "pages": []}],
     }
     if parent is not None:
@@ -163,7 +163,7 @@ def duplicate(store: Store, source: Object) -> Object:
     made = copy.deepcopy(source)
     now = store.stamp()
     made |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
-    made["revision"] = store.new_id("rev")
+    made |= {"revision": store.new_id("rev"), **revisions.NONE}
     made["_pages"] = _fresh(store, made["_pages"])
     made.pop("deletedAt", None)
     return store.add("space", made["organization"], collection_container(made["organization"], made.get("parent")), made)

@@ -173,11 +173,13 @@ def _space(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "space"), _owner(store, entry)
     parent = _parent(store, entry, organization)
     made = new_space(store, organization, entry.text("title", "Untitled"), id=id, parent=parent)
-    made |= entry.rest("id", "title", "parent", "organization", "pages")
+    made |= entry.rest("id", "title", "parent", "organization", "pages", "files")
     if "deletedAt" in made:
         made["deletedAt"] = _moment(entry, made["deletedAt"])
     if "pages" in entry.data:
         made["_pages"] = _pages(store, f"{entry.where}.pages", entry.rest()["pages"])
+    if "files" in entry.data:
+        made["_files"] = _files(store, f"{entry.where}.files", entry.rest()["files"])
     store.add("space", organization, collection_container(organization, parent), made)
 
 
@@ -197,6 +199,13 @@ def _pages(store: Store, where: str, value: Any) -> list[Object]:
         {"id": store.new_id("pag"), "type": "document", **page, "pages": _pages(store, f"{where}[{index}].pages", page.get("pages", []))}
         for index, page in enumerate(value)
     ]
+
+
+def _files(store: Store, where: str, value: Any) -> list[Object]:
+    """The files of a space, each with an id."""
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise SeedError(f"{where}: expected a list of objects")
+    return [{"id": store.new_id("fil"), **one} for one in value]
 
 
 def _team(store: Store, entry: _Entry) -> None:

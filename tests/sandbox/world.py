@@ -22,6 +22,10 @@ class World:
         saml = self.box.post("/orgs/org_a/saml", {"label": "x", "entityID": "e", "certificate": "", "ssoURL": "", "defaultTeam": team})[
             "id"
         ]
+        request = self.box.post("/spaces/spc_one/change-requests", {"subject": "Better words"})["id"]
+        at = f"/spaces/spc_one/change-requests/{request}"
+        comment = self.box.post(f"{at}/comments", {"body": {"markdown": "Why?"}}, status=200)["id"]
+        reply = self.box.post(f"{at}/comments/{comment}/replies", {"body": {"markdown": "Because."}}, status=200)["id"]
         variant = self.box.ids(f"{site}/site-spaces")[-1]
         self.known = {
             "organizationId": "org_a",
@@ -38,6 +42,11 @@ class World:
             "samlProviderId": saml,
             "inviteId": "inv_1",
             "emailDomain": "acme.example",
+            "changeRequestId": request,
+            "commentId": comment,
+            "commentReplyId": reply,
+            "pageId": self.box.get(f"{at}/content/pages")["pages"][0]["id"],
+            "fileId": "fil_1",
         }
         self.box.close()
         self.ids = [*self.known.values(), "col_guides", "spc_two", "spc_root", "spc_bolt", "org_b"]

@@ -27,6 +27,7 @@ _REFUSALS: Final = {
     "401": "No access token, or one that is not known.",
     "403": "The token or the role may not do this.",
     "404": "There is no such object, or the caller may not see it.",
+    "409": "What it is about is in a state that does not allow this.",
 }
 
 

@@ -85,8 +85,3 @@ async def transfer_space(spaceId: str, body: Transfer, caller: Caller = Calling)
         caller.store.place("space", spaceId, f"root:{body.organization}")
         found = owner(caller.store, "space", found, body.organization)
     return View(caller).space(found)
-
-
-@router.get("/spaces/{spaceId}/content/pages")
-async def list_pages(spaceId: str, git: bool = True, computed: bool = True, caller: Caller = Calling) -> Any:
-    return {"pages": caller.get("space", spaceId)["_pages"]}

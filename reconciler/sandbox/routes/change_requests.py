@@ -1,0 +1,159 @@
+"""Change requests: proposed edits to a space, with a number in it; changed, updated, merged."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from pydantic import Field, StrictStr
+
+from reconciler.sandbox import revisions
+from reconciler.sandbox.bodies import Body, Open
+from reconciler.sandbox.content_views import RequestView
+from reconciler.sandbox.merging import flat
+from reconciler.sandbox.places import REQUEST, SPACE, Place
+from reconciler.sandbox.rich import RichDocument
+from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.store import Object
+from reconciler.sandbox.templates import Template, applied
+
+router = APIRouter(tags=["Change requests"])
+Subject = Annotated[StrictStr, Field(max_length=100)]
+
+
+class RequestCreate(Body):
+    subject: Subject = "Untitled"
+    template: Template | None = None
+    conversationsIssuesCluster: StrictStr | None = None
+
+
+class RequestPatch(Open):
+    subject: Subject = ""
+    description: RichDocument = Field(default_factory=dict)
+    status: Literal["draft", "open", "archived"] = "draft"
+
+
+def _filtered(
+    requests: list[Object], status: str, creator: str | None, contributor: str | None, reviewer: str | None, cluster: str | None
+) -> list[Object]:
+    """Those a list was asked for, the newest first. Nothing here asks anyone for a review."""
+    found = [one for one in requests if one["status"] == status and reviewer is None]
+    if creator is not None:
+        found = [one for one in found if one["_by"] == creator]
+    if contributor is not None:
+        found = [one for one in found if contributor in one["_contributors"]]
+    if cluster is not None:
+        found = [one for one in found if one.get("conversationsIssuesCluster") == cluster]
+    return sorted(found, key=lambda one: (one["createdAt"], one["space"], one["number"]), reverse=True)
+
+
+Status = Literal["draft", "open", "archived", "merged"]
+
+
+@router.get(f"{SPACE}/change-requests")
+async def list_change_requests(
+    spaceId: str,
+    status: Status = "open",
+    creator: str | None = None,
+    contributor: str | None = None,
+    requestedReviewer: str | None = None,
+    conversationsIssuesCluster: str | None = None,
+    paging: Paging = Paged,
+    caller: Caller = Calling,
+) -> Any:
+    space = revisions.space_of(caller, spaceId)
+    found = caller.store.select(revisions.REQUEST, container=revisions.requests_of(spaceId))
+    shown = _filtered(found, status, creator, contributor, requestedReviewer, conversationsIssuesCluster)
+    return listing(shown, paging, RequestView(caller, space).request)
+
+
+@router.get("/orgs/{organizationId}/change-requests", tags=["Organizations"])
+async def list_organization_change_requests(
+    organizationId: str,
+    status: Status = "open",
+    creator: str | None = None,
+    contributor: str | None = None,
+    requestedReviewer: str | None = None,
+    conversationsIssuesCluster: str | None = None,
+    paging: Paging = Paged,
+    caller: Caller = Calling,
+) -> Any:
+    caller.member(organizationId)
+    found = caller.store.select(revisions.REQUEST, organization=organizationId)
+    spaces = caller.store.find_all("space", (one["space"] for one in found))
+    found = [one for one in found if one["space"] in spaces and not spaces[one["space"]].get("deletedAt")]
+    shown = _filtered(found, status, creator, contributor, requestedReviewer, conversationsIssuesCluster)
+    return listing(shown, paging, RequestView(caller, *spaces.values()).request)
+
+
+@router.post(f"{SPACE}/change-requests", status_code=201)
+async def create_change_request(spaceId: str, body: RequestCreate | None = None, caller: Caller = Calling) -> Any:
+    body = body or RequestCreate()
+    with caller.store.write():
+        space = revisions.space_of(caller, spaceId, "edit")
+        fields = {"subject": body.subject}
+        if body.conversationsIssuesCluster is not None:
+            fields["conversationsIssuesCluster"] = body.conversationsIssuesCluster
+        made = revisions.propose(caller, space, fields)
+        if body.template is not None:
+            apply_to_request(caller, space, made, body.template, "template.")
+    return RequestView(caller, space).request(made)
+
+
+def apply_to_request(caller: Caller, space: Object, request: Object, template: Template, where: str = "") -> None:
+    """Put a template's content into a change request."""
+    now = revisions.revision(caller.store, space, request["revision"])
+    pages = applied(caller.store, space, template, now["_pages"], now["_files"], where)
+    revisions.edit(caller, space, request, pages, now["_files"])
+
+
+@router.get(REQUEST)
+async def get_change_request(spaceId: str, changeRequestId: str, caller: Caller = Calling) -> Any:
+    space = revisions.space_of(caller, spaceId)
+    return RequestView(caller, space).request(revisions.request_of(caller, space, changeRequestId))
+
+
+@router.patch(REQUEST)
+async def change_change_request(spaceId: str, changeRequestId: str, body: RequestPatch, caller: Caller = Calling) -> Any:
+    store = caller.store
+    with store.write():
+        space = revisions.space_of(caller, spaceId, "edit")
+        found = revisions.request_of(caller, space, changeRequestId)
+        given = body.given()
+        found |= {name: given[name] for name in RequestPatch.model_fields if name in given}
+        found["updatedAt"] = store.stamp()
+        store.save(revisions.REQUEST, found)
+        revisions.recount(store, space)
+    return RequestView(caller, space).request(found)
+
+
+@router.post(f"{REQUEST}/merge")
+async def merge_change_request(spaceId: str, changeRequestId: str, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        space = revisions.space_of(caller, spaceId, "review")
+        return revisions.merge(caller.store, space, revisions.request_of(caller, space, changeRequestId))
+
+
+@router.post(f"{REQUEST}/update")
+async def update_change_request(spaceId: str, changeRequestId: str, caller: Caller = Calling) -> Any:
+    with caller.store.write():
+        space = revisions.space_of(caller, spaceId, "edit")
+        return revisions.update(caller, space, revisions.request_of(caller, space, changeRequestId))
+
+
+@router.get(f"{REQUEST}/pdf")
+async def get_pdf(
+    spaceId: str,
+    changeRequestId: str,
+    only: bool = False,
+    page: Annotated[str | None, Query(description="The page to begin with")] = None,
+    caller: Caller = Calling,
+) -> Any:
+    if only and page is None:
+        raise Fault(400, "only: expected a page to go with it")
+    _, revision = Place(caller, spaceId, changeRequestId).content()
+    if page is not None and page not in flat(revision["_pages"])[0]:
+        raise Fault(404, f"page {page} not found")
+    asked = f"?page={quote(page, safe='')}&only={str(only).lower()}" if page is not None else ""
+    return {"url": f"{caller.service.base}/pdf/{quote(spaceId)}/{revision['id']}.pdf{asked}"}

@@ -1,0 +1,60 @@
+"""Translations of spaces into other languages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+
+from reconciler.sandbox import translations
+from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
+from reconciler.sandbox.translations import KIND, TranslationCreate, TranslationPut
+
+router = APIRouter(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
+
+
+@router.get("")
+async def list_translations(organizationId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
+    caller.member(organizationId)
+    found = caller.store.rows(KIND, organization=organizationId)
+    return listing(found, paging, lambda one: translations.show(caller, one))
+
+
+@router.post("", status_code=201)
+async def create_translation(organizationId: str, body: TranslationCreate, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        made = translations.create(caller.store, organizationId, body)
+    return translations.show(caller, made)
+
+
+@router.get("/{translationId}")
+async def get_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> Any:
+    return translations.show(caller, caller.get(KIND, translationId, organizationId))
+
+
+@router.put("/{translationId}")
+async def put_translation(organizationId: str, translationId: str, body: TranslationPut, caller: Caller = Calling) -> Any:
+    caller.creator(organizationId)
+    with caller.store.write():
+        found = caller.get(KIND, translationId, organizationId)
+        found |= {"instructions": body.instructions, "updatedAt": caller.store.stamp()}
+        caller.store.save(KIND, found)
+    return translations.show(caller, found)
+
+
+@router.delete("/{translationId}", status_code=204)
+async def remove_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    found = caller.store.find(KIND, translationId)
+    if found is not None and found["organization"] == organizationId:
+        caller.store.remove(KIND, translationId)
+    return Response(status_code=204)
+
+
+@router.post("/{translationId}/run", status_code=204)
+async def run_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> Response:
+    caller.creator(organizationId)
+    with caller.store.write():
+        translations.run(caller.store, caller.get(KIND, translationId, organizationId))
+    return Response(status_code=204)
