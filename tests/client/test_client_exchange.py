@@ -323,7 +323,7 @@ def test_no_more_requests_are_under_way_than_allowed() -> None:
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.05)
         under_way -= 1
         return httpx.Response(200, json={})
 
