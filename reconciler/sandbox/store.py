@@ -260,13 +260,13 @@ class Store:
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         self.connection.execute(
             "insert or replace into objects (id, kind, organization, container, position, data) values (?, ?, ?, ?, ?, ?)",
-            (data.get("_pk", data["id"]), kind, organization, container, position, text),
+            (data.get("_pk") or data["id"], kind, organization, container, position, text),
         )
 
     def save(self, kind: str, data: Mapping[str, Any]) -> None:
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
         with self.write():
-            self.connection.execute("update objects set data = ? where kind = ? and id = ?", (text, kind, data.get("_pk", data["id"])))
+            self.connection.execute("update objects set data = ? where kind = ? and id = ?", (text, kind, data.get("_pk") or data["id"]))
 
     def remove(self, kind: str, id: str) -> None:
         with self.write():

@@ -13,7 +13,8 @@ class World:
     """A box with one of everything; random parts of paths and bodies are often ids that exist."""
 
     def __init__(self, root: Path) -> None:
-        self.box = Box(root, SEED | {"openapi": [{"organization": "org_a", "id": "spec_a", "slug": "api"}]})
+        spaces = [one | {"files": [{"id": "fil_1", "name": "logo.png"}]} if one["id"] == "spc_one" else one for one in SEED["spaces"]]
+        self.box = Box(root, SEED | {"spaces": spaces, "openapi": [{"organization": "org_a", "id": "spec_a", "slug": "api"}]})
         site = self.box.site("spc_one", "spc_two")
         section = self.box.section(site, "Guides")
         group = self.box.post(f"{site}/section-groups", {"title": "Group", "sections": [section]})["id"]
@@ -26,6 +27,11 @@ class World:
         at = f"/spaces/spc_one/change-requests/{request}"
         comment = self.box.post(f"{at}/comments", {"body": {"markdown": "Why?"}}, status=200)["id"]
         reply = self.box.post(f"{at}/comments/{comment}/replies", {"body": {"markdown": "Because."}}, status=200)["id"]
+        self.box.post("/integrations/words", {"organization": "org_a", "title": "Words", "blocks": [{"id": "block"}]}, status=200)
+        self.box.post("/integrations/words/installations", {"organization": "org_a"})
+        translation = self.box.post("/orgs/org_a/translations", {"source": {"space": "spc_two"}, "language": "fr"})["id"]
+        told = {"id": "con_1", "subject": "It is slow", "parts": [{"type": "message", "role": "user", "body": "Why?"}]}
+        self.box.send("POST", "/orgs/org_a/conversations", told)
         variant = self.box.ids(f"{site}/site-spaces")[-1]
         self.known = {
             "organizationId": "org_a",
@@ -47,6 +53,11 @@ class World:
             "commentReplyId": reply,
             "pageId": self.box.get(f"{at}/content/pages")["pages"][0]["id"],
             "fileId": "fil_1",
+            "integrationName": "words",
+            "eventId": self.box.ids("/integrations/words/events")[0],
+            "translationId": translation,
+            "conversationId": "con_1",
+            "issueId": self.box.items("/orgs/org_a/conversations-issues")[0]["issue"]["id"],
         }
         self.box.close()
         self.ids = [*self.known.values(), "col_guides", "spc_two", "spc_root", "spc_bolt", "org_b"]
