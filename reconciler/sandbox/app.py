@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from email.utils import format_datetime
 from pathlib import Path
 
-from fastapi import FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
@@ -18,6 +18,7 @@ from reconciler.sandbox.document import document
 from reconciler.sandbox.faults.control import router as faults
 from reconciler.sandbox.faults.inject import Faults
 from reconciler.sandbox.recent import note
+from reconciler.sandbox.repeats import said_once
 from reconciler.sandbox.routes import (
     adaptive_schema,
     agent_instructions,
@@ -84,7 +85,7 @@ def create_app(
     app = FastAPI(title="Documentation service (sandbox)", version="1", openapi_url="/openapi.json", docs_url=None, redoc_url=None)
     app.state.service = Service(store, control_token, base)
     for group in GROUPS:
-        app.include_router(group.router, prefix="/v1")
+        app.include_router(group.router, prefix="/v1", dependencies=[Depends(said_once)])
     app.include_router(control.router)
     app.include_router(faults)
     app.include_router(whole.router)

@@ -22,7 +22,7 @@ def _moment(text: str) -> str:
 
 class Metadata(Open):
     url: StrictStr | None = None
-    attributes: dict[str, StrictStr] = {}
+    attributes: dict[str, StrictStr] = Field(default_factory=dict)
     createdAt: Annotated[StrictStr, AfterValidator(_moment)] | None = None
 
 

@@ -30,7 +30,7 @@ class Block(Open):
     title: StrictStr = ""
     description: StrictStr = ""
     icon: StrictStr = ""
-    urlUnfurl: list[StrictStr] = []
+    urlUnfurl: list[StrictStr] = Field(default_factory=list)
     markdown: Markdown = Markdown()
 
 
@@ -51,12 +51,12 @@ class Property(Open):
     title: StrictStr = ""
     description: StrictStr = ""
     completion_url: StrictStr = ""
-    enum: list[Any] = []
+    enum: list[Any] = Field(default_factory=list)
 
 
 class Configuration(Open):
-    properties: dict[str, Property] = {}
-    required: list[StrictStr] = []
+    properties: dict[str, Property] = Field(default_factory=dict)
+    required: list[StrictStr] = Field(default_factory=list)
 
 
 class Configurations(Open):
@@ -77,17 +77,17 @@ class Publish(Open):
     icon: Image = ""
     description: StrictStr = ""
     summary: StrictStr = ""
-    previewImages: list[Image] = []
+    previewImages: list[Image] = Field(default_factory=list)
     visibility: StrictStr = "private"
     target: StrictStr = "all"
-    scopes: list[StrictStr] = []
-    categories: list[StrictStr] = []
-    blocks: list[Block] = []
-    contentSources: list[ContentSource] = []
-    externalLinks: list[ExternalLink] = []
+    scopes: list[StrictStr] = Field(default_factory=list)
+    categories: list[StrictStr] = Field(default_factory=list)
+    blocks: list[Block] = Field(default_factory=list)
+    contentSources: list[ContentSource] = Field(default_factory=list)
+    externalLinks: list[ExternalLink] = Field(default_factory=list)
     configurations: Configurations = Configurations()
     script: StrictStr = ""
-    secrets: dict[str, StrictStr] = {}
+    secrets: dict[str, StrictStr] = Field(default_factory=dict)
     contentSecurityPolicy: StrictStr | dict[str, StrictStr] = ""
 
 
