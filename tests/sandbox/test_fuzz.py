@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,7 +18,7 @@ from fastapi.routing import APIRoute
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reconciler.sandbox import bodies, control
+from reconciler.sandbox import control
 from reconciler.sandbox.app import GROUPS
 from tests.sandbox.box import ADA, BASE, CONTROL, Box
 from tests.sandbox.world import World
@@ -28,41 +32,69 @@ ROUTES = sorted(
         for method in route.methods or ()
     }
 )
-FIELDS = sorted(
-    {name for model in vars(bodies).values() if isinstance(model, type) and issubclass(model, bodies.Body) for name in model.model_fields}
-)
-QUERIES = [
-    "page",
-    "limit",
-    "nested",
-    "order",
-    "role",
-    "search",
-    "sort",
-    "title",
-    "owner",
-    "space",
-    "published",
-    "type",
-    "default",
-    "shareKey",
-]
+DOCUMENT = json.loads((Path(__file__).parents[2] / "schemas" / "service.openapi.json").read_text(encoding="utf-8"))
+EXAMPLES = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", "20"))
+
+
+def _words(part: Any) -> tuple[set[str], set[str]]:
+    """The names of fields and the words of enumerations below a schema."""
+    fields: set[str] = set()
+    words: set[str] = set()
+    waiting, seen = [part], set()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            fields |= one["properties"].keys() if isinstance(one.get("properties"), dict) else set()
+            words |= {word for word in one.get("enum", []) if isinstance(word, str)}
+            name = one.get("$ref", "").removeprefix("#/components/schemas/")
+            if name not in seen:
+                seen.add(name)
+                waiting.append(DOCUMENT["components"]["schemas"].get(name))
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return fields, words
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """What the document says of one operation: the names of its fields, its words, its parameters."""
+
+    fields: list[str]
+    words: list[str]
+    parameters: list[str]
+
+
+def _vocabulary(method: str, path: str) -> Vocabulary:
+    operation = DOCUMENT["paths"].get(path, {}).get(method.lower(), {})  # those of control are not in it
+    fields, words = _words(operation.get("requestBody"))
+    asked = [one for one in operation.get("parameters", []) if one["in"] == "query"]
+    words |= _words(asked)[1]
+    return Vocabulary(sorted(fields) or ["title"], sorted(words) or ["space"], sorted(one["name"] for one in asked) or ["page"])
 
 
 TEXTS = st.one_of(st.text(max_size=12), st.sampled_from(["", "x" * 51, "x" * 3000, "null", "\x00", "2031-01-01T00:00:00Z", "a/b", "🙂"]))
 IDS = st.integers(0, 16).map(lambda number: f"@{number}")  # stands for an id that exists
-WORDS = st.sampled_from(
-    ["space", "site", "site-section", "site-space", "rules", "inherit", "admin", "read", "public", "private", "live", "basic"]
-)
 NUMBERS = st.one_of(st.integers(), st.sampled_from([10**30, -1, 1e308, 1.5]), st.floats())
-SCALARS = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS, IDS, WORDS)
-VALUES = st.recursive(
-    SCALARS, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4)), max_leaves=8
-)
-BODIES = st.one_of(st.dictionaries(st.sampled_from(FIELDS), VALUES, max_size=6), VALUES)
-QUERY = st.dictionaries(
-    st.sampled_from(QUERIES), st.one_of(TEXTS, IDS, st.sampled_from(["0", "1", "true", "asc", "desc", "ZnJvbTo5OTk="])), max_size=3
-)
+KINDS = ["space", "site", "site-section", "site-space", "file", "openapi", "document", "rules", "message", "2031-01-01T00:00:00Z"]
+
+
+@cache
+def _bodies(method: str, path: str) -> st.SearchStrategy[Any]:
+    known = _vocabulary(method, path)
+    scalars = st.one_of(st.none(), st.booleans(), NUMBERS, TEXTS, IDS, st.sampled_from([*known.words, *KINDS]))
+    named = st.sampled_from(known.fields)
+    values = st.recursive(
+        scalars, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(named, inner, max_size=4)), max_leaves=8
+    )
+    return st.one_of(st.dictionaries(named, values, max_size=6), st.dictionaries(named, scalars, max_size=6), values)
+
+
+@cache
+def _queries(method: str, path: str) -> st.SearchStrategy[dict[str, str]]:
+    known = _vocabulary(method, path)
+    values = st.one_of(TEXTS, IDS, st.sampled_from(["0", "1", "true", "ZnJvbTo5OTk=", *known.words]))
+    return st.dictionaries(st.sampled_from(known.parameters), values, max_size=3)
 
 
 def _named(value: Any, ids: list[str]) -> Any:
@@ -96,7 +128,7 @@ async def _try_all(world: World, cases: list[tuple[str, str, Any, dict[str, str]
             _check(await client.get(f"/v1/orgs/org_a/{path}", headers={"Authorization": f"Bearer {ADA}"}))
 
 
-@settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), order=st.integers(0, 2**32))
 def test_random_requests_to_every_route_never_answer_500(
     template: World, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, order: int
@@ -107,7 +139,9 @@ def test_random_requests_to_every_route_never_answer_500(
         cases = []
         for method, path in dice.sample(ROUTES, 12):
             filled = re.sub(r"\{(\w+)\}", lambda match: world.known[match[1]] if dice.random() < 0.9 else dice.choice(world.ids), path)
-            cases.append((method, filled, _named(data.draw(BODIES), world.ids), _named(data.draw(QUERY), world.ids)))
+            cases.append(
+                (method, filled, _named(data.draw(_bodies(method, path)), world.ids), _named(data.draw(_queries(method, path)), world.ids))
+            )
         asyncio.run(_try_all(world, cases))
         assert world.box.store.connection.execute("pragma integrity_check").fetchone()[0] == "ok"
     finally:
