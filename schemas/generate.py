@@ -1,4 +1,5 @@
-"""Write the JSON Schemas of projects, plans and outcomes, and the service's OpenAPI document: `python schemas/generate.py`.
+"""Write the JSON Schemas of projects, plans and outcomes, and the service's OpenAPI document with its
+examples: `python schemas/generate.py`.
 
 A test fails where one of them is stale.
 """
@@ -6,6 +7,7 @@ A test fails where one of them is stale.
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from reconciler.kinds import load
 from reconciler.report.schemas import dumped as reports
 
 HERE = Path(__file__).parent
+EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
 
 
 def texts() -> dict[str, str]:
@@ -30,6 +33,15 @@ def service() -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+def examples() -> str:
+    """What the service is sent and what it answers, for its document; it stands beside the sandbox's code."""
+    sys.path.insert(0, str(HERE))
+    import tour
+
+    return json.dumps(tour.examples(), indent=1, ensure_ascii=False) + "\n"
+
+
 if __name__ == "__main__":
+    EXAMPLES.write_text(examples(), encoding="utf-8")
     for name, text in texts().items():
         (HERE / name).write_text(text, encoding="utf-8")

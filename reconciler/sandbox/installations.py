@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 from reconciler.sandbox.integrations import EVENT, INSTALLATION, administrates
 from reconciler.sandbox.service import Caller
@@ -79,16 +80,41 @@ def events(caller: Caller, name: str) -> list[Object]:
     return _mine(caller, caller.store.select(EVENT, container=f"{EVENT}:{name}", newest=True))
 
 
-def reached(caller: Caller, integration: Object, kind: str, external: str | None) -> list[tuple[Object, Object]]:
+class Reached(Sequence[tuple[Object, Object]]):
+    """The spaces or sites of some installations, each with its installation; read where they are looked at."""
+
+    def __init__(self, parts: list[tuple[Object, Sequence[Object]]]) -> None:
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows in self.parts)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Object, Object]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[Object, Object]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[Object, Object] | list[tuple[Object, Object]]:
+        if not isinstance(index, slice):
+            return self[index : index + 1][0]
+        found, (start, stop, _) = [], index.indices(len(self))
+        for one, rows in self.parts:
+            found += [(one, thing) for thing in rows[max(start, 0) : max(stop, 0)]]
+            start, stop = start - len(rows), stop - len(rows)
+        return found
+
+
+def reached(caller: Caller, integration: Object, kind: str, external: str | None) -> Reached:
     """The spaces or sites of each installation, with the installation."""
     name = integration["name"]
     if integration["target"] == OTHERS[kind]:
-        return []
-    found = []
+        return Reached([])
+    parts: list[tuple[Object, Sequence[Object]]] = []
     for one in listed(caller, name):
         rows = caller.store.rows(kind, organization=one["organization"], alive=kind == "space")
-        found += [(one, thing) for thing in rows[:] if external is None or external == f"{name}:{thing['id']}"]
-    return found
+        parts.append((one, rows if external is None else [thing for thing in rows if external == f"{name}:{thing['id']}"]))
+    return Reached(parts)
 
 
 def show_event(event: Object) -> Object:

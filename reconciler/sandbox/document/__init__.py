@@ -1,10 +1,12 @@
 """The service's own OpenAPI document: what FastAPI knows of paths, parameters and bodies, with the answers described.
 
 `operations.tsv` names every operation of the reference: method, path, status of success, shape of the answer, what it does.
+`examples.json` has a body and an answer of each, as the service itself gave it.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -52,6 +54,12 @@ def operations() -> tuple[Operation, ...]:
     return tuple(found)
 
 
+@cache
+def examples() -> Any:
+    """By operation (`METHOD /path`): `request` and `answer`, where there are any."""
+    return json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
+
+
 def answer(shape: str) -> Schema | None:
     """The schema of an answer; None where there is no body."""
     if shape == "none":
@@ -86,10 +94,13 @@ def _describe(operation: dict[str, Any], one: Operation | None) -> None:
     operation["summary"] = one.summary
     schema = answer(one.shape)
     success: dict[str, Any] = {"description": one.summary}
+    example = examples().get(f"{one.method} {one.path}", {})
     if schema is not None:
-        success["content"] = _json(schema)
+        success["content"] = _json(schema, example.get("answer"))
+    if "request" in example:
+        operation["requestBody"]["content"]["application/json"]["example"] = example["request"]
     operation["responses"] = {**dict.fromkeys(one.statuses, success), **refusals}
 
 
-def _json(schema: Schema) -> dict[str, Any]:
-    return {"application/json": {"schema": schema}}
+def _json(schema: Schema, example: Any = None) -> dict[str, Any]:
+    return {"application/json": {"schema": schema} | ({"example": example} if example is not None else {})}
