@@ -13,15 +13,12 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from starlette.responses import JSONResponse
-from starlette.types import Receive, Scope, Send
 
 from reconciler.sandbox.faults import limits
 from reconciler.sandbox.faults.connection import ConnectionCut
-from reconciler.sandbox.faults.inject import Faults
 from reconciler.sandbox.faults.rules import WrongRule, parse
 from reconciler.sandbox.server import Embedded, embedded
-from tests.sandbox.box import ADA, BASE, CONTROL, SEED, Box
+from tests.sandbox.box import ADA, CONTROL, SEED, Box
 
 TEAMS = "/orgs/org_a/teams"
 
@@ -236,29 +233,16 @@ def test_the_position_is_not_heeded(box: Box) -> None:
     assert kinds(box) == ["position-ignored"]
 
 
-@pytest.mark.parametrize(
-    ("path", "status"), [("/v1/spaces/s/change-requests/c/merge", 200), ("/v1/spaces/s/change-requests/none/update", 404)]
-)
-def test_a_merge_answers_conflicts_and_is_not_done(box: Box, path: str, status: int) -> None:
-    asked: list[str] = []
-
-    async def service(scope: Scope, receive: Receive, send: Send) -> None:
-        asked.append(scope["method"])
-        found = "/c" in scope["path"].removeprefix("/v1/spaces/s/change-requests")
-        answer = {"object": "change-request", "revision": "rev_1"} if found else {"error": {"code": 404, "message": "none"}}
-        await JSONResponse(answer, 200 if found else 404)(scope, receive, send)
-
-    async def ask() -> httpx.Response:
-        transport = httpx.ASGITransport(Faults(service, box.app.state.service, []))
-        async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
-            return await client.post(path)
-
+@pytest.mark.parametrize("verb", ["merge", "update"])
+def test_a_merge_answers_conflicts_and_is_not_done(box: Box, verb: str) -> None:
+    made = box.post("/spaces/spc_one/change-requests", {"template": {"id": "Guide"}})
+    before = (box.get("/spaces/spc_one"), box.get("/spaces/spc_one/change-requests/1"))
     faults(box, {"fault": "conflicts"})
-    answer = asyncio.run(ask())
-    assert answer.status_code == status
-    if status == 200:
-        assert answer.json() == {"revision": "rev_1", "result": "conflicts"}
-    assert (asked, kinds(box)) == ((["GET"], ["conflicts"]) if status == 200 else (["GET", "POST"], []))
+    answer = box.post(f"/spaces/spc_one/change-requests/1/{verb}", status=200)
+    assert answer == {"revision": made["revision"], "result": "conflicts"}
+    assert (box.get("/spaces/spc_one"), box.get("/spaces/spc_one/change-requests/1")) == before
+    box.refused("POST", f"/spaces/spc_one/change-requests/2/{verb}", status=404)
+    assert kinds(box) == ["conflicts"]
 
 
 # -- rate limits --------------------------------------------------------------------------------------------------------------------------

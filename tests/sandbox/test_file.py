@@ -95,7 +95,9 @@ async def _at_once(bases: list[str], rounds: int) -> tuple[list[str], list[int]]
                 changed = await client.patch("/spaces/spc_two", json=field)
                 kept = next(iter(field))
                 joined = await client.put("/orgs/org_a/teams", json={"title": f"{mine}{lane}-{n}"})
-                statuses.extend(one.status_code for one in (copy, moved, changed, joined))
+                asked = await client.post("/spaces/spc_two/change-requests", json={"subject": f"{mine}{lane}-{n}"})
+                said = await client.post("/spaces/spc_two/comments", json={"body": {"markdown": f"{mine}{lane}-{n}"}})
+                statuses.extend(one.status_code for one in (copy, moved, changed, joined, asked, said))
                 assert changed.json()[kept] == field[kept]
 
     await asyncio.gather(*(work(base, mine, lane) for base, mine in zip(bases, "ab", strict=True) for lane in range(3)))
@@ -112,12 +114,15 @@ def test_two_services_over_one_file_lose_no_update_and_keep_one_order(tmp_path: 
         headers = {"Authorization": f"Bearer {ADA}"}
         seen = [httpx.get(f"{base}/v1/collections/col_guides/spaces?limit=1000", headers=headers).json()["items"] for base in (one, two)]
         teams = httpx.get(f"{one}/v1/orgs/org_a/teams?limit=1000", headers=headers).json()
+        asked = httpx.get(f"{two}/v1/spaces/spc_two/change-requests?status=draft&limit=1000", headers=headers).json()
         both = httpx.get(f"{one}/v1/spaces/spc_two", headers=headers).json()
     ids = [[item["id"] for item in items] for items in seen]
     assert ids[0] == ids[1]
     assert sorted(ids[0]) == sorted(["spc_one", "spc_two", *made])
     assert (ids[0][0], ids[0][-1]) == ("spc_one", "spc_two")
     assert teams["count"] == 6 * rounds
+    assert (both["changeRequestsDraft"], both["comments"]) == (6 * rounds, 6 * rounds)
+    assert sorted(one["number"] for one in asked["items"]) == list(range(1, 6 * rounds + 1))
     assert both["title"].startswith("a") and both["title"].endswith(f"-{rounds - 1}")  # noqa: PT018
     assert both["emoji"].startswith("b") and both["emoji"].endswith(f"-{rounds - 1}")  # noqa: PT018
     store = Store(db)
