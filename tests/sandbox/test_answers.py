@@ -206,14 +206,13 @@ def test_page_tokens_tell_nothing(box: Box) -> None:
     assert "col_" not in token
 
 
-@pytest.mark.parametrize("limit", ["0", "1001", "-1", "many", "1.5", ""])
-def test_a_limit_outside_1_to_1000_answers_400_and_names_it(box: Box, limit: str) -> None:
+@pytest.mark.parametrize("limit", ["0", "-1", "many", "1.5", ""])
+def test_a_limit_that_is_no_number_from_1_on_answers_400_and_names_it(box: Box, limit: str) -> None:
     assert box.refused("GET", "/orgs/org_a/collections", params={"limit": limit}).startswith("limit: ")
 
 
-@pytest.mark.parametrize("limit", [1, 1000])
-def test_limits_1_and_1000_are_taken(box: Box, limit: int) -> None:
-    assert len(box.items("/orgs/org_a/collections", limit=limit)) == min(limit, 2)
+def test_a_page_of_one_is_one_item(box: Box) -> None:
+    assert len(box.items("/orgs/org_a/collections", limit=1)) == 1
 
 
 @pytest.mark.parametrize("token", ["2", "", "nonsense", "ä", "ZnJvbTotMQ==", "ZnJvbTo=", "/////w=="])

@@ -84,17 +84,6 @@ def test_a_wrong_body_is_refused_and_makes_nothing(box: Box, body: Any, field: s
 # -- lists -------------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_list_shows_open_ones_unless_asked_for_another_status(box: Box) -> None:
-    ids = [made(box)["id"] for _ in range(4)]
-    for id, status in zip(ids, ("open", "archived", "draft"), strict=False):
-        box.patch(f"{REQUESTS}/{id}", {"status": status})
-    box.post(f"{REQUESTS}/4/merge", status=200)
-    for status, wanted in zip(("open", "archived", "draft", "merged"), ids, strict=True):
-        assert box.ids(REQUESTS, status=status) == box.ids(EVERYWHERE, status=status) == [wanted]
-    assert box.ids(REQUESTS) == [ids[0]]
-    box.refused("GET", REQUESTS, params={"status": "all"})
-
-
 def test_filters_look_at_who_made_who_worked_and_the_cluster(box: Box) -> None:
     by_ada = made(box)["id"]
     by_cara = box.post(REQUESTS, {"conversationsIssuesCluster": "clu_1"}, token=CARA)["id"]
@@ -150,47 +139,7 @@ def test_a_wrong_change_is_refused(box: Box, body: Any, field: str) -> None:
     assert box.refused("PATCH", f"{REQUESTS}/1", body).startswith(field)
 
 
-def test_any_status_moves_to_any_other_that_can_be_set(box: Box) -> None:
-    made(box)
-    box.post(f"{REQUESTS}/1/merge", status=200)
-    for status in ("open", "archived", "draft"):
-        assert box.patch(f"{REQUESTS}/1", {"status": status})["status"] == status
-
-
 # -- merging and updating ----------------------------------------------------------------------------------------------------------
-
-
-def test_merging_makes_a_new_revision_of_the_space_with_the_content(box: Box) -> None:
-    before = box.get(SPACE)
-    one = made(box, template="Guide")
-    assert titles(box, SPACE) == ["Page"]
-    now = box.clock("2041-01-01T00:00:00Z")
-    answer = box.post(f"{REQUESTS}/1/merge", status=200)
-    after, merged = box.get(SPACE), box.get(f"{REQUESTS}/1")
-    assert answer == {"revision": after["revision"], "result": "merge"}
-    assert after["revision"] != before["revision"]
-    assert after["updatedAt"] == merged["updatedAt"] == now
-    assert titles(box, SPACE) == ["Page", "Guide"]
-    assert (merged["status"], merged["revisionMerged"], merged["outdated"]) == ("merged", after["revision"], False)
-    assert (after["changeRequests"], after["changeRequestsDraft"]) == (1, 0)
-    content = box.get(f"{SPACE}/content")
-    assert content["parents"] == [before["revision"], one["revision"]]
-    assert (content["type"], content["createdAt"]) == ("merge", now)
-
-
-def test_another_revision_of_the_space_makes_it_outdated_until_it_is_updated(box: Box) -> None:
-    one = made(box, template="Mine")
-    template(box, "Theirs")
-    assert box.get(f"{REQUESTS}/1")["outdated"]
-    assert titles(box, f"{REQUESTS}/1") == ["Page", "Mine"]
-    answer = box.post(f"{REQUESTS}/1/update", status=200)
-    updated = box.get(f"{REQUESTS}/1")
-    assert answer == {"revision": updated["revision"], "result": "update"}
-    assert updated["revision"] != one["revision"]
-    assert updated["revisionInitial"] == one["revisionInitial"]
-    assert updated["revisionMergedAncestor"] == box.get(SPACE)["revision"]
-    assert not updated["outdated"]
-    assert sorted(titles(box, f"{REQUESTS}/1")) == ["Mine", "Page", "Theirs"]
 
 
 def test_updating_what_is_up_to_date_changes_nothing(box: Box) -> None:
@@ -232,12 +181,11 @@ def test_what_is_merged_is_not_merged_again_unless_it_is_opened_again(box: Box) 
     assert sorted(titles(box, SPACE)) == ["Guide", "Later", "Page", "Theirs"]
 
 
-def test_a_locked_space_takes_no_merge_and_no_template(box: Box) -> None:
+def test_a_change_request_of_a_locked_space_takes_a_template(box: Box) -> None:
     made(box)
     box.patch(SPACE, {"editMode": "locked"})
-    assert box.refused("POST", f"{REQUESTS}/1/merge", status=409) == "space spc_one is locked"
-    assert box.refused("POST", f"{SPACE}/content/template", {"id": "x"}, status=409) == "space spc_one is locked"
     template(box, "x", changeRequestId="1")
+    assert titles(box, f"{REQUESTS}/1") == ["Page", "x"]
 
 
 def test_a_pdf_is_of_all_pages_or_of_one(box: Box) -> None:

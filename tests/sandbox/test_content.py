@@ -95,12 +95,6 @@ def test_restore_puts_a_space_at_the_root_when_its_collection_is_gone(box: Box) 
     assert restored["visibility"] == "private"
 
 
-def test_a_purged_space_cannot_be_restored(box: Box) -> None:
-    box.delete("/spaces/spc_one")
-    box.clock(advance=7 * DAY + 1)
-    assert box.refused("POST", "/spaces/spc_one/restore", status=404) == "space spc_one not found"
-
-
 def test_deleting_a_space_again_does_not_prolong_its_seven_days(box: Box) -> None:
     box.clock("2031-01-01T00:00:00Z")
     box.delete("/spaces/spc_one")
@@ -164,11 +158,6 @@ def test_collections_and_spaces_share_one_order_of_which_the_list_shows_the_spac
     box.move("/collections/col_inner", position={"after": {"type": "space", "space": "spc_one"}})
     assert [kind for kind, _ in box.store.mixed("collection:col_guides")] == ["space", "collection", "space"]
     assert box.ids(GUIDES) == ["spc_one", "spc_two"]  # and not spc_deep: the list is not recursive
-
-
-def test_a_list_of_collections_shows_nested_ones_unless_told_not_to(box: Box) -> None:
-    assert box.ids("/orgs/org_a/collections") == ["col_guides", "col_inner"]
-    assert box.ids("/orgs/org_a/collections", nested="false") == ["col_guides"]
 
 
 @pytest.mark.parametrize(

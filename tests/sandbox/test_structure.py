@@ -223,12 +223,6 @@ def test_null_removes_a_condition_and_absence_leaves_it(box: Box) -> None:
         assert "condition" not in box.patch(path, {"condition": None})
 
 
-def test_publishing_is_seen_and_stays(box: Box) -> None:
-    site = box.site()
-    assert box.post(f"{site}/publish", status=200)["published"] is True
-    assert box.patch(site, {"title": "Renamed", "published": False})["published"] is True
-
-
 @pytest.mark.parametrize(
     ("filter", "found"), [({"title": "GUI"}, 1), ({"published": "true"}, 1), ({"type": "premium"}, 0), ({"space": "spc_one"}, 1)]
 )

@@ -165,14 +165,6 @@ def test_a_search_is_paged_by_space_and_leaves_deleted_spaces_out(library: Box) 
     assert library.items("/orgs/org_a/search", query="rocket") == []
 
 
-def test_a_query_is_needed_and_has_512_characters_at_most(box: Box) -> None:
-    assert box.refused("GET", "/orgs/org_a/search").startswith("query: ")
-    assert box.refused("GET", "/orgs/org_a/search", params={"query": ""}).startswith("query: ")
-    assert box.refused("GET", "/orgs/org_a/search", params={"query": "x" * 513}).startswith("query: ")
-    assert box.items("/orgs/org_a/search", query="x" * 512) == []
-    box.refused("GET", "/orgs/org_a/search", params={"query": "x"}, status=404, token=BOB)
-
-
 # -- agent instructions ----------------------------------------------------------------------------------------------------------------
 
 INSTRUCTIONS = "/orgs/org_a/agent-instructions"
