@@ -49,34 +49,6 @@ def test_moves_transfers_restore_and_publish_answer_200(box: Box) -> None:
     box.post("/collections/col_guides/transfer", {"organization": "org_b"}, status=200, token=ZOE)
 
 
-def test_deleting_what_is_there_and_what_is_not_answers_204_for_every_kind(box: Box) -> None:
-    site = box.site("spc_one")
-    section = box.section(site, "Guides")
-    group = box.post(f"{site}/section-groups", {"title": "Group", "sections": [section]})["id"]
-    team = box.put("/orgs/org_a/teams", {"title": "Team"}, status=201)["id"]
-    saml = box.post("/orgs/org_a/saml", SAML)["id"]
-    link = box.post(f"{site}/share-links", {"name": "Link"})["id"]
-    box.put("/orgs/org_a/openapi/api", SPEC, status=201)
-    for path in (
-        f"{site}/section-groups/{group}/sections/{section}",
-        f"{site}/section-groups/{group}",
-        f"{site}/site-spaces/{box.ids(f'{site}/site-spaces')[-1]}",
-        f"{site}/sections/{section}",
-        f"{site}/share-links/{link}",
-        site,
-        "/spaces/spc_one",
-        "/collections/col_guides",
-        f"/orgs/org_a/teams/{team}",
-        "/orgs/org_a/openapi/api",
-        f"/orgs/org_a/saml/{saml}",
-        "/orgs/org_a/members/usr_rita",
-    ):
-        box.delete(path)
-        box.delete(path)
-    for path in ("/spaces/spc_no", "/collections/col_no"):
-        box.delete(path)
-
-
 # -- full objects ------------------------------------------------------------------------------------------------------------------------
 
 FIELDS = {

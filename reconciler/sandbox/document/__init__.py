@@ -88,6 +88,8 @@ def document(app: FastAPI) -> dict[str, Any]:
 
 def _describe(operation: dict[str, Any], one: Operation | None) -> None:
     refusals = {status: {"description": why, "content": _json(ref("error"))} for status, why in _REFUSALS.items()}
+    if one is not None and "/adaptive-schema" in one.path:  # the reference documents it there
+        refusals["500"] = {"description": "Something unexpected went wrong.", "content": _json(ref("error"))}
     if one is None:
         operation["responses"] = {**operation["responses"], **refusals}
         return
