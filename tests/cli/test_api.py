@@ -30,6 +30,7 @@ def test_a_value_has_the_type_it_looks_like(text: str, value: Any) -> None:
         (("a[b]=c", "a[d][e]=1"), {"a": {"b": "c", "d": {"e": 1}}}),
         (("a[]=1", "a[]=x"), {"a": [1, "x"]}),
         (("a[][b]=1", "a[][b]=2"), {"a": [{"b": 1}, {"b": 2}]}),
+        (("a[][b]=1", "a[][c]=2", "a[][b]=3"), {"a": [{"b": 1, "c": 2}, {"b": 3}]}),
         (("url=https://x.example/?a=b",), {"url": "https://x.example/?a=b"}),
         (("empty=",), {"empty": ""}),
     ],

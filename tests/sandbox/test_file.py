@@ -9,8 +9,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -20,26 +18,7 @@ from reconciler.sandbox.seed import SeedError, seed
 from reconciler.sandbox.server import embedded, serve
 from reconciler.sandbox.store import NotASandbox, Store
 from tests.sandbox.box import ADA, SEED, Box
-
-SERVE = """
-import sys
-from pathlib import Path
-from reconciler.sandbox.server import serve
-serve(Path(sys.argv[1]), port=0, token=None, ready=lambda line: print(line, flush=True))
-"""
-
-
-@contextmanager
-def serving(db: Path) -> Iterator[str]:
-    """`serve` in a process of its own; its base address."""
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(db)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        yield process.stdout.readline().split()[2]
-    finally:
-        process.kill()
-        process.communicate()
-
+from tests.sandbox.serving import SERVE, serving
 
 # -- what lasts ------------------------------------------------------------------------------------------------------------------------
 

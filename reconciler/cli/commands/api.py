@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, unquote
 
 import click
@@ -30,19 +31,31 @@ _SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
 @click.option(
     "-f", "--field", "fields", metavar="KEY=VALUE", multiple=True, help="Of the body; of the query for GET. a[b]=c nests, a[]=c lists."
 )
+@click.option("--input", "given", metavar="FILE", type=click.File("rb"), help="The whole body as JSON; - is the standard input.")
 @click.option("--paginate", is_flag=True, help="Read a list to its end; the result is its items.")
 @click.option("--jq", metavar="EXPR", help="A selection from the answer, e.g. .items[].title")
 @shared.project_option()
 @shared.service()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, method: str, path: str, fields: tuple[str, ...], paginate: bool, jq: str | None, **words: Any) -> None:
+def command(
+    screen: Screen,
+    /,
+    method: str,
+    path: str,
+    fields: tuple[str, ...],
+    given: IO[bytes] | None,
+    paginate: bool,
+    jq: str | None,
+    **words: Any,
+) -> None:
     """Send one request and print its answer as JSON. PATH stands under /v1; values are null, true, false, numbers or text.
 
     \b
     Examples:
       reconciler api GET /orgs --sandbox .reconciler/acme.db
       reconciler api PATCH /spaces/spc_blank -f title=Blank --sandbox .reconciler/acme.db
+      reconciler api POST /orgs/org_acme/conversations --input talk.json --sandbox .reconciler/acme.db
       reconciler api GET /orgs/org_acme/teams --paginate --jq '.[].title' --sandbox .reconciler/acme.db
     """
     from reconciler.cli.connect import connect, load
@@ -53,7 +66,9 @@ def command(screen: Screen, /, method: str, path: str, fields: tuple[str, ...], 
     method = method.upper()
     steps = selection(jq) if jq is not None else []
     place, query = target(path)
-    data = body(fields)
+    if given is not None and (fields or method == "GET"):
+        raise UsageError("--input is the whole body, so it goes neither with -f nor with GET")
+    data = body(fields) if given is None else whole(given)
     if paginate and method != "GET":
         raise UsageError("--paginate reads a list, so it goes with GET")
     here = options.project / PROJECT_FILE if options.project.is_dir() else options.project
@@ -81,7 +96,8 @@ async def _call(screen: Screen, settings: Settings, method: str, path: str, quer
         async with Reader(settings, listener=narration) as reader:
             if not paginate:
                 return (await reader.get(path, plain)).body
-            listing = await reader.list(path, plain, key=lambda item: str(item.get("id") or json.dumps(item, sort_keys=True)))
+            unnamed = itertools.count()  # an item without an id is never taken for another
+            listing = await reader.list(path, plain, key=lambda item: str(item["id"]) if "id" in item else f" {next(unnamed)}")
             if not listing.complete:
                 screen.say("The list did not come to its end: fewer items came than the service counts.")
             return list(listing.items)
@@ -125,6 +141,14 @@ def body(fields: tuple[str, ...]) -> Any:
     return made
 
 
+def whole(file: IO[bytes]) -> Any:
+    """The body in a file. Raises `UsageError` where it is not JSON."""
+    try:
+        return json.loads(file.read())
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--input {file.name} is not JSON: {error}") from error
+
+
 def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
     at: Any = made
     for name, following in zip(path, [*path[1:], None], strict=True):
@@ -132,7 +156,8 @@ def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
         if name == "":
             if not isinstance(at, list):
                 raise UsageError(f"-f {field!r}: [] makes a list where there is a map already")
-            at.append(empty)
+            if not (following and at and isinstance(at[-1], dict) and following not in at[-1]):
+                at.append(empty)  # a[][b]=… a[][c]=… belong to one item; a name that comes again begins the next
             at = at[-1]
         else:
             if not isinstance(at, dict) or (following is None and name in at):
