@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.structure import slug
 
 
+def candidates(texts: Iterable[str], query: str) -> Iterator[Object]:
+    """Those of the spaces, given as JSON, in which a query can find a page: all others need not be read."""
+    words = [word for word in query.casefold().split() if json.dumps(word, ensure_ascii=False) == f'"{word}"']
+    for text in texts:
+        folded = text.casefold()
+        if all(word in folded for word in words):
+            yield json.loads(text)
+
+
+def found_in(space: Object, query: str) -> bool:
+    """Whether a query finds a page of a space."""
+    words = query.casefold().split()
+    return any(_found(page, words) for page, _ in _walk(space.get("_pages", [])))
+
+
 def find_pages(base: str, space: Object, query: str) -> list[Object]:
     """The pages of a space a query finds, in the order of the space, each with the sections that hold a word of it."""
     words = query.casefold().split()
-    found = []
-    for page, above in _walk(space.get("_pages", [])):
-        whole = "\n".join(_text(page, name) for name in ("title", "description", "path", "slug", "markdown")).casefold()
-        if words and all(word in whole for word in words):
-            found.append(_result(f"{base}/app/s/{space['id']}", page, above, words))
-    return found
+    app = f"{base}/app/s/{space['id']}"
+    return [_result(app, page, above, words) for page, above in _walk(space.get("_pages", [])) if _found(page, words)]
+
+
+def _found(page: Object, words: list[str]) -> bool:
+    whole = "\n".join(_text(page, name) for name in ("title", "description", "path", "slug", "markdown")).casefold()
+    return bool(words) and all(word in whole for word in words)
 
 
 def _walk(pages: Any) -> Iterator[tuple[Object, list[Object]]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from reconciler.sandbox.searching import find_pages
+from reconciler.sandbox.searching import candidates, find_pages, found_in
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 
 router = APIRouter(prefix="/orgs/{organizationId}/search", tags=["Organizations"])
@@ -20,9 +20,7 @@ async def search_organization(
     caller: Caller = Calling,
 ) -> Any:
     caller.member(organizationId)
-    found = []
-    for space in caller.store.select("space", organization=organizationId):
-        pages = [] if space.get("deletedAt") else find_pages(caller.service.base, space, query)
-        if pages:
-            found.append({"id": space["id"], "title": space["title"], "pages": pages})
-    return listing(found, paging)
+    base = caller.service.base
+    spaces = candidates(caller.store.rows("space", organization=organizationId, alive=True).texts, query)
+    found = [one for one in spaces if found_in(one, query)]
+    return listing(found, paging, lambda one: {"id": one["id"], "title": one["title"], "pages": find_pages(base, one, query)})
