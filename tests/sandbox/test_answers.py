@@ -1,4 +1,4 @@
-"""Success codes, deletes of what is not there, full objects, pages of lists and their orders."""
+"""Success codes, full objects, pages of lists."""
 
 from __future__ import annotations
 
@@ -125,31 +125,6 @@ def test_members_are_filtered_by_role_and_text(box: Box) -> None:
 def test_organizations_are_those_of_the_caller(box: Box) -> None:
     for token, mine in (("token-ada", ["org_a"]), (BOB, ["org_b"]), (ZOE, ["org_a", "org_b"])):
         assert [one["id"] for one in box.send("GET", "/orgs", token=token).json()["items"]] == mine
-
-
-# -- orders ------------------------------------------------------------------------------------------------------------------------------
-
-
-def test_members_teams_sites_and_share_links_come_newest_first(box: Box) -> None:
-    site = box.site()
-    made: dict[str, list[str]] = {"teams": [], "sites": [site.rsplit("/", 1)[1]], f"sites/{made_id(site)}/share-links": []}
-    for title in ("Aa", "Bb"):
-        made["teams"].append(box.put("/orgs/org_a/teams", {"title": title}, status=201)["id"])
-        made["sites"].append(box.post("/orgs/org_a/sites", {"title": title})["id"])
-        made[f"sites/{made_id(site)}/share-links"].append(box.post(f"{site}/share-links", {"name": title})["id"])
-    for path, ids in made.items():
-        assert box.ids(f"/orgs/org_a/{path}") == ids[::-1], path
-    assert box.ids("/orgs/org_a/members") == ["usr_zoe", "usr_rita", "usr_cara", "usr_ada"]
-    assert box.ids("/orgs/org_a/members", order="asc") == ["usr_ada", "usr_cara", "usr_rita", "usr_zoe"]
-
-
-def made_id(path: str) -> str:
-    return path.rsplit("/", 1)[1]
-
-
-def test_new_siblings_land_at_the_end(box: Box) -> None:
-    ids = [box.post("/orgs/org_a/collections", {"title": title})["id"] for title in ("Aa", "Bb")]
-    assert box.ids("/orgs/org_a/collections", nested="false") == ["col_guides", *ids]
 
 
 # -- pages -------------------------------------------------------------------------------------------------------------------------------

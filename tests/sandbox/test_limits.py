@@ -136,12 +136,6 @@ def test_default_content_is_a_site_of_the_same_organization(box: Box) -> None:
     assert box.refused("PATCH", "/orgs/org_a", body) == f"defaultContent.site: there is no site {foreign}"
 
 
-def test_unknown_fields_are_ignored(box: Box) -> None:
-    found = box.patch("/spaces/spc_one", {"title": "New", "colour": "red", "id": "spc_other", "organization": "org_b"})
-    assert (found["title"], found["id"], found["organization"]) == ("New", "spc_one", "org_a")
-    assert "colour" not in found
-
-
 def test_unknown_merge_rules_survive_a_round(box: Box) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_two", "users": [], "count": 2}], "note": {"by": ["x"]}}
     assert box.patch("/spaces/spc_one", {"mergeRules": rules})["mergeRules"] == rules

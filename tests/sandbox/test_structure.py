@@ -22,23 +22,6 @@ def after(section: str) -> Json:
 # -- making a site ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_site_made_with_spaces_has_one_site_space_each_at_its_root(box: Box) -> None:
-    site = box.site("spc_two", "spc_one")
-    found = box.items(f"{site}/site-spaces")
-    assert [(one["space"]["id"], one["default"]) for one in found] == [("spc_two", True), ("spc_one", False)]
-    assert not any("section" in one for one in found)
-    assert box.get(site)["siteSpaces"] == 2
-
-
-def test_a_site_made_without_a_title_is_untitled(box: Box) -> None:
-    made = box.post("/orgs/org_a/sites", {})
-    assert (made["title"], made["type"], made["published"]) == ("Untitled", "basic", False)
-
-
-def test_a_collection_made_without_a_title_is_untitled(box: Box) -> None:
-    assert box.post("/orgs/org_a/collections", {})["title"] == "Untitled"
-
-
 def test_deleting_a_site_deletes_what_is_in_it_and_no_space(box: Box) -> None:
     site = box.site("spc_one")
     section = box.section(site, "Guides")
@@ -58,16 +41,6 @@ def test_a_new_section_has_its_space_as_first_and_default_variant(box: Box) -> N
     assert [(one["space"]["id"], one["default"], one["section"]) for one in made["siteSpaces"]] == [("spc_two", True, made["id"])]
 
 
-def test_the_first_section_takes_the_root_site_spaces_as_variants_in_their_order(box: Box) -> None:
-    site = box.site("spc_two", "spc_one")
-    before = box.ids(f"{site}/site-spaces")
-    section = box.section(site, "Guides", "spc_root")
-    found = box.items(f"{site}/site-spaces")
-    assert [one["id"] for one in found[1:]] == before
-    assert [one["default"] for one in found] == [True, False, False]
-    assert {one["section"] for one in found} == {section}
-
-
 def test_a_path_survives_the_way_into_a_section_and_back(box: Box) -> None:
     site = box.site("spc_one", "spc_two")
     first, _ = box.ids(f"{site}/site-spaces")
@@ -76,49 +49,6 @@ def test_a_path_survives_the_way_into_a_section_and_back(box: Box) -> None:
     assert paths(box, f"{site}/site-spaces") == ["root", "v1.0_Beta", "two"]
     box.delete(f"{site}/sections/{section}")
     assert paths(box, f"{site}/site-spaces") == ["root", "v1.0_Beta", "two"]
-
-
-def test_deleting_a_section_deletes_its_site_spaces(box: Box) -> None:
-    site = box.site()
-    first, second = box.section(site, "First"), box.section(site, "Second", "spc_two")
-    box.delete(f"{site}/sections/{second}")
-    assert [one["section"] for one in box.items(f"{site}/site-spaces")] == [first]
-
-
-def test_deleting_the_last_section_brings_its_site_spaces_back_to_the_root(box: Box) -> None:
-    site = box.site("spc_two")
-    section = box.section(site, "Only")
-    before = box.ids(f"{site}/site-spaces")
-    box.delete(f"{site}/sections/{section}")
-    found = box.items(f"{site}/site-spaces")
-    assert [one["id"] for one in found] == before
-    assert not any("section" in one for one in found)
-    assert [one["default"] for one in found] == [True, False]
-    assert box.items(f"{site}/sections") == []
-
-
-def test_deleting_the_default_section_makes_the_first_remaining_one_the_default(box: Box) -> None:
-    site = box.site()
-    first, second, _ = (box.section(site, title) for title in ("Aa", "Bb", "Cc"))
-    assert defaults(box, f"{site}/sections") == [first]
-    box.delete(f"{site}/sections/{first}")
-    assert defaults(box, f"{site}/sections") == [second]
-
-
-def test_deleting_the_default_site_space_makes_the_first_remaining_one_the_default(box: Box) -> None:
-    site = box.site("spc_one", "spc_two", "spc_root")
-    first, second, _ = box.ids(f"{site}/site-spaces")
-    box.delete(f"{site}/site-spaces/{first}")
-    assert defaults(box, f"{site}/site-spaces") == [second]
-
-
-def test_deleting_the_last_site_space_is_allowed(box: Box) -> None:
-    site = box.site("spc_one")
-    box.delete(f"{site}/site-spaces/{box.ids(f'{site}/site-spaces')[0]}")
-    assert box.items(f"{site}/site-spaces") == []
-    section = box.section(site, "Guides")
-    box.delete(f"{site}/site-spaces/{box.ids(f'{site}/site-spaces')[0]}")
-    assert [(one["id"], one["siteSpaces"]) for one in box.items(f"{site}/sections")] == [(section, [])]
 
 
 def test_a_section_moves_among_those_of_its_level(box: Box) -> None:
@@ -171,47 +101,7 @@ def test_a_site_space_without_a_section_joins_the_default_section(box: Box) -> N
     assert box.post(f"{site}/site-spaces", {"spaceId": "spc_two"})["section"] == second
 
 
-# -- paths -----------------------------------------------------------------------------------------------------------------------
-
-
-def test_paths_come_from_titles_and_are_unique_on_their_level(box: Box) -> None:
-    site = box.site("spc_one", "spc_one", "spc_one")
-    assert paths(box, f"{site}/site-spaces") == ["one", "one-2", "one-3"]
-    for title in ("Über uns & Co", "Uber Uns, Co!", "日本"):
-        box.section(site, title)
-    assert paths(box, f"{site}/sections") == ["uber-uns-co", "uber-uns-co-2", "page"]
-    first, second = (box.post("/orgs/org_a/sites", {"title": "Guides"})["basename"] for _ in range(2))
-    assert (first, second) == ("guides", "guides-2")
-
-
-def test_a_path_that_is_taken_on_its_level_answers_400(box: Box) -> None:
-    site = box.site("spc_one", "spc_two")
-    first, second = box.ids(f"{site}/site-spaces")
-    assert box.refused("PATCH", f"{site}/site-spaces/{first}", {"path": "two"}) == "path: two is taken on its level"
-    assert box.patch(f"{site}/site-spaces/{second}", {"path": "two"})["path"] == "two"
-    section, _ = box.section(site, "Aa"), box.section(site, "Bb")
-    assert box.refused("PATCH", f"{site}/sections/{section}", {"path": "bb"}) == "path: bb is taken on its level"
-    other = box.site(title="Other")
-    assert box.refused("PATCH", other, {"basename": "docs"}) == "basename: docs is taken in the organization"
-
-
-def test_the_same_space_may_stand_in_a_site_and_in_a_section_more_than_once(box: Box) -> None:
-    site = box.site("spc_one")
-    section = box.section(site, "Guides", "spc_one")
-    box.post(f"{site}/site-spaces", {"spaceId": "spc_one", "sectionId": section})
-    found = box.items(f"{site}/site-spaces")
-    assert [one["space"]["id"] for one in found] == ["spc_one"] * 3
-    assert len({one["path"] for one in found}) == 3
-
-
 # -- what is written is not what is read --------------------------------------------------------------------------------------------
-
-
-def test_a_proxy_is_read_with_the_whole_string_as_origin_and_the_published_address_as_target(box: Box) -> None:
-    site = box.site()
-    found = box.patch(site, {"proxy": "acme.example/docs/v2"})
-    assert found["proxy"] == {"origin": "acme.example/docs/v2", "target": found["urls"]["published"].removeprefix("http://")}
-    assert "proxy" not in box.patch(site, {"proxy": None})
 
 
 def test_null_removes_a_condition_and_absence_leaves_it(box: Box) -> None:
