@@ -130,8 +130,8 @@ class CommentView:
         self._people: dict[str, Object] = {}
 
     def owns(self, data: Object) -> bool:
-        """Whether the caller may edit and delete it: their own, and admins all."""
-        return bool(data["_by"] == self.user) or self.rank >= RANKS.index("admin")
+        """Whether the caller may edit and delete it: those who may comment their own, and admins all."""
+        return self.rank >= RANKS.index("comment" if data["_by"] == self.user else "admin")
 
     def comment(self, data: Object) -> Object:
         replies = self.caller.store.select(revisions.REPLY, container=revisions.replies_to(data["id"]))
