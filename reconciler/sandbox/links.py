@@ -45,7 +45,7 @@ class Book:
         self.pages = flat(self.revision["_pages"])[0]
         self._paths = {str(one.get("path") or one.get("slug")): id for id, one in self.pages.items()}
         self._files = {str(one["id"]) for one in self.revision["_files"]}
-        self._others: dict[str, set[str] | None] = {self.space["id"]: set(self.pages)}
+        self._seen: dict[str, tuple[str, set[str]] | None] = {self.space["id"]: (str(self.revision["id"]), set(self.pages))}
 
     def links(self, page: str | None = None) -> list[Link]:
         """All links in the order of their pages, or those of one page."""
@@ -57,8 +57,10 @@ class Book:
         return [self.reference("page", self.space["id"], id) for id in found]
 
     def reference(self, kind: str, space: str, target: str) -> Object:
-        version = {"type": "revision", "revision": self.revision["id"]}
-        made = {"kind": kind, "organization": self.space["organization"], "space": space, "versionContext": version}
+        made: Object = {"kind": kind, "organization": self.space["organization"], "space": space}
+        there = self._inside(space)
+        if there is not None:
+            made["versionContext"] = {"type": "revision", "revision": there[0]}
         return made if kind == "space" else {**made, kind: target}
 
     def shown(self, link: Link) -> Object:
@@ -87,19 +89,21 @@ class Book:
         if parts[0] == "spaces" and len(parts) == 2:
             return Link(page, "space", parts[1], parts[1], _said(self._inside(parts[1]) is not None))
         if parts[0] == "spaces" and len(parts) == 4 and parts[2] == "pages":
-            return Link(page, "page", parts[1], parts[3], _said(parts[3] in (self._inside(parts[1]) or ())))
+            there = self._inside(parts[1])
+            return Link(page, "page", parts[1], parts[3], _said(there is not None and parts[3] in there[1]))
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), plain) if plain.startswith(".") else plain.strip("/"))
         wanted = wanted.removesuffix(".md")
         found = self._paths.get(wanted)
         return Link(page, "page", own, found or wanted, _said(found is not None))
 
-    def _inside(self, space: str) -> set[str] | None:
-        """The pages of a space of the organization that is not deleted."""
-        if space not in self._others:
+    def _inside(self, space: str) -> tuple[str, set[str]] | None:
+        """The revision and the pages of a space of the organization that is not deleted."""
+        if space not in self._seen:
             found = self.caller.store.find("space", space)
-            there = found is not None and found["organization"] == self.space["organization"] and not found.get("deletedAt")
-            self._others[space] = set(flat((found or {}).get("_pages"))[0]) if there else None
-        return self._others[space]
+            self._seen[space] = None
+            if found is not None and found["organization"] == self.space["organization"] and not found.get("deletedAt"):
+                self._seen[space] = str(found["revision"]), set(flat(found.get("_pages"))[0])
+        return self._seen[space]
 
 
 def _said(there: bool) -> str:

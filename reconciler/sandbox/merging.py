@@ -11,17 +11,16 @@ Rows = dict[str | None, list[str]]  # the ids below each page; None is the top
 
 
 def flat(pages: Any) -> tuple[dict[str, Object], Rows]:
-    """The pages by id, each without those below it, and the rows they stand in."""
+    """The pages by id, each without those below it and before them, and the rows they stand in."""
     found: dict[str, Object] = {}
     rows: Rows = {}
-    waiting: list[tuple[str | None, Any]] = [(None, pages)]
+    waiting: list[tuple[str | None, Object]] = [(None, page) for page in reversed(pages or [])]
     while waiting:
-        above, row = waiting.pop()
-        for page in row or []:
-            id = str(page["id"])
-            found[id] = {name: value for name, value in page.items() if name != "pages"}
-            rows.setdefault(above, []).append(id)
-            waiting.append((id, page.get("pages")))
+        above, page = waiting.pop()
+        id = str(page["id"])
+        found[id] = {name: value for name, value in page.items() if name != "pages"}
+        rows.setdefault(above, []).append(id)
+        waiting += [(id, one) for one in reversed(page.get("pages") or [])]
     return found, rows
 
 

@@ -173,13 +173,15 @@ def _space(store: Store, entry: _Entry) -> None:
     id, organization = _fresh(store, entry, "space"), _owner(store, entry)
     parent = _parent(store, entry, organization)
     made = new_space(store, organization, entry.text("title", "Untitled"), id=id, parent=parent)
-    made |= entry.rest("id", "title", "parent", "organization", "pages", "files")
+    made |= entry.rest("id", "title", "parent", "organization", "pages", "files", "variables")
     if "deletedAt" in made:
         made["deletedAt"] = _moment(entry, made["deletedAt"])
     if "pages" in entry.data:
         made["_pages"] = _pages(store, f"{entry.where}.pages", entry.rest()["pages"])
     if "files" in entry.data:
         made["_files"] = _files(store, f"{entry.where}.files", entry.rest()["files"])
+    if "variables" in entry.data:
+        made["_variables"] = _variables(f"{entry.where}.variables", entry.data["variables"])
     store.add("space", organization, collection_container(organization, parent), made)
 
 
@@ -206,6 +208,13 @@ def _files(store: Store, where: str, value: Any) -> list[Object]:
     if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
         raise SeedError(f"{where}: expected a list of objects")
     return [{"id": store.new_id("fil"), **one} for one in value]
+
+
+def _variables(where: str, value: Any) -> Object:
+    """The variables of a space by name, which expressions in its pages use."""
+    if not isinstance(value, dict) or not all(isinstance(one, str) for one in (*value, *value.values())):
+        raise SeedError(f"{where}: expected a map of texts")
+    return dict(value)
 
 
 def _team(store: Store, entry: _Entry) -> None:
