@@ -181,7 +181,7 @@ def _space(store: Store, entry: _Entry) -> None:
     if "files" in entry.data:
         made["_files"] = _files(store, f"{entry.where}.files", entry.rest()["files"])
     if "variables" in entry.data:
-        made["_variables"] = _variables(f"{entry.where}.variables", entry.data["variables"])
+        made["_variables"] = _variables(f"{entry.where}.variables", entry.rest()["variables"])
     store.add("space", organization, collection_container(organization, parent), made)
 
 

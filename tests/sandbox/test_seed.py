@@ -59,6 +59,7 @@ BAD: list[tuple[dict[Any, Any], str]] = [
         "spaces[0].pages[0].pages: expected a list of objects",
     ),
     ({"organizations": [ORGANIZATION], "spaces": [{**SPACE, "deletedAt": "once"}]}, "spaces[0].deletedAt: expected an ISO 8601 time"),
+    ({"organizations": [ORGANIZATION], "spaces": [{**SPACE, "variables": {"a": 1}}]}, "spaces[0].variables: expected a map of texts"),
     (
         {"organizations": [ORGANIZATION], "teams": [{"organization": "org_a", "id": "t", "members": "usr_a"}]},
         "teams[0].members: expected a list of texts",
