@@ -162,5 +162,5 @@ def _refusals(app: FastAPI) -> None:
                 parts.append("body: not JSON")
                 continue
             place = ".".join(str(part) for part in one["loc"][1:])
-            parts.append(f"{place or 'body'}: {one['msg']}")
+            parts.append(f"{place or 'body'}: {one['msg'].removeprefix('Value error, ')}")
         return _error(400, "; ".join(parts))

@@ -5,7 +5,20 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    AnyUrl,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 
 MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
 Title = Annotated[StrictStr, Field(max_length=50)]
@@ -48,6 +61,15 @@ class Open(Body):
         return data
 
 
+URI = {"type": "string", "format": "uri", "maxLength": 2048}
+
+
+def uri(text: str) -> str:
+    """The text, where it is a URI. Raises `ValueError`."""
+    TypeAdapter(AnyUrl).validate_python(text)
+    return text
+
+
 class ReviewRule(Open):
     rule: StrictStr
     users: list[StrictStr] = []
@@ -55,7 +77,7 @@ class ReviewRule(Open):
 
 class MergeRules(Open):
     type: StrictStr
-    rules: list[ReviewRule] | None = None
+    rules: list[ReviewRule] = []
 
 
 class CollectionPatch(Body):
@@ -150,7 +172,7 @@ class OrganizationPatch(Body):
     hostname: Annotated[StrictStr, Field(min_length=3, max_length=32)] = ""
     defaultRole: MemberRole | None = None
     defaultContent: DefaultContent | None = None
-    logo: Annotated[StrictStr, Field(max_length=2048)] | None = None
+    logo: Annotated[StrictStr, Field(max_length=2048), AfterValidator(uri), WithJsonSchema(URI)] | None = None
     sso: StrictBool = False
     ai: StrictBool = False
     inviteLinks: StrictBool = False

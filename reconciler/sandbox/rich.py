@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 SCHEMA_VERSION = 1
 
@@ -47,4 +47,20 @@ def empty() -> dict[str, Any]:
     return {"object": "document", "data": {"schemaVersion": SCHEMA_VERSION}, "nodes": []}
 
 
-RichDocument = Annotated[dict[str, Any], AfterValidator(checked)]
+def _described(*objects: str, **more: Any) -> dict[str, Any]:
+    """The JSON Schema of a node."""
+    parts = {"type": {"type": "string"}, "key": {"type": "string"}, "isVoid": {"type": "boolean"}, "data": {"type": "object"}}
+    return {"type": "object", "required": ["object", "type"], "properties": {"object": {"enum": list(objects)}, **parts, **more}}
+
+
+_INNER = {"type": "array", "items": _described("block", "inline", "text", nodes={"type": "array", "items": _described("text")})}
+_SCHEMA = {
+    "type": "object",
+    "required": ["object", "nodes"],
+    "properties": {
+        "object": {"const": "document"},
+        "data": {"type": "object", "properties": {"schemaVersion": {"type": "number"}}},
+        "nodes": {"type": "array", "items": _described("block", nodes=_INNER)},
+    },
+}
+RichDocument = Annotated[dict[str, Any], AfterValidator(checked), WithJsonSchema(_SCHEMA)]

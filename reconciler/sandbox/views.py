@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller
 from reconciler.sandbox.store import Object
@@ -47,7 +48,7 @@ class View:
         id = data["id"]
         urls = {"location": f"{self.base}/v1/orgs/{id}", "app": f"{self.base}/app/o/{id}"}
         if data.get("_logo"):
-            urls["logo"] = f"{self.base}/files/{id}/logo?from={data['_logo'][-40:]}"
+            urls["logo"] = f"{self.base}/files/{id}/logo?from={quote(data['_logo'][-40:])}"
         admin = ("admin", "viewBilling", "listIntegrations", "listInstallations", "installIntegration", "ownTeam", "createOpenAPISpec")
         may = self._may(id, view=-1, createContent=CREATE, ingestConversations=CREATE, listMembers=READ, listTeams=READ)
         may |= self._may(id, **dict.fromkeys(admin, ADMIN))
@@ -110,7 +111,7 @@ class View:
 
     def site(self, data: Object) -> Object:
         id, organization = data["id"], data["organization"]
-        published = f"{self.base}/published/{data.get('basename') or id}"
+        published = f"{self.base}/published/{quote(data.get('basename') or id)}"
         urls = {"location": f"{self.base}/v1/orgs/{organization}/sites/{id}", "app": f"{self.base}/app/sites/{id}", "published": published}
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
         if data.get("_proxy"):
@@ -124,7 +125,7 @@ class View:
             space = self.store.find("space", data["_space"])
         else:
             space = self._site[2].get(data["_space"])
-        published = f"{self.base}/published/{data['site']}/{data['path']}"
+        published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         shown = {"object": "site-space", **kept, "hasAdvancedCustomizationFeature": False, "urls": {"published": published}}
         if space is not None:
@@ -137,7 +138,7 @@ class View:
         assert self._site is not None
         shown = [self.site_space(one) for one in self._site[1].get(data["id"], [])]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
-        published = f"{self.base}/published/{data['site']}/{data['path']}"
+        published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
         return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}
 
     def group(self, data: Object) -> Object:
@@ -166,7 +167,7 @@ class View:
         urls = {
             "location": f"{self.base}/v1/orgs/{organization}/openapi/{slug}",
             "app": f"{self.base}/app/openapi/{slug}",
-            "published": f"{self.base}/published/openapi/{slug}",
+            "published": f"{self.base}/published/openapi/{quote(slug)}",
         }
         kept = {key: value for key, value in _public(data).items() if key != "organization"}
         return {"object": "openapi-spec", **kept, "permissions": may, "urls": urls}

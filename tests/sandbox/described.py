@@ -33,7 +33,7 @@ def _validator(path: str, method: str, status: str) -> Draft202012Validator | No
     if content is None:
         return None
     schema = {"components": _DOCUMENTS[0]["components"], **content["application/json"]["schema"]}
-    return Draft202012Validator(schema)
+    return Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 
 def check(app: FastAPI, method: str, path: str, status: int, body: Any) -> None:
