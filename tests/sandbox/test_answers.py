@@ -176,3 +176,8 @@ def test_every_list_has_pages(box: Box) -> None:
     for path in ("teams", "sites", "saml", "openapi", "collections"):
         assert len(box.items(f"/orgs/org_a/{path}", limit=1)) <= 1
     assert box.get(f"{site}/site-spaces", limit=1)["count"] == 2
+
+
+def test_a_logo_that_is_no_address_is_refused(box: Box) -> None:
+    assert box.refused("PATCH", "/orgs/org_a", {"logo": "Ⱦ"}).startswith("logo: ")
+    assert "logo" not in box.get("/orgs/org_a")["urls"]
