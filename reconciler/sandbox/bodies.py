@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import (
-    AfterValidator,
-    AnyUrl,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    TypeAdapter,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
+
+from reconciler.sandbox.body import URI, Body, Open, uri
 
 MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
 Title = Annotated[StrictStr, Field(max_length=50)]
@@ -27,57 +15,17 @@ Path = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 Condition = Annotated[StrictStr, Field(max_length=1024)]
 SLUG = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
 Slug = Annotated[StrictStr, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-DEPTH = 20  # levels of an object that is kept as it came
 HOST = r"^[A-Za-z0-9.-]+(:\d+)?(/[^/\s?#]+)+$"
-
-
-class Body(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    def given(self) -> dict[str, Any]:
-        """The fields that were in the body, null included."""
-        return self.model_dump(exclude_unset=True)
-
-
-class Open(Body):
-    """Keeps what it does not know, as long as it is plain JSON of a sane depth."""
-
-    model_config = ConfigDict(extra="allow")
-
-    @model_validator(mode="before")
-    @classmethod
-    def plain(cls, data: Any) -> Any:
-        waiting = [(data, 0)]
-        while waiting:
-            value, depth = waiting.pop()
-            if depth > DEPTH:
-                raise ValueError("nested too deeply")
-            if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"{value} is not a JSON number")
-            if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
-                raise ValueError("text is not valid Unicode")
-            inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
-            waiting += [(part, depth + 1) for part in inside]
-        return data
-
-
-URI = {"type": "string", "format": "uri", "maxLength": 2048}
-
-
-def uri(text: str) -> str:
-    """The text, where it is a URI. Raises `ValueError`."""
-    TypeAdapter(AnyUrl).validate_python(text)
-    return text
 
 
 class ReviewRule(Open):
     rule: StrictStr
-    users: list[StrictStr] = []
+    users: list[StrictStr] = Field(default_factory=list)
 
 
 class MergeRules(Open):
     type: StrictStr
-    rules: list[ReviewRule] = []
+    rules: list[ReviewRule] = Field(default_factory=list)
 
 
 class CollectionPatch(Body):
@@ -168,7 +116,7 @@ class DefaultContent(Body):
 
 class OrganizationPatch(Body):
     title: Annotated[StrictStr, Field(min_length=2, max_length=255)] = ""
-    emailDomains: list[StrictStr] = []
+    emailDomains: list[StrictStr] = Field(default_factory=list)
     hostname: Annotated[StrictStr, Field(min_length=3, max_length=32)] = ""
     defaultRole: MemberRole | None = None
     defaultContent: DefaultContent | None = None
@@ -188,7 +136,7 @@ TeamTitle = Annotated[StrictStr, Field(min_length=1, max_length=64)]
 
 class TeamCreate(Body):
     title: TeamTitle
-    members: list[StrictStr] = []
+    members: list[StrictStr] = Field(default_factory=list)
 
 
 class TeamPatch(Body):
@@ -202,7 +150,7 @@ class SiteCreate(Body):
     type: Literal["basic", "premium", "ultimate", "sponsored", "legacy-basic", "legacy-premium"] = "basic"
     title: SiteTitle = "Untitled"
     visibility: Visibility = "public"
-    spaces: list[StrictStr] = []
+    spaces: list[StrictStr] = Field(default_factory=list)
 
 
 class AdaptiveContent(Body):
@@ -241,7 +189,7 @@ GroupTitle = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 class GroupCreate(Body):
     title: GroupTitle = "Untitled"
     icon: StrictStr = ""
-    sections: list[StrictStr] = []
+    sections: list[StrictStr] = Field(default_factory=list)
     parent: StrictStr | None = None
 
 

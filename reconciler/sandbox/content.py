@@ -164,10 +164,11 @@ def duplicate(store: Store, source: Object) -> Object:
     now = store.stamp()
     made |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
     made |= {"revision": store.new_id("rev"), **revisions.NONE}
-    made["_pages"] = _fresh(store, made["_pages"])
+    made["_pages"] = fresh(store, made["_pages"])
     made.pop("deletedAt", None)
     return store.add("space", made["organization"], collection_container(made["organization"], made.get("parent")), made)
 
 
-def _fresh(store: Store, pages: list[Any]) -> list[Any]:
-    return [{**page, "id": store.new_id("pag"), "pages": _fresh(store, page.get("pages", []))} for page in pages]
+def fresh(store: Store, pages: list[Any]) -> list[Any]:
+    """The pages with new ids."""
+    return [{**page, "id": store.new_id("pag"), "pages": fresh(store, page.get("pages", []))} for page in pages]

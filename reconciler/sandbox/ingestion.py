@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from fastapi import Body as InBody
 from pydantic import AfterValidator, Field, StrictStr, ValidatorFunctionWrapHandler, WrapValidator
 
-from reconciler.sandbox.bodies import Open
+from reconciler.sandbox.body import Open
 from reconciler.sandbox.store import iso
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
-from reconciler.sandbox.bodies import Open
+from reconciler.sandbox.body import Open
 
 Some = Annotated[StrictStr, Field(min_length=1)]
 

@@ -92,6 +92,11 @@ def write(store: Store, space: Object, pages: list[Any], files: list[Any], kind:
     """Give a space another content. Raises 409 where it is locked."""
     if space.get("editMode") == "locked":
         raise Fault(409, f"space {space['id']} is locked")
+    return rewrite(store, space, pages, files, kind, other)
+
+
+def rewrite(store: Store, space: Object, pages: list[Any], files: list[Any], kind: str = "edits", other: str | None = None) -> str:
+    """The same, locked or not: what the service itself writes."""
     parents = [str(space["revision"]), *([other] if other else [])]
     made = _after(store, space, parents, kind, pages, files)
     space |= {"revision": made["id"], "updatedAt": made["createdAt"], "_pages": pages, "_files": files}

@@ -192,14 +192,19 @@ class Store:
         rows = self.connection.execute(f"select data from objects where {' and '.join(where)} order by {order}", values)  # noqa: S608
         return Rows([row[0] for row in rows])
 
-    def mixed(self, container: str) -> list[tuple[str, Object]]:
-        """Everything in a container in its order, with its kind."""
-        rows = self.connection.execute("select kind, data from objects where container = ? order by position, id", (container,))
+    def mixed(self, container: str, most: int = -1) -> list[tuple[str, Object]]:
+        """Everything in a container in its order, with its kind; the first `most` of it where that is not negative."""
+        query = "select kind, data from objects where container = ? order by position, id limit ?"
+        rows = self.connection.execute(query, (container, most))
         return [(kind, json.loads(data)) for kind, data in rows]
 
     def count_all(self) -> int:
         """How many objects the file holds."""
         return int(self.connection.execute("select count(*) from objects").fetchone()[0])
+
+    def count_in(self, container: str) -> int:
+        """How many objects stand in a container."""
+        return int(self.connection.execute("select count(*) from objects where container = ?", (container,)).fetchone()[0])
 
     def count(self, kind: str, organization: str) -> int:
         """How many objects of a kind an organization has, without the deleted ones."""

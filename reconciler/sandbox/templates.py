@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
 
-from reconciler.sandbox.bodies import Body, Open
+from reconciler.sandbox.body import Body, Open
 from reconciler.sandbox.merging import flat
 from reconciler.sandbox.service import Fault
 from reconciler.sandbox.store import Object, Store

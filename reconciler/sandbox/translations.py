@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, StrictStr
 
-from reconciler.sandbox import content, rich
-from reconciler.sandbox.bodies import Open
+from reconciler.sandbox import content, revisions, rich
+from reconciler.sandbox.body import Open
 from reconciler.sandbox.service import RANKS, Caller, Fault
 from reconciler.sandbox.store import Object, Store, iso
 
@@ -34,8 +34,9 @@ class TranslationPut(Open):
 
 def create(store: Store, organization: str, body: TranslationCreate) -> Object:
     """A translation that waits for its first run."""
-    source = _source(store, organization, body.source.space)
-    now = store.stamp()
+    source, now = _space(store, organization, body.source.space), store.stamp()
+    if source is None:
+        raise Fault(400, f"source.space: there is no space {body.source.space}")
     made = {
         "id": store.new_id("trn"),
         "source": {"space": source["id"], "language": body.source.language or source.get("language", "en")},
@@ -57,15 +58,16 @@ def run(store: Store, translation: Object) -> None:
         if now - last["started"] < COMPLETED:
             return
         translation["_ended"].append(last)
-    source = _source(store, translation["organization"], translation["source"]["space"])
-    target = store.find("space", last["space"]) if last is not None else None
-    if target is None or target.get("deletedAt") or target["organization"] != translation["organization"]:
+    source = _space(store, translation["organization"], translation["source"]["space"])
+    if source is None:
+        raise Fault(404, f"space {translation['source']['space']} not found")
+    target = _space(store, translation["organization"], last["space"]) if last is not None else None
+    if target is None:
         target = content.duplicate(store, source)
         target |= {"title": f"{source['title']} ({translation['language']})"[:50], "language": translation["language"]}
+        store.save("space", target)
     else:
-        pages = _fresh(store, source.get("_pages", []))
-        target |= {"revision": store.new_id("rev"), "updatedAt": store.stamp(), "_pages": pages}
-    store.save("space", target)
+        revisions.rewrite(store, target, content.fresh(store, source.get("_pages", [])), source.get("_files", []))
     pages_of = list(_walk(source.get("_pages", [])))
     words = sum(_words(page) for page in pages_of)
     translation["_run"] = {
@@ -79,11 +81,10 @@ def run(store: Store, translation: Object) -> None:
     store.save(KIND, translation)
 
 
-def _source(store: Store, organization: str, id: str) -> Object:
+def _space(store: Store, organization: str, id: str) -> Object | None:
+    """A space of the organization that is not deleted."""
     found = store.find("space", id)
-    if found is None or found["organization"] != organization or found.get("deletedAt"):
-        raise Fault(400, f"source.space: there is no space {id}")
-    return found
+    return None if found is None or found["organization"] != organization or found.get("deletedAt") else found
 
 
 def _walk(pages: Any) -> list[Object]:
@@ -100,11 +101,6 @@ def _walk(pages: Any) -> list[Object]:
 
 def _words(page: Object) -> int:
     return sum(len(page[name].split()) for name in ("title", "description", "markdown") if isinstance(page.get(name), str))
-
-
-def _fresh(store: Store, pages: Any) -> list[Any]:
-    found = pages if isinstance(pages, list) else []
-    return [{**page, "id": store.new_id("pag"), "pages": _fresh(store, page.get("pages"))} for page in found if isinstance(page, dict)]
 
 
 def show(caller: Caller, translation: Object) -> Object:

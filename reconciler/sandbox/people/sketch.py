@@ -58,11 +58,10 @@ class Sketch:
     def _level(self, container: str, depth: int) -> list[dict[str, Any]]:
         """One row of siblings of the content tree, with what stands in the collections among them."""
         found = []
-        for kind, one in self.store.mixed(container):
-            if self.left <= 0:
-                self.more += 1
-                continue
-            self.left -= 1
+        row = self.store.mixed(container, most=self.left)
+        self.left -= len(row)
+        self.more += self.store.count_in(container) - len(row)
+        for kind, one in row:
             made = {"kind": kind, "id": one["id"], "title": one["title"], "emoji": one.get("emoji") or "", "gone": self._left_of(one)}
             if kind == "collection" and depth < DEPTH_MAX:
                 made["inside"] = self._level(container_of(one["id"]), depth + 1)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from reconciler.sandbox import rich
-from reconciler.sandbox.bodies import Open
+from reconciler.sandbox.body import Open
 from reconciler.sandbox.service import Caller, Calling
 from reconciler.sandbox.store import Object
 

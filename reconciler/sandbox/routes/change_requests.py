@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field, StrictStr
 
 from reconciler.sandbox import revisions
-from reconciler.sandbox.bodies import Body, Open
+from reconciler.sandbox.body import Body, Open
 from reconciler.sandbox.content_views import RequestView
 from reconciler.sandbox.merging import flat
 from reconciler.sandbox.places import REQUEST, SPACE, Place

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import Field, StrictBool, StrictStr
 
 from reconciler.sandbox import revisions
-from reconciler.sandbox.bodies import Body
+from reconciler.sandbox.body import Body
 from reconciler.sandbox.content_views import CommentView
 from reconciler.sandbox.merging import flat
 from reconciler.sandbox.places import FAMILIES, Found, Place

@@ -1,0 +1,49 @@
+"""What all bodies of requests share: what is not known is ignored, or kept as long as it is sane JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import AnyUrl, BaseModel, ConfigDict, TypeAdapter, model_validator
+
+DEPTH = 20  # levels of an object that is kept as it came
+
+
+class Body(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    def given(self) -> dict[str, Any]:
+        """The fields that were in the body, null included."""
+        return self.model_dump(exclude_unset=True)
+
+
+class Open(Body):
+    """Keeps what it does not know, as long as it is plain JSON of a sane depth."""
+
+    model_config = ConfigDict(extra="allow")
+
+    @model_validator(mode="before")
+    @classmethod
+    def plain(cls, data: Any) -> Any:
+        waiting = [(data, 0)]
+        while waiting:
+            value, depth = waiting.pop()
+            if depth > DEPTH:
+                raise ValueError("nested too deeply")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"{value} is not a JSON number")
+            if isinstance(value, str) and any("\ud800" <= sign <= "\udfff" for sign in value):
+                raise ValueError("text is not valid Unicode")
+            inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, list) else ()
+            waiting += [(part, depth + 1) for part in inside]
+        return data
+
+
+URI = {"type": "string", "format": "uri", "maxLength": 2048}
+
+
+def uri(text: str) -> str:
+    """The text, where it is a URI. Raises `ValueError`."""
+    TypeAdapter(AnyUrl).validate_python(text)
+    return text
