@@ -17,7 +17,7 @@ from reconciler.sandbox.merging import flat
 from reconciler.sandbox.service import Caller, Paging, listing
 from reconciler.sandbox.store import Object
 
-LINK = re.compile(r"\[[^\[\]]*\]\(<?([^()<>\s]+)>?[^()]*\)")
+LINK = re.compile(r"\[[^\[\]]*+\]\(<?([^()<>\s]++)>?[^()]*+\)")
 FOREIGN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
 
 
