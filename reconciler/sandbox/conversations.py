@@ -35,7 +35,7 @@ def ingest(store: Store, organization: str, body: Conversation) -> None:
         "organization": organization,
         "_url": body.metadata.url,
         "_parts": [part.model_dump(exclude_unset=True) for part in body.parts],
-        "_metadata": body.metadata.model_dump(exclude_unset=True) | {"createdAt": created},
+        "_metadata": body.metadata.model_dump(exclude_unset=True, exclude_none=True) | {"createdAt": created},
     }
     if last is None:
         store.add(KIND, organization, f"{KIND}:{organization}", kept)

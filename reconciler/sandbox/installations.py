@@ -20,15 +20,14 @@ def install(caller: Caller, integration: Object, organization: str) -> Object:
     if there is not None:
         return there
     account = integration["configurations"].get("account", {})
-    properties = account.get("properties", {})
-    open_ones = [field for field in account.get("required", []) if "default" not in properties.get(field, {})]
+    defaults = {key: one["default"] for key, one in account.get("properties", {}).items() if one.get("default") is not None}
     now = store.stamp()
     made = {
         "id": store.new_id("ins"),
-        "status": "pending" if open_ones else "active",
+        "status": "active" if defaults.keys() >= set(account.get("required", [])) else "pending",
         "space_selection": "all",
         "site_selection": "all",
-        "configuration": {key: one["default"] for key, one in properties.items() if "default" in one},
+        "configuration": defaults,
         "createdAt": now,
         "updatedAt": now,
         "externalIds": [f"{name}:{organization}"],

@@ -100,6 +100,12 @@ def test_a_known_id_replaces_what_was_there_where_it_stands(noon: Box) -> None:
     assert noon.get(f"{CONVERSATIONS}/con_3")["conversation"]["subject"] == "Second"
 
 
+def test_an_address_or_a_time_that_is_null_counts_as_left_out(noon: Box) -> None:
+    ingest(noon, told("con_1", url=None, createdAt=None))
+    one = noon.get(f"{CONVERSATIONS}/con_1")
+    assert (one["metadata"], one["conversation"]["createdAt"]) == ({"createdAt": NOON}, NOON)
+
+
 def test_the_same_id_in_another_organization_is_another_conversation(box: Box) -> None:
     ingest(box, told("con_1", "Ours"))
     ingest(box, told("con_1", "Theirs"), "/orgs/org_b/conversations", token=BOB)

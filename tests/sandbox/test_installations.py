@@ -56,6 +56,7 @@ def test_an_installation_has_the_documented_fields(box: Box) -> None:
         ({}, "active", {}),
         (account("key", key={"type": "string"}), "pending", {}),
         (account("key"), "pending", {}),
+        (account("key", key={"type": "string", "default": None}), "pending", {}),
         (account("key", key={"type": "string", "default": "k"}), "active", {"key": "k"}),
         (account("key", key={"type": "boolean", "default": False}), "active", {"key": False}),
         (account("a", "b", a={"type": "string", "default": "x"}, b={"type": "number"}), "pending", {"a": "x"}),
