@@ -32,6 +32,8 @@ COMMANDS: Mapping[str, Lazy] = {
     "apply": Lazy("reconciler.cli.commands.apply", "Recover, plan, ask, apply."),
     "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
+    "history": Lazy("reconciler.cli.commands.history:history_command", "Every run: who, when, what it did."),
+    "show": Lazy("reconciler.cli.commands.history:show_command", "What one run did, request by request."),
     "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
     "api": Lazy("reconciler.cli.commands.api", "One authenticated call."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "The embedded service."),
