@@ -64,11 +64,12 @@ class Moved:
 
 @dataclass(frozen=True)
 class Removed:
-    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared."""
+    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared. `says`: who says so."""
 
     address: Address
     action: Literal["forget", "delete"]
     source: Source
+    says: str = "removed: says so"
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
     "history": Lazy("reconciler.cli.commands.history:history_command", "Every run: who, when, what it did."),
     "show": Lazy("reconciler.cli.commands.history:show_command", "What one run did, request by request."),
+    "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the inverse of a run."),
     "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
     "api": Lazy("reconciler.cli.commands.api", "One authenticated call."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "The embedded service."),

@@ -85,3 +85,13 @@ def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> Entry:
         )
     except (TypeError, ValueError, AttributeError) as error:
         raise damaged(what) from error
+
+
+def read_ids(connection: Connection, state: int) -> frozenset[str]:
+    """The ids of every object that any run acted on or made."""
+    targets = select(journal.c.target).where(journal.c.state == bindparam("of"), journal.c.target.is_not(None)).distinct()
+    bound = select(outcomes.c.bound).where(outcomes.c.state == bindparam("of"), outcomes.c.bound != "{}")
+    found = set(connection.execute(targets, {"of": state}).scalars())
+    for text in connection.execute(bound, {"of": state}).scalars():
+        found |= set(from_json(text, "an outcome").values())
+    return frozenset(found)

@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from reconciler.errors import StateError
 from reconciler.model import Entry, Run, State
 from reconciler.state.database import Database, connect
-from reconciler.state.history import read_entries, read_runs
+from reconciler.state.history import read_entries, read_ids, read_runs
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, read_foreign, read_state
@@ -87,6 +87,15 @@ class Store:
             return () if row is None else read_entries(connection, row.id, run)
 
         return self._database.read(work) or ()
+
+    def ids(self) -> frozenset[str]:
+        """The ids of every object that any run acted on or made."""
+
+        def work(connection: Connection) -> frozenset[str]:
+            row = find(connection, self._scope)
+            return frozenset() if row is None else read_ids(connection, row.id)
+
+        return self._database.read(work) or frozenset()
 
     def digest_key(self) -> bytes:
         """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""
