@@ -208,7 +208,7 @@ class _Undoing:
             return "is never shown, so what it was is not known; it stays"
         if one.after.get(each.name, now) != now:
             return "was changed since; it stays"
-        if before is UNSET or (before is None and not each.clear):
+        if before is UNSET or (not each.clear and each.shown(before) is None and each.role is not Role.CHOICE):
             return "was not set before, and cannot be cleared"
         if self._lost(before):
             return "referred to what is gone; it stays"
@@ -262,10 +262,15 @@ class _Undoing:
         rows = standing(known)
         gone = {*self.removed, *self.places}
         rows = {parent: [one for one in row if one not in gone] for parent, row in rows.items() if parent not in self.removed}
+        for address, stood in self.places.items():
+            inside = self.done[address].kind.inside
+            if inside is not None:
+                self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
         _put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
         desired = arranged(self.kinds, self.project, staying, rows, self.values)
         removed = {address: Removed(address, "delete", NOWHERE, "made by the run that is undone") for address in self.removed}
-        only = frozenset({*self.removed, *self.places, *restored, *(address for address, some in self.values.items() if some)})
+        beside = {one for address in self.places for one in rows[self.places[address].parent]}
+        only = frozenset({*self.removed, *beside, *restored, *(address for address, some in self.values.items() if some)})
         return Inverse(replace(desired, removed=removed), only, tuple(sorted(set(self.cannot))))
 
 

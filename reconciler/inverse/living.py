@@ -73,7 +73,7 @@ def arranged(
     resources: dict[Address, Declared] = {}
     for address in _walk(below):
         thing = known[address]
-        wanted = {**_container(thing, parents[address], kinds, names), **values.get(address, {})}
+        wanted = {**_named_in_paths(thing), **_container(thing, parents[address], kinds, names), **values.get(address, {})}
         resources[address] = _declared(kinds, project, thing, parents[address], wanted)
     lister = project.resources.get(project.lister) if project.lister is not None else None
     if lister is not None and lister.address not in resources and lister.address.container in resources:
@@ -114,6 +114,13 @@ def _container(thing: Thing, parent: Address | None, kinds: Kinds, names: Mappin
         return {inside.name: parent}
     held = thing.observed.values.get(inside.name) if thing.observed is not None else None
     return {inside.name: Foreign(held) if isinstance(held, str) and held not in names else None}
+
+
+def _named_in_paths(thing: Thing) -> dict[str, Any]:
+    """The fields that stand in the paths of its requests."""
+    holes = {hole for verb in thing.kind.api.values() for hole in verb.placeholders}
+    shown = thing.observed.values if thing.observed is not None else {}
+    return {name: value for name, value in shown.items() if name in holes and thing.kind.fields[name].key}
 
 
 def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | None, values: Mapping[str, Any]) -> Declared:
