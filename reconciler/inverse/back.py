@@ -240,7 +240,12 @@ class _Undoing:
                 self._say(one.address, "stood in what this project does not manage; it stays where it is")
             return
         if stood.parent not in self.names.values():
-            self._say(one.address, f"stood in {stood.parent}, which is gone; it stays where it is")
+            self._say(
+                one.address,
+                f"stood in {stood.parent}, which is gone; it {'stays where it is' if one.deleted is None else 'comes to the top'}",
+            )
+            if one.deleted is not None and inside is not None:
+                self.values[one.address][inside.name] = None
             return
         if inside is not None and one.deleted is None:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
