@@ -249,8 +249,8 @@ class _Undoing:
             return
         if inside is not None and one.deleted is None:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
-            expected = one.after.get(inside.name) if inside.name in one.fields else self._id_of(stood.parent, inside)
-            if now != expected:
+            then = self._id_of(stood.parent, inside)
+            if now not in (then, one.after.get(inside.name) if inside.name in one.fields else then):
                 self._say(one.address, "was moved since; it stays where it is")
                 return
         self.places[one.address] = stood

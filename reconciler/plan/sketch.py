@@ -195,7 +195,7 @@ class Sketches:
 
     def _takes(self, address: Address) -> tuple[Address, ...]:
         """What goes along with a delete, at whatever depth."""
-        below = [removal.address for removal in self.removals.values() if removal.covered_by == address]
+        below = [removal.address for removal in self.removals.values() if removal.covered_by == address and removal.active]
         return tuple(sorted({*below, *(far for near in below for far in self._takes(near))}))
 
     # -- what they meet ----------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[dict[
             named = {str(one.address) for one in found.cannot}
             lost |= {id for address, id in ever if address in named}
             after = everything(org)
-            assert differing(before, after, lost) == {}
+            assert differing(before, after, lost) == {}, found.cannot
             assert kept(orders(org), lost) == kept(order, lost)
 
 
