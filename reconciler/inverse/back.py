@@ -140,6 +140,8 @@ class _Undoing:
         each = one.kind.fields.get(name)
         if each is None or each.role is Role.CHOICE or not each.readable:
             return False
+        if each.container and one.after[name] is not None and one.after[name] not in self.alive:
+            return False  # the service moved it when its container went
         return self._now(each, thing) not in (UNSET, one.after[name])
 
     def _keep_what_is_used(self, known: Mapping[Address, Thing]) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from reconciler.model import Status
 from tests.engine.small import applied, node, small
 from tests.engine.test_random import everything
-from tests.engine.undoing import entries, runs, undo
+from tests.engine.undoing import runs, undo
 from tests.harness import ORGANIZATION, Org
 
 

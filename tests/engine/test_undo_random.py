@@ -45,7 +45,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[dict[
             named = {str(one.address) for one in found.cannot}
             lost |= {id for address, id in ever if address in named}
             after = everything(org)
-            assert differing(before, after, lost) == {}, found.cannot
+            assert differing(before, after, lost, order) == {}, found.cannot
             assert kept(orders(org), lost) == kept(order, lost)
 
 
@@ -54,15 +54,16 @@ def bound(org: Org) -> set[tuple[str, str]]:
         return {(str(address), binding.id) for address, binding in store.read().bindings.items()}
 
 
-def differing(before: dict[str, Any], after: dict[str, Any], lost: set[str]) -> dict[str, Any]:
+def differing(before: dict[str, Any], after: dict[str, Any], lost: set[str], order: dict[str, list[str]]) -> dict[str, Any]:
     """What differs and was not named, nor changed by the loss of something that was."""
     found = {}
-    for id in before.keys() | after.keys():
-        if id in lost:
-            continue
+    bereft = {id for at, row in order.items() if lost & {*row, *at.split()} for id in row}
+    for id in (before.keys() | after.keys()) - lost:
         one, other = before.get(id, {}), after.get(id, {})
         keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
-        keys = {key for key in keys if not mentions(one.get(key), lost)}
+        excused = {"default"} if id in bereft else set()
+        excused |= {"visibility"} if one.get("parent") in lost or other.get("parent") in lost else set()
+        keys = {key for key in keys - excused if not mentions(one.get(key), lost)}
         if keys:
             found[id] = {key: (one.get(key), other.get(key)) for key in keys}
     return found
