@@ -21,7 +21,7 @@ from reconciler.model import Actual, Binding, Desired, Intent, Origin, Outcome, 
 from reconciler.observe import observe
 from reconciler.plan import Selection, match
 from reconciler.plan import plan as make_plan
-from reconciler.reading import is_kind, observed, substitute
+from reconciler.reading import is_kind, observed, substitute, told
 from reconciler.resource import UNSET, Kind, Kinds, Role
 from reconciler.state import Ending, Journal
 
@@ -234,12 +234,13 @@ class _Run:
             method=step.method,
             path=path,
             target=self._id(target) if target is not None else None,
-            writes={**identity, **writes} if step.source is None else {},
+            writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
             known=known,
             date=date,
             deadline=self.landing.now(now) + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
+            before=step.before,
         )
 
     # -- its answer ----------------------------------------------------------------------------------------------------------------
@@ -275,7 +276,8 @@ class _Run:
                 self.notes.append(f"{step.address}: the service keeps {name} as {value!r}")
         binding = replace(old, sent={**old.sent, **writes}, seen={**old.seen, **kept})
         self.bindings[step.address] = binding
-        self.journal.settle([Ending(intent.id, "done", None, bind=(binding,))])
+        after = {**told(kind, writes), **(seen_of(self.kinds, kind, raw) if raw else {})}
+        self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
         return Result(step, Status.DONE)
 
     def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
@@ -284,13 +286,15 @@ class _Run:
             return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is no {kind.name}")
         made = bound_as(self.kinds, self.desired, kind, step.address, raw, writes, Origin.CREATED)
         bind = [made]
+        after = {step.address: seen_of(self.kinds, kind, raw)}
         self._born(made)
         for name, at, child in step.brings:
             for part in (raw.get(at) or [])[:1]:
                 if is_kind(self.kinds[name], part):
                     bind.append(bound_as(self.kinds, self.desired, self.kinds[name], child, part, {}, Origin.CREATED))
+                    after[child] = seen_of(self.kinds, self.kinds[name], part)
                     self._born(bind[-1])
-        self.journal.settle([Ending(intent.id, "done", None, bind=tuple(bind))])
+        self.journal.settle([Ending(intent.id, "done", None, bind=tuple(bind), after=after)])
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]
         if missing:
             return Result(step, Status.FAILED, f"the answer does not show {', '.join(missing)}; a second run finds it")
@@ -301,6 +305,11 @@ class _Run:
         self.ids[binding.address] = binding.id
         self.known[binding.kind].add(binding.id)
         self.landing.add(binding.kind, binding.id)
+
+
+def seen_of(kinds: Kinds, kind: Kind, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer shows of an object, as the history keeps it."""
+    return told(kind, observed(kinds, kind, raw, within={}).values)
 
 
 def bound_as(

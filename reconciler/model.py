@@ -34,6 +34,7 @@ class Declared:
     `values`: the written form by field name, containers, choices and first children included. `parent`: the resource in whose map or
     list it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only
     referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
+    `aside`: managed fields that this run leaves as they are, in the service and in the state.
     """
 
     address: Address
@@ -49,6 +50,7 @@ class Declared:
     protect: bool | None = None
     adopt: bool = True
     implied: bool = False
+    aside: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,12 @@ class Moved:
 
 @dataclass(frozen=True)
 class Removed:
-    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared."""
+    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared. `says`: who says so."""
 
     address: Address
     action: Literal["forget", "delete"]
     source: Source
+    says: str = "removed: says so"
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,28 @@ class Binding:
 
 
 @dataclass(frozen=True)
+class Stood:
+    """Where a sibling stood: below `parent`, `index` from 0 among the managed siblings, behind `previous` (None for the first)."""
+
+    parent: Address
+    index: int
+    previous: Address | None
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a request met and is about to change, so that it can be undone.
+
+    `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `stood`: its
+    place, where the request changes that. `replaces`: the id of the object that a create stands in for.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    stood: Stood | None = None
+    replaces: str | None = None
+
+
+@dataclass(frozen=True)
 class Intent:
     """One request that was about to be sent and has no outcome yet.
 
@@ -190,6 +215,7 @@ class Intent:
     `writes`: the request form by field, the natural key of a create included, sensitive values left out. `date`: the service's clock when
     the list was read; `deadline`: when the request can no longer take effect (service's clock, settle time not included). `brings`:
     addresses of the children the create makes, by the key of the answer they stand under. `lookup`: the paths to read for finding it.
+    `before`: what undoing it needs.
     """
 
     id: int
@@ -207,6 +233,7 @@ class Intent:
     deadline: datetime | None
     brings: Mapping[str, str] = field(default_factory=dict)
     lookup: tuple[str, ...] = ()
+    before: Before = Before()
 
 
 @dataclass(frozen=True)
@@ -292,8 +319,8 @@ class Step:
 
     `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
     sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
-    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete.
-    `needs` must have succeeded, `after` must have ended,
+    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete. `before`: what
+    undoing it needs. `needs` must have succeeded, `after` must have ended,
     before it is sent.
     """
 
@@ -311,6 +338,7 @@ class Step:
     source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
     takes: tuple[Address, ...] = ()
+    before: Before = Before()
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()
 
@@ -410,3 +438,45 @@ class Outcome:
 
     def count(self, status: Status) -> int:
         return sum(1 for result in self.results if result.status is status)
+
+
+# -- History ----------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run that held the lease. `ended` and `exit_code` are None where it was killed or is under way. `did`: requests done, by verb.
+
+    `undone`: requests that failed or are in doubt, by how they ended.
+    """
+
+    id: str
+    who: str
+    command: str
+    started: datetime
+    ended: datetime | None
+    exit_code: int | None
+    did: Mapping[str, int] = field(default_factory=dict)
+    undone: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One request of the journal and how it ended.
+
+    `status`: done, failed, in-doubt, not-sent or recovered. `bound`: the ids its answer bound, by address; `forgotten`: addresses let go.
+    `after`: per address the request form of the fields as they were seen after it, sensitive ones left out.
+    """
+
+    intent: Intent
+    at: datetime
+    status: str
+    error: str | None = None
+    bound: Mapping[Address, str] = field(default_factory=dict)
+    forgotten: tuple[Address, ...] = ()
+    after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        """Whether the service did it."""
+        return self.status in ("done", "recovered")

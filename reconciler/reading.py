@@ -25,6 +25,11 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
     )
 
 
+def told(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that may be written down in the clear: known ones of fields that are not sensitive."""
+    return {name: value for name, value in values.items() if value is not UNSET and not kind.fields[name].sensitive}
+
+
 def moment(text: Any) -> datetime | None:
     """An ISO 8601 time as the service writes it, in UTC; None where it is absent or unreadable."""
     if not isinstance(text, str):

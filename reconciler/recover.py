@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.apply import bound_as
+from reconciler.apply import bound_as, seen_of
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
@@ -60,8 +60,10 @@ class _Recovery:
         self.reader, self.kinds, self.desired, self.journal, self.settle, self.wait = reader, kinds, desired, journal, settle, wait
         self.notes: list[str] = []
 
-    def end(self, intent: Intent, status: Any, note: str, bind: Sequence[Binding] = ()) -> None:
-        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind))])
+    def end(
+        self, intent: Intent, status: Any, note: str, bind: Sequence[Binding] = (), after: Mapping[Address, Mapping[str, Any]] = {}
+    ) -> None:
+        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), after=after)])
         self.notes.append(note)
 
     def _bound(self) -> set[tuple[str, str]]:
@@ -99,13 +101,15 @@ class _Recovery:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
         agreed = {name: value for name, value in writes.items() if found.values.get(name, UNSET) == value}
         bind = [bound_as(self.kinds, self.desired, kind, intent.address, found.raw, agreed, Origin.RECOVERED)]
+        after = {intent.address: seen_of(self.kinds, kind, found.raw)}
         by_place = {at: name for name, at in kind.api["create"].brings.items()}
         for at, text in intent.brings.items():
             child = self.kinds[by_place[at]]
             for part in (found.raw.get(at) or [])[:1]:
                 if is_kind(child, part):
                     bind.append(bound_as(self.kinds, self.desired, child, Address.parse(text), part, {}, Origin.RECOVERED))
-        self.end(intent, "recovered", f"{intent.address}: was made by an earlier run ({found.id})", bind)
+                    after[bind[-1].address] = seen_of(self.kinds, child, part)
+        self.end(intent, "recovered", f"{intent.address}: was made by an earlier run ({found.id})", bind, after)
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
 

@@ -88,11 +88,15 @@ def replaceable(options: Options) -> tuple[str, ...]:
 
 
 class Session:
-    """One apply: a writer over several phases of one event loop, under the lease."""
+    """One apply: a writer over several phases of one event loop, under the lease.
+
+    `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else.
+    """
 
     def __init__(self, narration: Narration, service: Service, kinds: Kinds, project: Project, journal: Journal, options: Options) -> None:
         self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
         self.journal, self.options = journal, options
+        self.desired, self.selection = project.desired, selected(options)
         self.signal: int | None = None
         self._runner = asyncio.Runner()
         self._writer: Writer | None = None
@@ -135,13 +139,19 @@ class Session:
         self.narration.waiting(seconds, why)
         await asyncio.sleep(seconds)
 
-    def plan(self) -> Planned:
-        desired = self.project.desired
+    def look(self, desired: Desired) -> Actual:
+        """What there is of a Desired and the state."""
+        from reconciler.observe import observe
+
         with self.narration.phase(f"Reading {desired.project} from {self.service.where}"):
+            return self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
+
+    def plan(self) -> Planned:
+        with self.narration.phase(f"Reading {self.desired.project} from {self.service.where}"):
             return self._runner.run(
                 make_plan(
-                    self.writer, self.kinds, desired, self.journal.state(),
-                    selection=selected(self.options), allow_replace=replaceable(self.options),
+                    self.writer, self.kinds, self.desired, self.journal.state(),
+                    selection=self.selection, allow_replace=replaceable(self.options),
                 )
             )  # fmt: skip
 
@@ -161,8 +171,8 @@ class Session:
 
         with stopping(asyncio.get_running_loop(), stop, tell):
             outcome = await apply(
-                self.writer, self.kinds, self.project.desired, planned.plan, planned.actual, self.journal,
-                deadline=self.project.settings.timeout, selection=selected(self.options), listener=self.narration, on_error=on_error,
+                self.writer, self.kinds, self.desired, planned.plan, planned.actual, self.journal,
+                deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
                 stop=stop.event,
             )  # fmt: skip
         self.signal = stop.signal

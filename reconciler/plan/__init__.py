@@ -6,7 +6,8 @@
 - `reshape`: what waits for a second run
 - `scarce`: what must always be left
 - `select`: what this run is about
-- `arrange`: the order of siblings
+- `standing`: where siblings stand now
+- `arrange`: the order they shall have
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
 - `changes`: what people read of it
 - `memory`: what the state shall hold before the first request
@@ -27,6 +28,7 @@ from reconciler.plan.removal import removals
 from reconciler.plan.reshape import reshape
 from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
+from reconciler.plan.standing import stood
 from reconciler.plan.steps import requests
 from reconciler.resource import Kinds
 
@@ -62,10 +64,10 @@ def plan(
     block_what_waits(mine)
     gone = {address: removal for address, removal in gone.items() if removal.replaces is None or mine[removal.replaces].active}
     rows = arrange(every, mine)
-    steps = requests(kinds, mine, rows, gone, found.ids)
     names = {id: address for address, id in (*found.replaced.items(), *found.ids.items())} | {
         binding.id: address for address, binding in state.bindings.items() if address not in desired.resources
     }
+    steps = requests(kinds, mine, rows, gone, found.ids, stood([*every.values(), *leaving.values()], names))
     listed = [*changes(desired, mine, rows, names), *departures(gone)]
     return Plan(
         project=desired.project,

@@ -1,7 +1,6 @@
 """The order of siblings: which of them move, next to whom, and in which sequence. Pure.
 
-In: the drafts. Out: one `Row` for each list of the YAML, with the fewest moves. Where no listing shows the order (or none of everyone's),
-the order that was last applied stands in for it; where nothing is known, the siblings are taken to stand as the YAML has them.
+In: the drafts. Out: one `Row` for each list of the YAML, with the fewest moves from the order in which the siblings stand.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from reconciler.address import Address
 from reconciler.model import Origin, Place
 from reconciler.order import Move, moves
 from reconciler.plan.drafts import Draft
+from reconciler.plan.standing import standing
 from reconciler.resource import Role
 
 
@@ -63,7 +63,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
     fixed = [
         draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.restore and not _arrives(draft)
     ]
-    order = _standing(fixed, str(parent or ""))
+    order = standing(fixed, str(parent or ""))
     previous: Draft | None = None
     for draft in siblings:
         if draft.address in mine and draft.active:
@@ -92,7 +92,7 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
             must.append(draft)
         else:
             landing.append(draft)
-    standing = _standing(present, str(parent or ""))
+    there = standing(present, str(parent or ""))
     wanted = tuple(draft.address for draft in siblings if draft.active)
     newcomers = {draft.address for draft in (*landing, *must)}
     split = len(wanted)
@@ -102,7 +102,7 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
     anchors = frozenset(name for draft in siblings for name in draft.kind.api["move"].anchors)
     kinds = {draft.address: draft.kind.name for draft in siblings}
     comes = tuple(draft.address for draft in landing if draft.address in head)
-    current = (*(draft.address for draft in standing), *comes)
+    current = (*(draft.address for draft in there), *comes)
     sent = [draft.address for draft in must if draft.address in head]
     found = moves(current, head, must=sent, anchors=lambda address: kinds[address] in anchors)
     lands = {draft.address for draft in landing}
@@ -131,24 +131,3 @@ def _by_move(draft: Draft) -> bool:
     if inside is None or inside.role is not Role.INSIDE or "move" not in inside.on:
         return False
     return draft.id is not None or "create" not in inside.on
-
-
-def _standing(present: Sequence[Draft], parent: str) -> list[Draft]:
-    """The siblings that stand there now, in the order in which they do as far as anyone can know."""
-    base = list(present)
-    placed = {draft.address: _place(draft, parent) for draft in present}
-    if all(index is not None for index in placed.values()):
-        base.sort(key=lambda draft: placed[draft.address] or 0)
-    shown: dict[str, list[Draft]] = defaultdict(list)
-    for draft in base:
-        shown[draft.kind.name].append(draft)
-    for name, some in shown.items():
-        if all(draft.observed is not None and draft.observed.rank is not None for draft in some):
-            ranked = iter(sorted(some, key=lambda draft: draft.observed.rank if draft.observed and draft.observed.rank is not None else 0))
-            base = [next(ranked) if draft.kind.name == name else draft for draft in base]
-    return base
-
-
-def _place(draft: Draft, parent: str) -> int | None:
-    place = draft.binding.place if draft.binding is not None else None
-    return place.index if place is not None and place.parent == parent else None

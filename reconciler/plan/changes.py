@@ -91,7 +91,9 @@ def _dropped(draft: Draft) -> list[str]:
     """Fields that were managed and are no longer written."""
     if draft.binding is None or draft.born:
         return []
-    return [name for name in draft.binding.sent if name in draft.kind.fields and draft.declared.values.get(name, UNSET) is UNSET]
+    values, fields = draft.declared.values, draft.kind.fields
+    sent = [name for name in draft.binding.sent if name in fields and name not in draft.declared.aside]
+    return [name for name in sent if values.get(name, UNSET) is UNSET]
 
 
 def _state_deltas(desired: Desired, draft: Draft, names: Mapping[str, Address]) -> list[Delta]:

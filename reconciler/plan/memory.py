@@ -42,8 +42,9 @@ def _remembered(desired: Desired, draft: Draft) -> Binding:
     assert draft.observed is not None
     assert draft.id is not None
     old = draft.binding
-    sent = {name: value for name, value in (old.sent if old else {}).items() if name in draft.declared.values}
-    seen = {name: value for name, value in (old.seen if old else {}).items() if name in draft.declared.values}
+    kept = {*draft.declared.values, *draft.declared.aside}
+    sent = {name: value for name, value in (old.sent if old else {}).items() if name in kept}
+    seen = {name: value for name, value in (old.seen if old else {}).items() if name in kept}
     differing = {one.field.name for one in draft.found} | {name for name, _ in draft.partly}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]

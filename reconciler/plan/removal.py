@@ -106,7 +106,7 @@ def _undeclared(
         )
     else:
         removal.delete = True
-        removal.reason = "no longer declared" if removed is None else "removed: says so"
+        removal.reason = "no longer declared" if removed is None else removed.says
     return removal
 
 

@@ -14,12 +14,15 @@ from reconciler.reading import unborn
 
 @dataclass(frozen=True)
 class Selection:
-    """Patterns over addresses; everything is meant where no target is given."""
+    """Patterns over addresses; everything is meant where no target is given. `only`: these addresses; None where it is no matter."""
 
     targets: tuple[Glob, ...] = ()
     excludes: tuple[Glob, ...] = ()
+    only: frozenset[Address] | None = None
 
     def takes(self, address: Address) -> bool:
+        if self.only is not None and address not in self.only:
+            return False
         return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
             glob.matches(address) for glob in self.excludes
         )

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.diff import Difference
+from reconciler.model import Before, Stood
 from reconciler.order import Move
 from reconciler.plan.arrange import Row
 from reconciler.plan.drafts import Draft
@@ -51,8 +53,9 @@ class Sketches:
         rows: Sequence[Row],
         removals: Mapping[Address, Removal],
         ids: Mapping[Address, str],
+        stood: Mapping[Address, Stood],
     ) -> None:
-        self.kinds, self.drafts, self.rows, self.removals, self.ids = kinds, drafts, rows, removals, ids
+        self.kinds, self.drafts, self.rows, self.removals, self.ids, self.stood = kinds, drafts, rows, removals, ids, stood
         self.sketches: list[Sketch] = []
         self.makers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
@@ -192,8 +195,22 @@ class Sketches:
 
     def _takes(self, address: Address) -> tuple[Address, ...]:
         """What goes along with a delete, at whatever depth."""
-        below = [removal.address for removal in self.removals.values() if removal.covered_by == address]
+        below = [removal.address for removal in self.removals.values() if removal.covered_by == address and removal.active]
         return tuple(sorted({*below, *(far for near in below for far in self._takes(near))}))
+
+    # -- what they meet ----------------------------------------------------------------------------------------------------------
+
+    def before(self, sketch: Sketch) -> Before:
+        """What undoing the request needs: the values and the place it changes, as they are now."""
+        stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
+        if isinstance(sketch.draft, Removal):
+            return Before(_held(sketch.draft), stood)
+        if sketch.draft.born:
+            made_anew = sketch.draft.old if sketch.verb.name == "create" else None
+            return Before(replaces=made_anew.id if made_anew is not None else None)
+        if sketch.verb.name == "restore":
+            return Before()
+        return Before({one.field.name: _as_sent(sketch.draft, one) for one in sketch.draft.sendable if _told(sketch, one)}, stood)
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
 
@@ -229,3 +246,27 @@ def always(draft: Draft, name: str) -> Any:
 def _brought_fields(draft: Draft) -> set[str]:
     """The fields that the parent's create has already set on the child it brings: what identifies it."""
     return {one.name for one in draft.kind.fields.values() if one.key or one.container}
+
+
+def _told(sketch: Sketch, one: Difference) -> bool:
+    return one.field.name in sketch.writes and not one.field.sensitive
+
+
+def _as_sent(draft: Draft, one: Difference) -> Any:
+    """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
+    binding = draft.binding
+    if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:
+        return binding.sent.get(one.field.name, one.before)
+    return one.before
+
+
+def _held(removal: Removal) -> dict[str, Any]:
+    """The managed values of what is about to go, and what it stands in."""
+    if removal.observed is None:
+        return {}
+    sent = removal.binding.sent if removal.binding is not None else {}
+    return {
+        name: value
+        for name, value in removal.observed.values.items()
+        if value is not UNSET and not removal.kind.fields[name].sensitive and (name in sent or removal.kind.fields[name].container)
+    }

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
 from reconciler.graph import Cycle, Edges, ordered
-from reconciler.model import Step
+from reconciler.model import Step, Stood
 from reconciler.plan.arrange import Row
 from reconciler.plan.drafts import Draft
 from reconciler.plan.edges import connect
@@ -20,11 +20,16 @@ from reconciler.resource import Kinds
 
 
 def requests(
-    kinds: Kinds, drafts: Mapping[Address, Draft], rows: Sequence[Row], removals: Mapping[Address, Removal], ids: Mapping[Address, str]
+    kinds: Kinds,
+    drafts: Mapping[Address, Draft],
+    rows: Sequence[Row],
+    removals: Mapping[Address, Removal],
+    ids: Mapping[Address, str],
+    stood: Mapping[Address, Stood],
 ) -> tuple[Step, ...]:
-    """All steps of a plan."""
+    """All steps of a plan. `stood`: where siblings stand before it."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].born}
-    collected = Sketches(kinds, drafts, rows, removals, known)
+    collected = Sketches(kinds, drafts, rows, removals, known, stood)
     collected.makers_first()
     collected.changes()
     collected.moves()
@@ -42,10 +47,10 @@ def _numbered(whole: Sketches) -> tuple[Step, ...]:
         names = ", ".join(f"{whole.sketches[n].draft.address} ({', '.join(whole.sketches[n].writes)})" for n in cycle.nodes)
         raise ReconcilerError(f"these fields wait for each other: {names}", hint="take one of the references out") from cycle
     numbers = {index: number for number, index in enumerate(sequence, start=1)}
-    return tuple(_step(whole.sketches[index], number, numbers) for index, number in numbers.items())
+    return tuple(_step(whole, whole.sketches[index], number, numbers) for index, number in numbers.items())
 
 
-def _step(sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
+def _step(whole: Sketches, sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
     needs = frozenset(numbers[n] for n in sketch.needs)
     return Step(
         id=number,
@@ -62,6 +67,7 @@ def _step(sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
         source=sketch.source,
         brings=sketch.brings,
         takes=sketch.takes,
+        before=whole.before(sketch),
         needs=needs,
         after=frozenset(numbers[n] for n in sketch.after) - needs,
     )

@@ -21,7 +21,7 @@ from reconciler.state import rows
 from reconciler.state.database import Database
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
-from reconciler.state.schema import bindings, fields, journal, known, open_intents, outcomes, runs, states
+from reconciler.state.schema import afters, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
 
 _RAISE_SERIAL: Final = (
     update(states)
@@ -42,7 +42,8 @@ _BOUND: Final = select(bindings.c.address).where(
 class Ending:
     """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
 
-    `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done.
+    `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done. `after`: for the history,
+    what was seen by field; sensitive values are left out by whoever hands it in.
     """
 
     intent: int
@@ -51,6 +52,7 @@ class Ending:
     bind: tuple[Binding, ...] = ()
     forget: tuple[Address, ...] = ()
     seen: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+    after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
 
 
 class Journal:
@@ -86,6 +88,8 @@ class Journal:
                 insert(journal), [rows.intent_row(self._state, intent, at=at, known=digests[intent.known]) for intent in numbered]
             )
             connection.execute(insert(open_intents), [{"state": self._state, "intent": intent.id} for intent in numbered])
+            if met := [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None]:
+                connection.execute(insert(befores), met)
         self._listed = digests
         return numbered
 
@@ -97,6 +101,8 @@ class Journal:
             self._check_open(connection, endings)
             at = self._now()
             connection.execute(insert(outcomes), [self._outcome(ending, at) for ending in endings])
+            if shown := [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after]:
+                connection.execute(insert(afters), shown)
             if closed := [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"]:
                 connection.execute(_CLOSE, closed)
             rows.unbind(connection, self._state, [address for ending in endings for address in ending.forget])

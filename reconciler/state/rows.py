@@ -18,9 +18,9 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Intent, Origin, Place
+from reconciler.model import Before, Binding, Intent, Origin, Place, Stood
 from reconciler.resource import UNSET
-from reconciler.state.schema import bindings, fields, journal, known, open_intents
+from reconciler.state.schema import befores, bindings, fields, journal, known, open_intents
 from reconciler.state.trouble import RESTORE
 
 CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
@@ -191,10 +191,15 @@ def field_rows(state: int, address: Address, sent: Mapping[str, Any], seen: Mapp
 
 # -- Intents ----------------------------------------------------------------------------------------------------------------------
 
-_OPEN: Final = (
-    select(journal, known.c.ids)
-    .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
+INTENTS: Final = (
+    select(journal, known.c.ids, befores.c.value.label("before"))
     .outerjoin(known, (known.c.state == journal.c.state) & (known.c.digest == journal.c.known))
+    .outerjoin(befores, (befores.c.state == journal.c.state) & (befores.c.intent == journal.c.id))
+)
+"""Rows that `intent_of` reads."""
+
+_OPEN: Final = (
+    INTENTS.join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
     .where(journal.c.state == bindparam("of"))
     .order_by(journal.c.id)
 )
@@ -230,13 +235,46 @@ def intent_row(state: int, intent: Intent, *, at: str, known: str) -> dict[str, 
     }
 
 
+def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
+    """The row of what an intent met; None where undoing it needs nothing."""
+    before = intent.before
+    if before == Before():
+        return None
+    stood = before.stood
+    value = {
+        "values": {name: value for name, value in before.values.items() if value is not UNSET},
+        "absent": sorted(name for name, value in before.values.items() if value is UNSET),
+        "stood": None if stood is None else [str(stood.parent), stood.index, None if stood.previous is None else str(stood.previous)],
+        "replaces": before.replaces,
+    }
+    return {"state": state, "intent": intent.id, "value": to_json(value, f"what {intent.verb} {intent.address} met")}
+
+
+def after_row(state: int, intent: int, after: Mapping[Address, Mapping[str, Any]]) -> dict[str, Any]:
+    """The row of what was seen when an intent was done."""
+    value = {str(at): {name: one for name, one in seen.items() if one is not UNSET} for at, seen in after.items()}
+    return {"state": state, "intent": intent, "value": to_json(value, f"what was seen after intent {intent}")}
+
+
+def _before(text: str | None, what: str) -> Before:
+    if text is None:
+        return Before()
+    value = from_json(text, what)
+    stood = None
+    if value["stood"] is not None:
+        parent, index, previous = value["stood"]
+        stood = Stood(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
+    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"])
+
+
 def read_intents(connection: Connection, state: int) -> tuple[Intent, ...]:
     """The open intents of a state, oldest first."""
     lists: dict[str, frozenset[str]] = {}
-    return tuple(_intent(row, lists) for row in connection.execute(_OPEN, {"of": state}))
+    return tuple(intent_of(row, lists) for row in connection.execute(_OPEN, {"of": state}))
 
 
-def _intent(row: Any, lists: dict[str, frozenset[str]]) -> Intent:
+def intent_of(row: Any, lists: dict[str, frozenset[str]]) -> Intent:
+    """The intent of a row of `INTENTS`; `lists` keeps what was decoded."""
     what = f"intent {row.id}"
     try:
         if row.known not in lists:
@@ -244,9 +282,9 @@ def _intent(row: Any, lists: dict[str, frozenset[str]]) -> Intent:
         return Intent(
             row.id, row.run, row.step, Address.parse(row.address), row.kind, row.verb, row.method, row.path, row.target,
             dict(from_json(row.writes, what)), lists[row.known], _moment(row.date), _moment(row.deadline),
-            dict(from_json(row.brings, what)), tuple(from_json(row.lookup, what)),
+            dict(from_json(row.brings, what)), tuple(from_json(row.lookup, what)), _before(row.before, what),
         )  # fmt: skip
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, LookupError) as error:
         raise damaged(what) from error
 
 

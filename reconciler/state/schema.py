@@ -164,9 +164,33 @@ open_intents = Table(  # an index of the journal: without it every reading would
     ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
 )
 
+befores = Table(  # append-only: what an intent met; no row where undoing it needs nothing
+    "befores",
+    METADATA,
+    Column("state", Integer, primary_key=True, autoincrement=False),
+    Column("intent", Integer, primary_key=True, autoincrement=False),
+    Column("value", Text, nullable=False),  # JSON
+    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
+)
+
+afters = Table(  # append-only: what was seen when an intent was done
+    "afters",
+    METADATA,
+    Column("state", Integer, primary_key=True, autoincrement=False),
+    Column("intent", Integer, primary_key=True, autoincrement=False),
+    Column("value", Text, nullable=False),  # JSON: values by field, by address
+    ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
+)
+
 Migration = Callable[[Connection], None]
 
-MIGRATIONS: Final[tuple[Migration, ...]] = ()  # the nth takes version n to n + 1; they only ever grow in number
+
+def _befores_and_afters(connection: Connection) -> None:
+    """2: what undo needs."""
+    METADATA.create_all(connection, tables=[befores, afters])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters,)  # the nth takes version n to n + 1; they only ever grow in number
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
 

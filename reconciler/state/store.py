@@ -17,8 +17,9 @@ from uuid import uuid4
 from sqlalchemy import Connection
 
 from reconciler.errors import StateError
-from reconciler.model import State
+from reconciler.model import Entry, Run, State
 from reconciler.state.database import Database, connect
+from reconciler.state.history import read_entries, read_ids, read_runs
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, read_foreign, read_state
@@ -68,6 +69,33 @@ class Store:
     def foreign(self, kind: str) -> frozenset[str]:
         """The ids of that kind which other projects and environments bind on the same service."""
         return self._database.read(lambda connection: read_foreign(connection, self._scope, kind)) or frozenset()
+
+    def runs(self) -> tuple[Run, ...]:
+        """Every run of this state, newest first."""
+
+        def work(connection: Connection) -> tuple[Run, ...]:
+            row = find(connection, self._scope)
+            return () if row is None else read_runs(connection, row.id)
+
+        return self._database.read(work) or ()
+
+    def entries(self, run: str) -> tuple[Entry, ...]:
+        """What the run with this id journalled, in the order in which it was sent."""
+
+        def work(connection: Connection) -> tuple[Entry, ...]:
+            row = find(connection, self._scope)
+            return () if row is None else read_entries(connection, row.id, run)
+
+        return self._database.read(work) or ()
+
+    def ids(self) -> frozenset[str]:
+        """The ids of every object that any run acted on or made."""
+
+        def work(connection: Connection) -> frozenset[str]:
+            row = find(connection, self._scope)
+            return frozenset() if row is None else read_ids(connection, row.id)
+
+        return self._database.read(work) or frozenset()
 
     def digest_key(self) -> bytes:
         """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""

@@ -59,7 +59,7 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
     ):
         for note in session.recover():
             screen.say(note)
-        planned = _agreed(screen, options, session, ask=not yes, full=full)
+        planned = agreed(screen, options, session, ask=not yes, full=full)
         if planned is None:
             screen.say("Nothing was applied.")
             journal.finish(exit_code=exits.FAILED, summary={})
@@ -69,20 +69,20 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
     if options.format == "json":
         screen.document(outcome_document(outcome))
-    elif _does_anything(outcome.plan) or outcome.notes:
+    elif does_anything(outcome.plan) or outcome.notes:
         screen.spans(outcome_text(outcome, width=screen.width))
     return code
 
 
-def _agreed(screen: Screen, options: Options, session: Session, *, ask: bool, full: bool) -> Planned | None:
+def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, full: bool) -> Planned | None:
     """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined."""
     from reconciler.guard import guard
 
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
-        guard(planned.plan, session.project.desired, allow_delete=options.allow_delete)
-        if not ask or not _does_anything(planned.plan):
+        guard(planned.plan, session.desired, allow_delete=options.allow_delete)
+        if not ask or not does_anything(planned.plan):
             return planned
         if not click.confirm(_question(planned.plan), default=False, err=True):
             return None
@@ -112,5 +112,6 @@ def _question(plan: Plan) -> str:
     return f"Apply {'this request' if number == 1 else f'these {number} requests'}?"
 
 
-def _does_anything(plan: Plan) -> bool:
+def does_anything(plan: Plan) -> bool:
+    """Whether there is anything to agree to."""
     return bool(plan.changes or plan.steps)

@@ -1,4 +1,4 @@
-"""`reconciler state list`, `show` and `forget`: the bindings."""
+"""`reconciler state list`, `show` and `forget`: the bindings; `mv` is in `state_mv`."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ command = LazyGroup(
     commands_by_name={
         "list": Lazy(f"{__name__}:list_command", "Every binding: address, kind, id."),
         "show": Lazy(f"{__name__}:show_command", "What is remembered of one address."),
+        "mv": Lazy("reconciler.cli.commands.state_mv", "Bind an address's object to another address."),
         "forget": Lazy(f"{__name__}:forget_command", "Let go of an address, or of what is in doubt about it."),
     },
     short_help="What is remembered between runs.",

@@ -1,0 +1,91 @@
+"""`reconciler history` and `reconciler show`: what ran, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.resource import Kinds
+    from reconciler.state import Store
+
+
+@click.command("history", short_help="Every run: who, when, what it did.")
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def history_command(screen: Screen, /, **words: Any) -> None:
+    """List every run that could change something, newest first: who ran what, when, how it ended and which requests were done.
+
+    \b
+    Example:
+      reconciler history examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.report.history import history_document, history_text
+
+    options = Options.of(screen, words)
+    with _opened(screen, options) as (store, _):
+        runs = store.runs() if store is not None else ()
+    if options.format == "json":
+        screen.document(history_document(runs))
+    elif runs:
+        screen.spans(history_text(runs, width=screen.width))
+    else:
+        screen.say("Nothing has run yet.")
+
+
+@click.command("show", short_help="What one run did, request by request.")
+@click.argument("run")
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def show_command(screen: Screen, /, run: str, **words: Any) -> None:
+    """Show every request of a run: its address, verb and fields, before and after where that is known, and how it ended.
+
+    RUN is the run's id, the beginning of it, or `last`: the newest that sent anything.
+
+    \b
+    Example:
+      reconciler show last examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli.past import chosen
+    from reconciler.report.history import run_document, run_text
+
+    options = Options.of(screen, words)
+    with _opened(screen, options) as (store, kinds):
+        found = chosen(store.runs() if store is not None else (), run)
+        assert store is not None
+        entries = store.entries(found.id)
+        names = {binding.id: address for address, binding in store.read().bindings.items()}
+    names = {id: address for entry in entries for address, id in entry.bound.items()} | names
+    if options.format == "json":
+        screen.document(run_document(found, entries, kinds, names))
+    else:
+        screen.spans(run_text(found, entries, kinds, names, width=screen.width))
+
+
+@contextmanager
+def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
+    """The state to read, None where there can be none yet; and the kinds."""
+    from reconciler.cli.connect import known_service, load, open_store
+    from reconciler.kinds import load as load_kinds
+
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    service = known_service(screen, options, project)
+    if service is None:
+        yield None, kinds
+        return
+    with open_store(screen, options, project, service, create=False) as store:
+        yield store, kinds

@@ -1,0 +1,126 @@
+"""`reconciler undo`: plan, ask and apply the inverse of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from reconciler.cli.run import Planned, Session
+    from reconciler.inverse import Cannot, Inverse, Line
+    from reconciler.model import Entry
+
+
+@click.command("undo", short_help="Plan and apply the inverse of a run.")
+@click.argument("run")
+@shared.project()
+@shared.guards()
+@shared.service()
+@shared.state()
+@click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
+@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="After a failed request.")
+@click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
+    """Take a run back: fields and places as they were before it, what it made removed, spaces it deleted restored.
+
+    RUN is the run's id, the beginning of it, or `last`: the newest that sent anything. What was changed since stays as it is. What cannot
+    be taken back is named, and so are the lines of the YAML that still want the run: take them out before the next apply.
+
+    \b
+    Example:
+      reconciler undo last examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli import exits
+    from reconciler.cli.commands.apply import agreed
+    from reconciler.cli.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.past import chosen
+    from reconciler.cli.progress import Narration
+    from reconciler.cli.run import Session
+    from reconciler.kinds import load as load_kinds
+    from reconciler.model import Status
+    from reconciler.report.history import ID_SHOWN
+    from reconciler.report.outcome import outcome_text
+    from reconciler.report.undo import undo_document
+
+    options = Options.of(screen, words)
+    if not yes and not screen.can_ask:
+        raise UsageError("there is no terminal to ask on", hint="Pass --yes to undo without being asked.")
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    with connect(screen, options, project, kinds) as service, open_store(screen, options, project, service, create=True) as store:
+        past = chosen(store.runs(), run)
+        with (
+            store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
+            accounted(journal),
+            Session(Narration(screen), service, kinds, project, journal, options) as session,
+        ):
+            for note in session.recover():
+                screen.say(note)
+            found = _inverse(session, store.entries(past.id), store.ids())
+            _about(session, found)
+            _tell_what_stays(screen, found.cannot)
+            planned = agreed(screen, options, session, ask=not yes, full=full)
+            if planned is None:
+                screen.say("Nothing was undone.")
+                journal.finish(exit_code=exits.FAILED, summary={})
+                return exits.FAILED
+            lines = _lines(session, planned)
+            outcome = session.apply(planned, on_error=on_error)
+            code = exits.of_outcome(outcome, signal=session.signal)
+            if found.cannot:
+                code = exits.strongest([code, exits.PARTLY if outcome.results else exits.REFUSED])
+            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    if options.format == "json":
+        screen.document(undo_document(past, outcome, found.cannot, lines))
+    elif outcome.results or outcome.notes:
+        screen.spans(outcome_text(outcome, width=screen.width))
+    _tell_what_wants_it_again(screen, lines)
+    return code
+
+
+def _inverse(session: Session, entries: Collection[Entry], ever: Collection[str]) -> Inverse:
+    """Look at what is there now, and find what takes the run back."""
+    from reconciler.inverse import inverse, living, past
+    from reconciler.model import Actual
+
+    kinds, project, state = session.kinds, session.project.desired, session.journal.state()
+    done = past(kinds, entries)
+    deleted = {address: one.deleted for address, one in done.items() if one.deleted is not None}
+    actual = session.look(living(kinds, project, state, Actual(), also=deleted))
+    return inverse(kinds, project, state, actual, done, ever=ever)
+
+
+def _about(session: Session, found: Inverse) -> None:
+    from reconciler.plan import Selection
+
+    session.desired, session.selection = found.desired, Selection(only=found.only)
+
+
+def _lines(session: Session, planned: Planned) -> tuple[Line, ...]:
+    """Where the YAML still wants what is about to be taken back."""
+    from reconciler.inverse import wants_again
+    from reconciler.plan import match
+
+    ids = match(session.kinds, session.project.desired, planned.state, planned.actual).ids
+    return wants_again(session.kinds, session.project.desired, session.desired, planned.plan, ids)
+
+
+def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
+    if cannot:
+        screen.say("Cannot be undone:\n" + "\n".join(f"  {one.address}: {one.reason}" for one in cannot))
+
+
+def _tell_what_wants_it_again(screen: Screen, lines: Collection[Line]) -> None:
+    if lines:
+        said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
+        screen.say("The YAML still wants it again; take this out before the next apply:\n" + "\n".join(f"  {one}" for one in said))

@@ -1,0 +1,18 @@
+"""Undo: what a run did, turned into a Desired that wants it back. Pure.
+
+- `past`: the entries of a run as one thing an address
+- `living`: the organization as it stands, declared as it is, so that nothing of it differs
+- `back`: that, with the run taken back where nobody changed it since; and what cannot be taken back
+- `again`: the lines of the YAML that still want the run
+
+The plan that follows is an ordinary one, about these addresses only.
+"""
+
+from __future__ import annotations
+
+from reconciler.inverse.again import Line, wants_again
+from reconciler.inverse.back import Cannot, Inverse, inverse
+from reconciler.inverse.living import living
+from reconciler.inverse.past import Past, past
+
+__all__ = ["Cannot", "Inverse", "Line", "Past", "inverse", "living", "past", "wants_again"]

@@ -1,0 +1,299 @@
+"""The Desired that wants a run taken back, and what of it cannot be. Pure.
+
+In: what the run did, the state, and what is seen now. What somebody changed since stays as it is, and is named.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.inverse.living import NOWHERE, Thing, arranged, standing, things
+from reconciler.inverse.past import Past
+from reconciler.model import Actual, Desired, Removed, State, Stood
+from reconciler.plan.drafts import choices
+from reconciler.reading import ids_in, title
+from reconciler.resource import UNSET, Field, Kinds, Role
+
+GONE = "it is gone"
+
+
+@dataclass(frozen=True, order=True)
+class Cannot:
+    """Something that stays as the run left it: a sentence without its subject, the address."""
+
+    address: Address
+    reason: str
+
+
+@dataclass(frozen=True)
+class Inverse:
+    """`desired`: everything as it stands, but for what is taken back. `only`: the addresses the plan is to be about."""
+
+    desired: Desired
+    only: frozenset[Address]
+    cannot: tuple[Cannot, ...]
+
+
+def inverse(
+    kinds: Kinds, project: Desired, state: State, actual: Actual, done: Mapping[Address, Past], *, ever: Collection[str]
+) -> Inverse:
+    """What takes the run back. `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset."""
+    return _Undoing(kinds, project, state, actual, done, ever).whole()
+
+
+@dataclass
+class _Undoing:
+    kinds: Kinds
+    project: Desired
+    state: State
+    actual: Actual
+    done: Mapping[Address, Past]
+    ever: Collection[str]
+    values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
+    places: dict[Address, Stood] = field(default_factory=dict)
+    cannot: list[Cannot] = field(default_factory=list)
+
+    def whole(self) -> Inverse:
+        known = things(self.kinds, self.state, self.actual)
+        self.chosen = choices(self.kinds, self.actual)
+        self.alive = {id for some in self.actual.objects.values() for id, one in some.items() if one.deleted_at is None}
+        restored = self._restored(known)
+        self.removed = {address for address, one in self.done.items() if self._removable(one, known.get(address))}
+        self.names = {one.id: address for address, one in {**known, **restored}.items() if address not in self.removed}
+        self.alive |= {one.id for one in restored.values()}
+        for address, one in self.done.items():
+            self._doubts(one)
+            if address in known and one.made is None and one.deleted is None and not one.along:
+                self._changed(one, known[address])
+            elif address not in known and one.fields and one.made is None and one.deleted is None:
+                self._say(address, f"{_listed(one.fields)}: {GONE}")
+        self._keep_what_is_used(known)
+        for address, thing in restored.items():
+            self._placed(self.done[address], thing)
+            self.values[address] |= self._fields_of_restored(self.done[address])
+        return self._result(known, restored)
+
+    def _say(self, address: Address, reason: str) -> None:
+        self.cannot.append(Cannot(address, reason))
+
+    def _doubts(self, one: Past) -> None:
+        for verb in one.doubts:
+            self._say(one.address, f"{verb}: it is not known whether it was done; it stays as it is")
+
+    # -- what was deleted -------------------------------------------------------------------------------------------------------------
+
+    def _restored(self, known: Mapping[Address, Thing]) -> dict[Address, Thing]:
+        """What the run deleted and the service still keeps."""
+        found = {}
+        for address, one in self.done.items():
+            if one.deleted is None and not one.along:
+                continue
+            kind = one.kind
+            now = self.actual.find(kind.name, one.deleted) if one.deleted is not None else None
+            if address in known:
+                if known[address].id != one.deleted:
+                    self._say(address, "was deleted, and another object stands in its place now")
+            elif kind.deleted_at is None or one.deleted is None:
+                self._say(address, f"was deleted; the service brings no {kind.name} back")
+            elif now is None or self._too_late(one, now.deleted_at):
+                self._say(address, "was deleted, and can no longer be restored")
+            else:
+                found[address] = Thing(address, kind, one.deleted, None, now)
+        return found
+
+    def _too_late(self, one: Past, deleted_at: Any) -> bool:
+        date = self.actual.date
+        return deleted_at is not None and date is not None and date - deleted_at >= timedelta(days=one.kind.restore_days)
+
+    def _fields_of_restored(self, one: Past) -> dict[str, Any]:
+        wanted = {}
+        for name, value in one.fields.items():
+            each = one.kind.fields.get(name)
+            if each is not None and each.readable and each.role is Role.VALUE and not self._lost(value):
+                wanted[name] = self._addressed(value)
+        return wanted
+
+    # -- what was made ----------------------------------------------------------------------------------------------------------------
+
+    def _removable(self, one: Past, thing: Thing | None) -> bool:
+        """Whether it was made by the run and nobody changed it since."""
+        if one.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
+            return False
+        if one.replaces is not None:
+            self._say(one.address, "was replaced; the object it stands in for is gone")
+        elif thing.id != one.made:
+            self._say(one.address, "was made, and another object stands in its place now")
+        elif "delete" not in one.kind.api:
+            self._say(one.address, f"was made; no {one.kind.name} can be deleted here")
+        elif changed := [name for name in one.after if self._differs(one, name, thing)]:
+            self._say(one.address, f"was made, and {_listed(changed)} changed since; it stays")
+        else:
+            return True
+        return False
+
+    def _differs(self, one: Past, name: str, thing: Thing) -> bool:
+        each = one.kind.fields.get(name)
+        if each is None or each.role is Role.CHOICE or not each.readable:
+            return False
+        if each.container and one.after[name] is not None and one.after[name] not in self.alive:
+            return False  # the service moved it when its container went
+        return self._now(each, thing) not in (UNSET, one.after[name])
+
+    def _keep_what_is_used(self, known: Mapping[Address, Thing]) -> None:
+        """Take back the removal of what something that stays stands in, or refers to."""
+        by_id = {known[address].id: address for address in self.removed}
+        users: list[tuple[str, str, str]] = []  # id of what is used, id of its user, how people call that
+        names = {one.id: address for address, one in known.items()}
+        for name, some in self.actual.objects.items():
+            kind = self.kinds[name]
+            for one in some.values():
+                address = names.get(one.id)
+                if one.deleted_at is not None:
+                    continue
+                said = str(address) if address is not None else f"{name} {title(one)!r}"
+                used = {id for outer, id in one.within.items() if outer == kind.within}
+                for each, value in one.values.items():
+                    leaves = address is not None and (each in self.values.get(address, {}) or self._moves_away(address, kind.fields[each]))
+                    if not leaves and kind.fields[each].role is not Role.CHOICE:
+                        used |= set(ids_in(value)) if value is not UNSET else set()
+                users += [(id, one.id, said) for id in used & by_id.keys()]
+        kept = True
+        while kept:
+            kept = False
+            for id, user, said in users:
+                address = by_id[id]
+                if address in self.removed and by_id.get(user) not in self.removed:
+                    self.removed.discard(address)
+                    self._say(address, f"was made, and is used by {said}; it stays")
+                    kept = True
+
+    def _moves_away(self, address: Address, each: Field) -> bool:
+        return each.container and address in self.places
+
+    # -- what was changed -------------------------------------------------------------------------------------------------------------
+
+    def _now(self, each: Field, thing: Thing) -> Any:
+        if each.role is Role.CHOICE:
+            return self.chosen.get((thing.kind.name, thing.id), {}).get(each.name, UNSET)
+        return thing.observed.values.get(each.name, UNSET) if thing.observed is not None else UNSET
+
+    def _changed(self, one: Past, thing: Thing) -> None:
+        if thing.observed is None or thing.observed.deleted_at is not None:
+            if one.fields or one.stood is not None:
+                self._say(one.address, f"{_listed(one.fields) or 'its place'}: {GONE}")
+            return
+        for name, before in one.fields.items():
+            each = one.kind.fields.get(name)
+            if each is None or each.container:
+                continue
+            reason = self._why_not(one, each, before, thing)
+            if reason is None:
+                self.values[one.address][name] = self._addressed(before)
+            elif reason:
+                self._say(one.address, f"{name} {reason}")
+        if one.stood is not None or any(one.kind.fields[name].container for name in one.fields if name in one.kind.fields):
+            self._placed(one, thing)
+
+    def _why_not(self, one: Past, each: Field, before: Any, thing: Thing) -> str | None:
+        """Why a field stays; "" where it is as it was already, None where it can be set back."""
+        now = self._now(each, thing)
+        if now == before or (each.one_way and before is not False and before is not UNSET):
+            return ""
+        if each.one_way:
+            return "cannot be taken back: the service's API has no way"
+        if not each.readable:
+            return "is never shown, so what it was is not known; it stays"
+        if one.after.get(each.name, now) != now:
+            return "was changed since; it stays"
+        if before is UNSET or (not each.clear and each.shown(before) is None and each.role is not Role.CHOICE):
+            return "was not set before, and cannot be cleared"
+        if self._lost(before):
+            return "referred to what is gone; it stays"
+        return None
+
+    def _lost(self, value: Any) -> bool:
+        """Whether it refers to an object that is gone."""
+        return any(text in self.ever and text not in self.alive for text in ids_in(value))
+
+    def _addressed(self, value: Any) -> Any:
+        """The value with the ids of managed objects as references, so that steps know what they need."""
+        match value:
+            case str():
+                return self.names.get(value, value)
+            case Mapping():
+                return {key: self._addressed(part) for key, part in value.items()}
+            case list() | tuple():
+                return [self._addressed(part) for part in value]
+            case _:
+                return value
+
+    # -- where it stood ---------------------------------------------------------------------------------------------------------------
+
+    def _placed(self, one: Past, thing: Thing) -> None:
+        """Note the place to go back to, unless that is gone or somebody moved it since."""
+        inside, stood = one.kind.inside, one.stood
+        if stood is None:
+            if inside is not None and inside.name in one.fields:
+                self._say(one.address, "stood in what this project does not manage; it stays where it is")
+            return
+        if stood.parent not in self.names.values():
+            self._say(
+                one.address,
+                f"stood in {stood.parent}, which is gone; it {'stays where it is' if one.deleted is None else 'comes to the top'}",
+            )
+            if one.deleted is not None and inside is not None:
+                self.values[one.address][inside.name] = None
+            return
+        if inside is not None and one.deleted is None:
+            now = thing.observed.values.get(inside.name) if thing.observed is not None else None
+            then = self._id_of(stood.parent, inside)
+            if now not in (then, one.after.get(inside.name) if inside.name in one.fields else then):
+                self._say(one.address, "was moved since; it stays where it is")
+                return
+        self.places[one.address] = stood
+
+    def _id_of(self, parent: Address, inside: Field) -> str | None:
+        """The id a container field has below that parent: None directly below the fixed container."""
+        id = next(id for id, address in self.names.items() if address == parent)
+        return id if self.kinds.of(parent).name == inside.to else None
+
+    # -- together ---------------------------------------------------------------------------------------------------------------------
+
+    def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing]) -> Inverse:
+        staying = {address: one for address, one in {**known, **restored}.items() if address not in self.removed}
+        rows = standing(known)
+        gone = {*self.removed, *self.places}
+        rows = {parent: [one for one in row if one not in gone] for parent, row in rows.items() if parent not in self.removed}
+        for address, stood in self.places.items():
+            inside = self.done[address].kind.inside
+            if inside is not None:
+                self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
+        _put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
+        desired = arranged(self.kinds, self.project, staying, rows, self.values)
+        removed = {address: Removed(address, "delete", NOWHERE, "made by the run that is undone") for address in self.removed}
+        beside = {one for address in self.places for one in rows[self.places[address].parent]}
+        only = frozenset({*self.removed, *beside, *restored, *(address for address, some in self.values.items() if some)})
+        return Inverse(replace(desired, removed=removed), only, tuple(sorted(set(self.cannot))))
+
+
+def _put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood], stood: Mapping[Address, Stood]) -> None:
+    """Insert each behind the one it stood behind, or behind the next before that which is still there."""
+    for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
+        row = rows.setdefault(place.parent, [])
+        previous, seen = place.previous, {address}
+        while previous is not None and previous not in row:
+            if previous in seen or previous not in stood or stood[previous].parent != place.parent:
+                break
+            seen.add(previous)
+            previous = stood[previous].previous
+        at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
+        row.insert(at, address)
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(names)

@@ -1,0 +1,78 @@
+"""The entries of a run as one thing an address: made, deleted, changed. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Entry, Stood
+from reconciler.resource import Kind, Kinds
+
+
+@dataclass
+class Past:
+    """What one run did to one address.
+
+    `made`: the id of what it created or restored. `deleted`: the id of what it deleted; `along`: without a request of its own, with
+    something else. `replaces`: the id of the object that `made` stands in for. `fields`: values before it (request form, UNSET where
+    nothing was there), `after`: values seen after it, `stood`: the place before it. `doubts`: verbs of which nobody knows what became.
+    """
+
+    address: Address
+    kind: Kind
+    made: str | None = None
+    deleted: str | None = None
+    along: bool = False
+    replaces: str | None = None
+    fields: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+    stood: Stood | None = None
+    doubts: list[str] = field(default_factory=list)
+
+
+def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
+    """What the run of these entries did, by address; what has a kind that is not known any more is left out."""
+    found: dict[Address, Past] = {}
+
+    def of(address: Address) -> Past:
+        return found.setdefault(address, Past(address, kinds.of(address)))
+
+    for entry in entries:
+        intent = entry.intent
+        if intent.kind not in kinds:
+            continue
+        one = of(intent.address)
+        if not entry.done:
+            if entry.status == "in-doubt" or (entry.status == "not-sent" and intent.verb != "create"):
+                one.doubts.append(intent.verb)
+            continue
+        _done(one, entry)
+        for address, id in entry.bound.items():
+            if address != intent.address:
+                of(address).made = id
+        for address in entry.forgotten:
+            if address != intent.address:
+                of(address).along = True
+        for address, seen in entry.after.items():
+            of(address).after |= {name: value for name, value in seen.items() if name not in of(address).fields}
+        one.after |= {name: value for name, value in entry.after.get(intent.address, {}).items() if name in intent.writes}
+    replaced = {one.replaces for one in found.values()} - {None}
+    return {address: one for address, one in found.items() if one.deleted not in replaced}
+
+
+def _done(one: Past, entry: Entry) -> None:
+    intent = entry.intent
+    match intent.verb:
+        case "create":
+            one.made, one.replaces = entry.bound.get(intent.address), intent.before.replaces
+        case "restore":
+            one.made = intent.target
+        case "delete":
+            one.deleted, one.made = intent.target, None
+            one.fields, one.stood = dict(intent.before.values), intent.before.stood
+        case _:
+            for name, value in intent.before.values.items():
+                one.fields.setdefault(name, value)
+            one.stood = one.stood or intent.before.stood

@@ -1,0 +1,171 @@
+"""Runs and what they did, as text and as data: `history` and `show`. Pure; no value of a sensitive field is in them.
+
+`names` holds the addresses by id, so that people read addresses where the service has ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.model import Entry, Run
+from reconciler.report.layout import Page, Span, Style
+from reconciler.report.values import HIDDEN, data, shown
+from reconciler.resource import UNSET, Field, Kind, Kinds
+
+HISTORY_FORMAT: Final = "reconciler.history/1"
+RUN_FORMAT: Final = "reconciler.run/1"
+ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more where two begin alike
+NOTHING: Final = "no request"
+
+
+def history_document(runs: Sequence[Run]) -> dict[str, Any]:
+    """Every run, newest first."""
+    return {"format": HISTORY_FORMAT, "runs": [_run(run) for run in runs]}
+
+
+def run_document(run: Run, entries: Sequence[Entry], kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+    """One run with everything it sent."""
+    return {"format": RUN_FORMAT, **_run(run), "steps": [_step(entry, kinds, names) for entry in entries]}
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "who": run.who,
+        "command": run.command,
+        "started": _time(run.started),
+        "ended": None if run.ended is None else _time(run.ended),
+        "exit": run.exit_code,
+        "did": dict(run.did),
+        "undone": dict(run.undone),
+    }
+
+
+def _step(entry: Entry, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+    intent = entry.intent
+    fields = [
+        {"name": name, "before": data(before), "after": data(after)}
+        for name, before, after in _fields(entry, kinds.get(intent.kind), names)
+    ]
+    return {
+        "id": intent.step,
+        "address": str(intent.address),
+        "kind": intent.kind,
+        "verb": intent.verb,
+        "method": intent.method,
+        "path": f"/v1{intent.path}",
+        "at": _time(entry.at),
+        "status": entry.status,
+        "error": entry.error,
+        "object": _object(entry),
+        "fields": fields,
+    }
+
+
+def _object(entry: Entry) -> str | None:
+    """The id of the object the request was about, or made; None where none is known."""
+    return entry.bound.get(entry.intent.address) or (entry.intent.target if entry.intent.verb != "create" else None)
+
+
+def _time(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _fields(entry: Entry, kind: Kind | None, names: Mapping[str, Address]) -> list[tuple[str, Any, Any]]:
+    """The fields that the request carried, before and after; of a kind this program does not know no value is shown."""
+    before, writes = entry.intent.before.values, entry.intent.writes
+    if entry.intent.verb == "delete":
+        writes = {}
+    found = []
+    for name in dict.fromkeys((*writes, *before)):
+        field = kind.fields.get(name) if kind is not None else None
+        if field is None or field.sensitive:
+            found.append((name, HIDDEN, HIDDEN))
+        else:
+            found.append((name, _shown(field, before.get(name, UNSET), names), _shown(field, writes.get(name, UNSET), names)))
+    return found
+
+
+def _shown(field: Field, value: Any, names: Mapping[str, Address]) -> Any:
+    return UNSET if value is UNSET else _named(field.shown(value), names)
+
+
+def _named(value: Any, names: Mapping[str, Address]) -> Any:
+    match value:
+        case str():
+            return str(names[value]) if value in names else value
+        case Mapping():
+            return {key: _named(part, names) for key, part in value.items()}
+        case list() | tuple():
+            return [_named(part, names) for part in value]
+        case _:
+            return value
+
+
+def history_text(runs: Sequence[Run], *, width: int) -> tuple[Span, ...]:
+    """One paragraph a run: its id and time, then who ran what, how it ended and what it did."""
+    page = Page(width)
+    length = shortest(runs)
+    for run in runs:
+        _head(page, run, run.id[:length])
+    return tuple(page.spans)
+
+
+def run_text(run: Run, entries: Sequence[Entry], kinds: Kinds, names: Mapping[str, Address], *, width: int) -> tuple[Span, ...]:
+    """One run, then address by address what was sent."""
+    page = Page(width)
+    _head(page, run, run.id)
+    for address, group in groupby(entries, key=lambda entry: entry.intent.address):
+        page.blank()
+        page.head(str(address))
+        for entry in group:
+            _sent(page, entry, kinds.get(entry.intent.kind), names)
+    return tuple(page.spans)
+
+
+def shortest(runs: Sequence[Run]) -> int:
+    """How many characters tell the ids of these runs apart, at least as many as are usual."""
+    length = ID_SHOWN
+    while length < max((len(run.id) for run in runs), default=0) and len({run.id[:length] for run in runs}) < len(runs):
+        length += 1
+    return length
+
+
+def _head(page: Page, run: Run, id: str) -> None:
+    page.head(id, _time(run.started))
+    page.field(Style.PLAIN, " ", run.command, f"{_did(run)}; {_ending(run)}", run.who)
+
+
+def _did(run: Run) -> str:
+    parts = [f"{number:,} {verb}" for verb, number in run.did.items()]
+    parts += [f"{number:,} {word}" for word, number in run.undone.items()]
+    return ", ".join(parts) or NOTHING
+
+
+def _ending(run: Run) -> str:
+    return "under way, or killed" if run.exit_code is None else f"exit {run.exit_code}"
+
+
+def _sent(page: Page, entry: Entry, kind: Kind | None, names: Mapping[str, Address]) -> None:
+    object = _object(entry)
+    style = Style.PLAIN if entry.done else Style.BLOCKED
+    ended = entry.status if entry.error is None else f"{entry.status}: {entry.error}"
+    page.field(style, " " if entry.done else "!", entry.intent.verb, "" if object is None else object, ended)
+    for name, before, after in _fields(entry, kind, names):
+        if HIDDEN in (before, after):
+            value = HIDDEN
+        elif entry.intent.verb == "create":
+            value = shown(after)
+        elif entry.intent.verb == "delete":
+            value = shown(before)
+        else:
+            value = f"{shown(before)} -> {shown(after)}"
+        page.field(Style.DIM, " ", f"  {name}", value)
+    stood = entry.intent.before.stood
+    if stood is not None:
+        where = "first" if stood.previous is None else f"after {stood.previous}"
+        page.field(Style.DIM, " ", "  place", f"was {where} in {stood.parent}")

@@ -1,0 +1,50 @@
+"""What an undo did, as data: the document `reconciler.undo/1`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final, Protocol
+
+from reconciler.address import Address
+from reconciler.model import Outcome, Run, Source
+from reconciler.report.documents import outcome_document
+
+UNDO_FORMAT: Final = "reconciler.undo/1"
+
+
+class Staying(Protocol):
+    """Something that could not be taken back."""
+
+    @property
+    def address(self) -> Address: ...
+    @property
+    def reason(self) -> str: ...
+
+
+class Wanting(Protocol):
+    """A place in the YAML that wants the run again; `source` is None where a line is missing."""
+
+    @property
+    def address(self) -> Address: ...
+    @property
+    def source(self) -> Source | None: ...
+    @property
+    def what(self) -> str: ...
+
+
+def undo_document(run: Run, outcome: Outcome, cannot: Iterable[Staying], lines: Iterable[Wanting]) -> dict[str, Any]:
+    """`run`: the one that was undone. `cannot`: what stays as that run left it. `yaml`: what still wants it again."""
+    return {
+        **outcome_document(outcome),
+        "format": UNDO_FORMAT,
+        "run": run.id,
+        "cannot": [{"address": str(one.address), "reason": one.reason} for one in cannot],
+        "yaml": [
+            {
+                "address": str(line.address),
+                "source": None if line.source is None else {"file": line.source.file, "line": line.source.line},
+                "what": line.what,
+            }
+            for line in lines
+        ],
+    }

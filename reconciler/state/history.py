@@ -1,0 +1,97 @@
+"""Reading the journal: which runs there were, and what each of them did.
+
+In: a connection inside a transaction. Out: `Run` and `Entry`. Forbidden: writing; deciding what can be undone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from reconciler.address import Address
+from reconciler.model import Entry, Run
+from reconciler.state.rows import INTENTS, damaged, from_json, intent_of
+from reconciler.state.schema import afters, journal, outcomes, runs
+
+DONE: Final = ("done", "recovered")
+
+_LATEST: Final = (
+    select(outcomes.c.intent, func.max(outcomes.c.id).label("id"))
+    .where(outcomes.c.state == bindparam("of"))
+    .group_by(outcomes.c.intent)
+    .subquery()
+)
+_COUNTS: Final = (
+    select(journal.c.run, journal.c.verb, outcomes.c.status, func.count().label("number"))
+    .outerjoin(_LATEST, _LATEST.c.intent == journal.c.id)
+    .outerjoin(outcomes, outcomes.c.id == _LATEST.c.id)
+    .where(journal.c.state == bindparam("of"))
+    .group_by(journal.c.run, journal.c.verb, outcomes.c.status)
+    .order_by(func.min(journal.c.id))
+)
+_RUNS: Final = select(runs).where(runs.c.state == bindparam("of")).order_by(runs.c.started.desc(), runs.c.id)
+_ENTRIES: Final = INTENTS.where(journal.c.state == bindparam("of"), journal.c.run == bindparam("run")).order_by(journal.c.id)
+_OUTCOMES: Final = (
+    select(outcomes, afters.c.value.label("after"))
+    .join(journal, (journal.c.state == outcomes.c.state) & (journal.c.id == outcomes.c.intent))
+    .outerjoin(afters, (afters.c.state == outcomes.c.state) & (afters.c.intent == outcomes.c.intent))
+    .where(outcomes.c.state == bindparam("of"), journal.c.run == bindparam("run"))
+    .order_by(outcomes.c.id)
+)
+
+
+def read_runs(connection: Connection, state: int) -> tuple[Run, ...]:
+    """Every run of a state, newest first."""
+    did: dict[str, dict[str, int]] = defaultdict(dict)
+    undone: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in connection.execute(_COUNTS, {"of": state}):
+        counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
+        counts[row.run][word] = counts[row.run].get(word, 0) + row.number
+    return tuple(_run(row, did[row.id], undone[row.id]) for row in connection.execute(_RUNS, {"of": state}))
+
+
+def _run(row: Any, did: dict[str, int], undone: dict[str, int]) -> Run:
+    try:
+        ended = None if row.ended is None else datetime.fromisoformat(row.ended)
+        return Run(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone)
+    except (TypeError, ValueError) as error:
+        raise damaged(f"the run {row.id!r}") from error
+
+
+def read_entries(connection: Connection, state: int, run: str) -> tuple[Entry, ...]:
+    """What a run journalled, in the order in which it was sent; how each ended may have been found out by a later run."""
+    latest = {row.intent: row for row in connection.execute(_OUTCOMES, {"of": state, "run": run})}
+    lists: dict[str, frozenset[str]] = {}
+    return tuple(_entry(row, latest.get(row.id), lists) for row in connection.execute(_ENTRIES, {"of": state, "run": run}))
+
+
+def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> Entry:
+    intent, at, what = intent_of(row, lists), datetime.fromisoformat(row.at), f"the outcome of intent {row.id}"
+    if outcome is None:
+        return Entry(intent, at, "in-doubt")
+    try:
+        after = {} if outcome.after is None else from_json(outcome.after, what)
+        return Entry(
+            intent,
+            at,
+            outcome.status,
+            outcome.error,
+            {Address.parse(address): id for address, id in from_json(outcome.bound, what).items()},
+            tuple(Address.parse(address) for address in from_json(outcome.forgotten, what)),
+            {Address.parse(address): seen for address, seen in after.items()},
+        )
+    except (TypeError, ValueError, AttributeError) as error:
+        raise damaged(what) from error
+
+
+def read_ids(connection: Connection, state: int) -> frozenset[str]:
+    """The ids of every object that any run acted on or made."""
+    targets = select(journal.c.target).where(journal.c.state == bindparam("of"), journal.c.target.is_not(None)).distinct()
+    bound = select(outcomes.c.bound).where(outcomes.c.state == bindparam("of"), outcomes.c.bound != "{}")
+    found = set(connection.execute(targets, {"of": state}).scalars())
+    for text in connection.execute(bound, {"of": state}).scalars():
+        found |= set(from_json(text, "an outcome").values())
+    return frozenset(found)

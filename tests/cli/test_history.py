@@ -1,0 +1,104 @@
+"""history, show, undo and state mv as they are typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+
+@pytest.fixture
+def renamed(cli: Cli) -> Cli:
+    """A project applied, and applied again with another title of a team."""
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    assert cli("apply", "p", "--yes").exit_code == 0
+    cli.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    assert cli("apply", "p", "--yes").exit_code == 0
+    return cli
+
+
+def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> None:
+    document = renamed.json("history", "p")
+    assert [(run["command"], run["exit"], run["did"]) for run in document["runs"]] == [
+        ("apply", 0, {"update": 1}),
+        ("apply", 0, {"create": 7, "update": 2, "move": 2}),
+    ]
+    text = renamed("history", "p").stdout
+    assert text.index("1 update; exit 0") < text.index("7 create, 2 update, 2 move; exit 0")
+    assert all(run["id"][:8] in text for run in document["runs"])
+
+
+def test_history_before_anything_ran_is_empty(cli: Cli) -> None:
+    cli("init", "p", "--sandbox")
+    assert cli("history", "p").stdout == ""
+    assert cli.json("history", "p") == {"format": "reconciler.history/1", "runs": []}
+    assert cli("show", "last", "p").exit_code == 3
+    assert not (cli.root / "p" / ".reconciler" / "state.db").exists()
+
+
+def test_a_run_that_failed_is_listed_with_its_exit(renamed: Cli) -> None:
+    renamed("state", "forget", "acme/team/nobody", "p")
+    assert renamed.json("history", "p")["runs"][0]["exit"] == 3
+
+
+def test_show_tells_before_and_after_of_each_field(renamed: Cli) -> None:
+    (step,) = renamed.json("show", "last", "p")["steps"]
+    assert (step["address"], step["verb"], step["status"]) == ("acme/team/writers", "update", "done")
+    assert step["fields"] == [{"name": "title", "before": "Writers", "after": "Authors"}]
+    assert "Writers -> Authors" in renamed("show", "last", "p").stdout
+
+
+def test_a_run_is_named_by_the_beginning_of_its_id(renamed: Cli) -> None:
+    runs = renamed.json("history", "p")["runs"]
+    assert renamed.json("show", runs[1]["id"][:8], "p")["id"] == runs[1]["id"]
+    missing = renamed("show", "nothing", "p")
+    assert (missing.exit_code, "there is no run nothing" in missing.stderr) == (3, True)
+
+
+def test_undo_takes_a_run_back_and_names_the_line_that_wants_it_again(renamed: Cli) -> None:
+    result = renamed("undo", "last", "p", "--yes")
+    assert (result.exit_code, "Authors -> Writers" in result.stdout) == (0, True)
+    assert "reconciler.yaml:13  acme/team/writers: sets title again" in result.stderr
+    assert renamed.json("history", "p")["runs"][0]["command"].startswith("undo ")
+    document = renamed.json("undo", "last", "p", "--yes")
+    assert (document["format"], document["cannot"], document["yaml"]) == ("reconciler.undo/1", [], [])
+    assert "No changes" in renamed("plan", "p").stdout
+
+
+def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
+    first = renamed.json("history", "p")["runs"][1]["id"]
+    assert renamed("undo", first, "p").exit_code == 3
+    refused = renamed("undo", first, "p", "--yes")
+    assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
+    assert "acme/team/writers: was made, and title changed since; it stays" in refused.stderr
+    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20")
+    assert done.exit_code == 5
+    left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
+    assert left == ["acme", "acme/member/ada@acme.example", "acme/space/blank", "acme/team/writers"]
+
+
+def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> None:
+    result = renamed("state", "mv", "acme/site/docs", "acme/site/handbook", "p")
+    assert result.exit_code == 0
+    addresses = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
+    assert "acme/site/handbook/section/guides" in addresses
+    assert not [one for one in addresses if one.startswith("acme/site/docs")]
+    renamed.edit("p/reconciler.yaml", "      docs:", "      handbook:")
+    assert "No changes" in renamed("plan", "p").stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "says"),
+    [
+        ("acme/team/writers", "acme/space/api", 3, "is a team"),
+        ("acme/space/guides", "acme/space/api", 4, "is bound already"),
+        ("acme/team/nobody", "acme/team/somebody", 3, "is not bound"),
+        ("acme/team/writers", "other/team/writers", 3, "other is not bound"),
+        ("acme/team/writers", "acme/team/writers", 3, "already"),
+    ],
+)
+def test_state_mv_refuses_what_would_not_fit(renamed: Cli, old: str, new: str, code: int, says: str) -> None:
+    before = renamed.json("state", "list", "p")["bindings"]
+    result = renamed("state", "mv", old, new, "p")
+    assert (result.exit_code, says in result.stderr) == (code, True)
+    assert renamed.json("state", "list", "p")["bindings"] == before

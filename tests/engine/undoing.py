@@ -1,0 +1,51 @@
+"""Runs of the past in the harness: which there were, and undoing one."""
+
+from __future__ import annotations
+
+import asyncio
+
+from reconciler.apply import apply
+from reconciler.guard import guard
+from reconciler.inverse import Inverse, Line, inverse, living, past, wants_again
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Entry, Outcome, Run
+from reconciler.observe import observe
+from reconciler.plan import Selection, match, plan
+from reconciler.prove import prove
+from tests.harness import Org
+
+
+def runs(org: Org) -> tuple[Run, ...]:
+    """Those that sent anything, newest first."""
+    with org.store() as store:
+        return tuple(run for run in store.runs() if run.did or run.undone)
+
+
+def entries(org: Org, run: str) -> tuple[Entry, ...]:
+    with org.store() as store:
+        return store.entries(run)
+
+
+def undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
+    """Take a run back; a second time where the service had to rearrange something first."""
+    outcome, found, lines = asyncio.run(_undo(org, run))
+    return (outcome, found, lines) if not outcome.plan.deferred else asyncio.run(_undo(org, run))
+
+
+async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
+    project = org.load().desired
+    with org.store() as store:
+        done = past(kinds(), store.entries(run))
+        deleted = {address: one.deleted for address, one in done.items() if one.deleted is not None}
+        with store.lease(who="test", command=f"undo {run[:8]}") as journal:
+            async with org.client() as writer:
+                state = journal.state()
+                actual = await observe(writer, kinds(), living(kinds(), project, state, Actual(), also=deleted), state)
+                found = inverse(kinds(), project, state, actual, done, ever=store.ids())
+                only = Selection(only=found.only)
+                actual = await observe(writer, kinds(), found.desired, state)
+                made = plan(kinds(), found.desired, state, actual, selection=only)
+                made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
+                lines = wants_again(kinds(), project, found.desired, made, match(kinds(), project, state, actual).ids)
+                outcome = await apply(writer, kinds(), found.desired, made, actual, journal, deadline=30.0, selection=only)
+                return outcome, found, lines
