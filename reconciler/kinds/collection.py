@@ -6,8 +6,8 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import MemberRole
-from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, One, Resource, field, inside, within
+from reconciler.kinds._values import ROLES, MemberRole
+from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Listing, Node, One, Resource, field, inside, within
 
 
 class Collection(
@@ -30,4 +30,6 @@ class Collection(
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("Its name.", key=True, required=True)
     description: Annotated[str, Len(0, 100)] = field("One line about it.", on="update")
-    defaultLevel: MemberRole = field("What members may do with what stands in it.", on="update")
+    defaultLevel: MemberRole = field(
+        "What members may do with what stands in it.", on="update", exposes=Exposes("members may do more with what stands in it", ROLES)
+    )

@@ -9,6 +9,7 @@
 - `arrange`: the order of siblings
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
 - `changes`: what people read of it
+- `exposure`, `broken`: what opens, and which public addresses break
 - `memory`: what the state shall hold before the first request
 """
 
@@ -19,8 +20,10 @@ from collections.abc import Collection
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
+from reconciler.plan.broken import broken
 from reconciler.plan.changes import blockages, changes, departures, remarks, unmanaged
 from reconciler.plan.drafts import drafts, replaced
+from reconciler.plan.exposure import exposures
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
@@ -82,6 +85,8 @@ def plan(
         },
         places=_places(rows),
         memory=memory(desired, state, found, mine, gone),
+        exposures=exposures(desired, mine, gone, names),
+        broken=broken(kinds, actual, mine, gone),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine)),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
