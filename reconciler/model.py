@@ -62,10 +62,13 @@ class Moved:
 
 @dataclass(frozen=True)
 class Removed:
-    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared."""
+    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared.
+
+    `delete-all`: it goes with what is unmanaged in it.
+    """
 
     address: Address
-    action: Literal["forget", "delete"]
+    action: Literal["forget", "delete", "delete-all"]
     source: Source
 
 

@@ -3,6 +3,8 @@
 - `match`: which object is which resource
 - `drafts`: what happens to each declared address
 - `removal`: what happens to what is no longer declared
+- `likeness`: what is probably a rename
+- `keep`: what must not go, because something needs it or stands in it
 - `reshape`: what waits for a second run
 - `scarce`: what must always be left
 - `select`: what this run is about
@@ -24,6 +26,8 @@ from reconciler.plan.broken import broken
 from reconciler.plan.changes import blockages, changes, departures, remarks, unmanaged
 from reconciler.plan.drafts import drafts, replaced
 from reconciler.plan.exposure import exposures
+from reconciler.plan.keep import keep
+from reconciler.plan.likeness import lookalikes
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
@@ -59,6 +63,8 @@ def plan(
     while replaced(every, found):
         every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
     leaving = removals(kinds, desired, state, actual, found, every)
+    remarked = lookalikes(desired, every, leaving)
+    keep(kinds, desired, actual, every, leaving)
     spare(kinds, desired, actual, every, leaving)
     reshape(kinds, actual, found, every, leaving)
     mine, gone, along = select(selection or Selection(), every, leaving)
@@ -87,7 +93,7 @@ def plan(
         memory=memory(desired, state, found, mine, gone),
         exposures=exposures(desired, mine, gone, names),
         broken=broken(kinds, actual, mine, gone),
-        notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine)),
+        notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
         ),

@@ -16,12 +16,13 @@ def spare(kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Addres
     for kind in kinds.values():
         for field in kind.fields.values():
             if field.scarce is not None:
-                _spare(kind, field, desired.guards.min_admins, actual, drafts, removals)
+                _spare(kind, field, desired, actual, drafts, removals)
 
 
 def _spare(
-    kind: Kind, field: Field, least: int, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
+    kind: Kind, field: Field, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
 ) -> None:
+    least = desired.guards.min_admins
     changing = [draft for draft in drafts.values() if draft.kind is kind and draft.active and _differs(draft, field)]
     losing: list[Draft | Removal] = [draft for draft in changing if _holds(field, draft.observed)]
     losing += [one for one in removals.values() if one.kind is kind and one.active and one.delete and _holds(field, one.observed)]
@@ -31,7 +32,15 @@ def _spare(
         gained = [draft for draft in changing if _scope(kind, draft.observed) == scope and not _holds(field, draft.observed)]
         gained = [draft for draft in gained if draft.wants.get(field.name) == field.scarce]
         left = len(held) - len(mine) + len(gained)
-        for one in mine if left < least else ():
+        for one in mine:
+            if one.address == desired.lister:
+                one.blocked = Blocked(
+                    one.address,
+                    f"is whose token this is (service.member); without {field.name} {field.scarce} the next run could do nothing",
+                    f"name another {field.scarce} in service.member, with that one's token",
+                    one.declared.source if isinstance(one, Draft) else None,
+                )
+        for one in (one for one in mine if one.blocked is None) if left < least else ():
             one.blocked = Blocked(
                 one.address,
                 f"would leave {left} with {field.name} {field.scarce} in {one.address.container}; guards.minAdmins is {least}",
