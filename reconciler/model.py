@@ -368,12 +368,12 @@ class BrokenUrl:
 
 @dataclass(frozen=True)
 class Forbidden:
-    """A request that the service will refuse, by what it says of the token: the flag `flag` of the object `of` (an id) is false."""
+    """A request that the service will refuse, by what it says of the token: the permission `flag` of the object `of` is false."""
 
     address: Address
     verb: str
     flag: str
-    of: str
+    of: Address
 
 
 @dataclass(frozen=True)

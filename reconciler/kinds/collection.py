@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.kinds._values import ROLES, MemberRole
-from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Listing, Node, One, Resource, field, inside, within
+from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Leave, Listing, Node, One, Resource, field, inside, within
 
 
 class Collection(
@@ -15,6 +15,8 @@ class Collection(
     kind="collection",
     place=Node("collection", {"organization": "content", "collection": "content"}),
     protected=True,
+    leave=Leave("create"),
+    leave_to_make=Leave("createContent", of="organization"),
 ):
     """A group of spaces and of other collections."""
 

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from reconciler.kinds._values import Email, MemberRole
-from reconciler.resource import DELETE, PATCH, Api, Exposes, Keyed, Listing, One, Resource, field, within
+from reconciler.resource import DELETE, PATCH, Api, Exposes, Keyed, Leave, Listing, One, Resource, field, within
 
 
-class Member(Resource, kind="member", place=Keyed("members", bare="role", key_is="email"), prune="none", undeclared=True):
+class Member(
+    Resource,
+    kind="member",
+    place=Keyed("members", bare="role", key_is="email"),
+    prune="none",
+    undeclared=True,
+    leave=Leave("admin", of="organization"),
+):
     """A person in an organization, known by e-mail."""
 
     reads = (Listing("/orgs/{organization}/members"), One("/orgs/{organization}/members/{id}"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from typing_extensions import TypedDict
 
-from reconciler.resource import DELETE, PATCH, PUT, UNSET, Api, Exposes, Keyed, Listing, One, Published, Resource, field, within
+from reconciler.resource import DELETE, PATCH, PUT, UNSET, Api, Exposes, Keyed, Leave, Listing, One, Published, Resource, field, within
 
 
 class Source(TypedDict):
@@ -28,6 +28,8 @@ class OpenApi(
     place=Keyed("openapi", key_is="slug"),
     object="openapi-spec",
     published=Published("urls.published", unless=("visibility", "private")),
+    leave=Leave("edit"),
+    leave_to_make=Leave("createOpenAPISpec", of="organization"),
 ):
     """An OpenAPI document that the service fetches and shows."""
 

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
 from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules
-from reconciler.resource import PATCH, Api, Exposes, Keyed, One, Resource, To, field
+from reconciler.resource import PATCH, Api, Exposes, Keyed, Leave, One, Resource, To, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
 
@@ -44,7 +44,12 @@ def _added(before: Any, after: Any) -> bool:
     return any(one not in (before or ()) for one in after or ())
 
 
-class Organization(Resource, kind="organization", place=Keyed("organizations")):
+class Organization(
+    Resource,
+    kind="organization",
+    place=Keyed("organizations"),
+    leave=Leave("admin"),
+):
     """The account that holds members, teams, content and sites."""
 
     reads = (One("/orgs/{id}"),)

@@ -9,7 +9,7 @@ from annotated_types import Len
 
 from reconciler.address import Address
 from reconciler.kinds._values import ROLES, MemberRole
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Exposes, Keyed, Listing, Needed, One, Resource, To, field, within
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Exposes, Keyed, Leave, Listing, Needed, One, Resource, To, field, within
 
 
 def _team(raw: Mapping[str, Any]) -> Any:
@@ -33,6 +33,7 @@ class Saml(
     protected=True,
     loses="people no longer sign in through it",
     needed=Needed("sso", True),
+    leave=Leave("admin", of="organization"),
 ):
     """An identity provider that members sign in with."""
 

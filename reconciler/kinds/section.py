@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.kinds._values import UNCONDITIONED, Condition, Icon, Path
-from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Published, Resource, choice, field, first, member_of, within
+from reconciler.resource import DELETE, PATCH, POST, Api, Leave, Listing, Node, Published, Resource, choice, field, first, member_of, within
 
 
 class Section(
@@ -16,6 +16,7 @@ class Section(
     place=Node("section", {"site": "structure", "group": "structure"}),
     object="site-section",
     published=Published("urls.published"),
+    leave=Leave("createContent", of="organization"),
 ):
     """A part of a site, shown as a tab; its variants are site spaces."""
 

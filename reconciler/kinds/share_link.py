@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Keyed, Listing, Published, Resource, field, within
+from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Keyed, Leave, Listing, Published, Resource, field, within
 
 
 class ShareLink(
@@ -14,6 +14,7 @@ class ShareLink(
     kind="share-link",
     place=Keyed("shareLinks"),
     published=Published("urls.published", unless=("active", False), secret=True),
+    leave=Leave("createContent", of="organization"),
 ):
     """A secret address of a site. The secret itself is never shown or kept."""
 

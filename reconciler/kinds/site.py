@@ -9,7 +9,23 @@ from annotated_types import Len
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Path
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Exposes, Keyed, Listing, One, Published, Resource, choice, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    UNSET,
+    Api,
+    Exposes,
+    Keyed,
+    Leave,
+    Listing,
+    One,
+    Published,
+    Resource,
+    choice,
+    field,
+    within,
+)
 
 
 class AdaptiveContent(TypedDict):
@@ -24,7 +40,14 @@ def _proxy(raw: Mapping[str, Any]) -> Any:
     return proxy.get("origin", UNSET) if isinstance(proxy, Mapping) else proxy
 
 
-class Site(Resource, kind="site", place=Keyed("sites"), protected=True, published=Published("urls.published", unless=("published", False))):
+class Site(
+    Resource,
+    kind="site",
+    place=Keyed("sites"),
+    protected=True,
+    published=Published("urls.published", unless=("published", False)),
+    leave=Leave("createContent", of="organization"),
+):
     """Published documentation."""
 
     reads = (Listing("/orgs/{organization}/sites"), One("/orgs/{organization}/sites/{id}"))

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from reconciler.address import Address
 from reconciler.kinds._values import UNCONDITIONED, Condition, Path
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Listing, Node, Published, Resource, To, field, inside, within
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Leave, Listing, Node, Published, Resource, To, field, inside, within
 
 
 def _space(raw: Mapping[str, Any]) -> Any:
@@ -22,6 +22,7 @@ class SiteSpace(
     place=Node("space", {"site": "structure", "section": "spaces"}, bare=True, alone=True),
     replaceable=True,
     published=Published("urls.published"),
+    leave=Leave("createContent", of="organization"),
 ):
     """A space as it stands in a site."""
 

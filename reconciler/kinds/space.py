@@ -14,6 +14,7 @@ from reconciler.resource import (
     POST,
     Api,
     Exposes,
+    Leave,
     Listing,
     Node,
     One,
@@ -36,6 +37,8 @@ class Space(
     deleted_at="deletedAt",
     restore_days=7,
     published=Published("urls.published"),
+    leave=Leave("edit"),
+    leave_to_make=Leave("createContent", of="organization"),
 ):
     """A container of pages and files. The service makes one only as a copy of another."""
 

@@ -12,6 +12,7 @@
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
 - `changes`: what people read of it
 - `exposure`, `broken`: what opens, and which public addresses break
+- `leave`: what the token is not allowed
 - `memory`: what the state shall hold before the first request
 """
 
@@ -27,6 +28,7 @@ from reconciler.plan.changes import blockages, changes, departures, remarks, unm
 from reconciler.plan.drafts import drafts, replaced
 from reconciler.plan.exposure import exposures
 from reconciler.plan.keep import keep
+from reconciler.plan.leave import forbidden
 from reconciler.plan.likeness import lookalikes
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
@@ -93,6 +95,7 @@ def plan(
         memory=memory(desired, state, found, mine, gone),
         exposures=exposures(desired, mine, gone, names),
         broken=broken(kinds, actual, mine, gone),
+        forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)

@@ -1,4 +1,4 @@
-"""Values of which some must always be left: the last admin of an organization keeps the role. Pure."""
+"""Values of which some must always be left: the last admin of an organization keeps the role, and whose token it is. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from reconciler.resource import Field, Kind, Kinds
 
 
 def spare(kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> None:
-    """Block whatever would leave fewer than `guards.minAdmins` objects with a scarce value in a container."""
+    """Block whatever would leave fewer than `guards.minAdmins` objects with a scarce value in a container, or take it from the lister."""
     for kind in kinds.values():
         for field in kind.fields.values():
             if field.scarce is not None:
@@ -33,20 +33,14 @@ def _spare(
         gained = [draft for draft in gained if draft.wants.get(field.name) == field.scarce]
         left = len(held) - len(mine) + len(gained)
         for one in mine:
-            if one.address == desired.lister:
-                one.blocked = Blocked(
-                    one.address,
-                    f"is whose token this is (service.member); without {field.name} {field.scarce} the next run could do nothing",
-                    f"name another {field.scarce} in service.member, with that one's token",
-                    one.declared.source if isinstance(one, Draft) else None,
-                )
-        for one in (one for one in mine if one.blocked is None) if left < least else ():
-            one.blocked = Blocked(
-                one.address,
-                f"would leave {left} with {field.name} {field.scarce} in {one.address.container}; guards.minAdmins is {least}",
-                f"make somebody else {field.scarce} first, or lower guards.minAdmins",
-                one.declared.source if isinstance(one, Draft) else None,
-            )
+            source = one.declared.source if isinstance(one, Draft) else None
+            if left < least:
+                reason = f"would leave {left} with {field.name} {field.scarce} in {one.address.container}; guards.minAdmins is {least}"
+                remedy = f"make somebody else {field.scarce} first, or lower guards.minAdmins"
+                one.blocked = Blocked(one.address, reason, remedy, source)
+            elif one.address == desired.lister:
+                reason = f"is whose token this is (service.member); without {field.name} {field.scarce} the next run could do nothing"
+                one.blocked = Blocked(one.address, reason, f"name another {field.scarce} in service.member, with that one's token", source)
 
 
 def _differs(draft: Draft, field: Field) -> bool:

@@ -41,6 +41,7 @@ def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
         "steps": [_step(step) for step in plan.steps],
         "exposures": [_exposure(one) for one in plan.exposures],
         "broken": [_broken(one) for one in plan.broken],
+        "forbidden": [{"address": str(one.address), "verb": one.verb, "flag": one.flag, "of": str(one.of)} for one in plan.forbidden],
         "unmanaged": [{"kind": one.kind, "id": one.id, "title": one.title} for one in plan.unmanaged],
         "unknown": [
             {"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in plan.unknown

@@ -83,6 +83,9 @@ def plan_schema() -> Schema:
             "source": source,
         }
     )
+    forbidden = _object(
+        {"address": _ref("address"), "verb": _text(), "flag": _text("The permission that is false."), "of": _ref("address")}
+    )
     properties = {
         "format": {"const": PLAN_FORMAT},
         "project": _text("The project's name."),
@@ -93,6 +96,7 @@ def plan_schema() -> Schema:
         "steps": _list(step, "The requests that write, in an order that could be run one by one."),
         "exposures": _list(exposure, "What becomes public or loses its protection."),
         "broken": _list(broken, "Public addresses that stop working."),
+        "forbidden": _list(forbidden, "Requests that the service will refuse, by what it says of the token."),
         "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
         "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
         "inDoubt": _list(_ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),

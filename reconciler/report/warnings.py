@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from reconciler.address import Address
-from reconciler.model import BrokenUrl, Exposure, Plan, Source
+from reconciler.model import Exposure, Plan, Source
 from reconciler.report.layout import Page, Style
 from reconciler.report.values import shown
 from reconciler.report.words import listed
@@ -17,7 +17,9 @@ FOLD: Final = 10  # alike lines; more of them become one
 HIDDEN_URL: Final = "its secret address"
 CONSENT: Final = "apply --yes does none of these without --allow-exposure ADDRESS"
 
-T = TypeVar("T", Exposure, BrokenUrl)
+LEAVE: Final = "take the token of a member who may, or have that member's role raised"
+
+T = TypeVar("T")
 
 
 def write(page: Page, plan: Plan, *, full: bool) -> None:
@@ -28,6 +30,11 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
         page.field(Style.DELETE, "!", "exposure", f"{_change(first)}: {first.says}")
     if plan.exposures:
         page.field(Style.DIM, " ", "", CONSENT)
+    for some in _alike(plan.forbidden, lambda one: (one.verb, one.flag, one.of), full):
+        _named(page, [one.address for one in some], None)
+        page.field(Style.BLOCKED, "!", "forbidden", f"{some[0].verb}: the service says that the token lacks {some[0].flag} of {some[0].of}")
+    if plan.forbidden:
+        page.field(Style.DIM, " ", "", LEAVE)
     for broken in plan.broken:
         _named(page, [broken.address], broken.source)
         after = f" -> {broken.after}" if broken.after is not None else ""

@@ -11,7 +11,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from reconciler.errors import DeclarationError
-from reconciler.resource.dangers import Needed, Published
+from reconciler.resource.dangers import Leave, Needed, Published
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.words import UNSET, Api, Keyed, Listing, Node, One, Reading, Role, To, Verb, Wire, Word, placeholders
 
@@ -28,7 +28,8 @@ class Resource:
     objects (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes want
     consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `deleted_at` and
     `restore_days`: the field that marks a deleted object that can still be restored, and for how long; `published`: where an object says
-    its public address; `loses`: the protection that a delete takes away; `needed`: while it is in use.
+    its public address; `loses`: the protection that a delete takes away; `needed`: while it is in use;
+    `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default: the same, of a container).
     """
 
     kind: ClassVar[Kind]
@@ -50,6 +51,8 @@ class Resource:
         published: Published | None = None,
         loses: str = "",
         needed: Needed | None = None,
+        leave: Leave | None = None,
+        leave_to_make: Leave | None = None,
     ) -> None:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
@@ -58,7 +61,8 @@ class Resource:
         cls.kind = Kind(
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
-            deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed,
+            deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
+            leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None),
         )  # fmt: skip
         check(cls.kind)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from reconciler.resource.dangers import AddressPart, Exposes, Needed, Published
+from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
 from reconciler.resource.words import (
     LIFECYCLE,
     UNSET,
@@ -124,6 +124,8 @@ class Kind:
     published: Published | None
     loses: str
     needed: Needed | None
+    leave: Leave | None
+    leave_to_make: Leave | None
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from pydantic_core import PydanticCustomError, core_schema
 
-from reconciler.resource.dangers import AddressPart, Exposes, Leave
+from reconciler.resource.dangers import AddressPart, Exposes
 
 
 class _Unset(Enum):
@@ -168,7 +168,7 @@ class Verb:
     slugs and order are the same for a copy and its source. `brings`: kinds of children that the
     answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges when the
     first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`: the kinds
-    that can be named so. `leave`: the permission it wants.
+    that can be named so.
     """
 
     method: Method
@@ -182,7 +182,6 @@ class Verb:
     reshapes: tuple[str, ...] = ()
     anchor: Mapping[str, str] = dataclass_field(default_factory=dict)
     anchors: tuple[str, ...] = ()
-    leave: Leave | None = None
 
     @property
     def placeholders(self) -> tuple[str, ...]:
