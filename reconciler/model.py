@@ -425,6 +425,28 @@ class Plan:
         return not (self.changes or self.steps or self.blocked or self.deferred)
 
 
+@dataclass(frozen=True)
+class Allowance:
+    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds."""
+
+    limit: int
+    remaining: int
+    resets_in: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What applying a plan will take: requests that write, about as many that read, and about how many seconds.
+
+    `held`: seconds of these that are spent waiting for the service's rate limit.
+    """
+
+    writes: int
+    reads: int
+    seconds: float
+    held: float = 0.0
+
+
 # -- Outcome ----------------------------------------------------------------------------------------------------------------------
 
 

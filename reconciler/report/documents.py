@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import Action, Blocked, BrokenUrl, Change, Delta, Exposure, Outcome, Plan, Source, Spot, Status, Step
+from reconciler.model import Action, Blocked, BrokenUrl, Change, Delta, Exposure, Forecast, Outcome, Plan, Source, Spot, Status, Step
 from reconciler.report.values import HIDDEN, data
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
@@ -22,7 +22,7 @@ COUNTED: Final = (
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
 
 
-def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
+def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> dict[str, Any]:
     """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
     waiting = tuple(Blocked(address, f"after a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
     blocked = (*plan.blocked, *waiting)
@@ -37,6 +37,7 @@ def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
             "blocked": len(blocked),
             "requests": len(plan.steps),
         },
+        "forecast": None if forecast is None else _forecast(forecast),
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
         "exposures": [_exposure(one) for one in plan.exposures],
@@ -90,6 +91,10 @@ def path_text(path: tuple[str | Address, ...]) -> str:
 
 def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
+
+
+def _forecast(ahead: Forecast) -> dict[str, Any]:
+    return {"writes": ahead.writes, "reads": ahead.reads, "seconds": round(ahead.seconds, 1), "held": round(ahead.held, 1)}
 
 
 def _exposure(one: Exposure) -> dict[str, Any]:

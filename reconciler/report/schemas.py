@@ -86,12 +86,22 @@ def plan_schema() -> Schema:
     forbidden = _object(
         {"address": _ref("address"), "verb": _text(), "flag": _text("The permission that is false."), "of": _ref("address")}
     )
+    seconds = {"type": "number", "minimum": 0}
+    forecast = _object(
+        {
+            "writes": _count(),
+            "reads": _count() | {"description": "About."},
+            "seconds": seconds | {"description": "About, waiting included."},
+            "held": seconds | {"description": "How many of them are spent waiting for the service's rate limit."},
+        }
+    )
     properties = {
         "format": {"const": PLAN_FORMAT},
         "project": _text("The project's name."),
         "environment": _or_null({"type": "string"}),
         "createdAt": {"type": "string", "format": "date-time"},
         "summary": _object({name: _count() for name in counts}),
+        "forecast": _or_null(forecast, "What applying it takes; null where nobody measured, as in a saved plan."),
         "changes": _list(change, "What happens to each address; nothing else is listed."),
         "steps": _list(step, "The requests that write, in an order that could be run one by one."),
         "exposures": _list(exposure, "What becomes public or loses its protection."),
