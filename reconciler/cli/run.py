@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.client import Reader, Writer
     from reconciler.config import Project
-    from reconciler.model import Actual, Desired, Outcome, Plan, State
+    from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, State
     from reconciler.plan import Selection
     from reconciler.resource import Kinds
     from reconciler.state import Journal
@@ -32,6 +32,7 @@ class Planned:
     state: State
     actual: Actual
     read_at: float
+    forecast: Forecast
 
     @property
     def age(self) -> float:
@@ -45,13 +46,16 @@ async def make_plan(
     """Observe, plan, prove. Raises `ServiceError` where the service cannot be read at all."""
     from reconciler.observe import observe
     from reconciler.plan import plan
+    from reconciler.plan.forecast import forecast
     from reconciler.prove import prove
 
-    began = time.monotonic()
+    began, before = time.monotonic(), reader.requests
     actual = await observe(reader, kinds, desired, state)
+    seconds, reads = time.monotonic() - began, reader.requests - before
     made = plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
     _check_targets(selection, desired, state, made)
-    return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began)
+    ahead = forecast(len(made.steps), reads, seconds, reader.allowance)
+    return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began, ahead)
 
 
 def _check_targets(selection: Selection, desired: Desired, state: State, made: Plan) -> None:

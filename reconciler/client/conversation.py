@@ -33,6 +33,7 @@ from reconciler.client.retry import (
 )
 from reconciler.client.settings import TOKEN_VARIABLE, Settings
 from reconciler.errors import Ambiguous, ServiceError
+from reconciler.model import Allowance
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,11 @@ class Conversation:
         self._places = asyncio.Semaphore(settings.max_concurrency)
         self._budget = Budget()
         self._breaker = Breaker()
+
+    @property
+    def allowance(self) -> Allowance | None:
+        """What is left of the service's rate limit, as far as it was told."""
+        return self._pace.allowance(self._clock.monotonic())
 
     async def ask(
         self,

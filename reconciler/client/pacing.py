@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from reconciler.client.hints import HOLD_MAX, Hints
+from reconciler.model import Allowance
 
 SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time left, so that nobody waits long for the reset
 SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
@@ -158,6 +159,12 @@ class Pace:
     def is_trying(self) -> bool:
         """Whether nothing succeeded since a 429 that said nothing of a quota, so that one request at a time tries."""
         return self._cuts > 0
+
+    def allowance(self, now: float) -> Allowance | None:
+        """The quota of which the least is left; None where the service tells none, or all it told is over."""
+        told = [(quota.remaining, quota.limit, quota.resets_at) for quota in self._quotas.values() if quota.resets_at is not None]
+        open_ones = [Allowance(limit, left, resets_at - now) for left, limit, resets_at in sorted(told) if resets_at > now]
+        return next(iter(open_ones), None)
 
     def ready_at(self, method: str, now: float) -> float:
         """When a request may go; not later than `now` when it may go at once."""

@@ -18,6 +18,7 @@ from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import Settings
 from reconciler.client.transport import OnlyGet, default_transport
+from reconciler.model import Allowance
 
 _SYSTEM = SystemClock()
 _CHANCE = random.SystemRandom().random
@@ -65,6 +66,11 @@ class Reader:
     def requests(self) -> int:
         """How many requests were sent, retries included."""
         return self._conversation.requests
+
+    @property
+    def allowance(self) -> Allowance | None:
+        """What is left of the service's rate limit, as far as it was told."""
+        return self._conversation.allowance
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import Action, Blocked, Change, Delta, Outcome, Plan, Source, Spot, Status, Step
+from reconciler.model import Action, Blocked, BrokenUrl, Change, Delta, Exposure, Forecast, Outcome, Plan, Source, Spot, Status, Step
 from reconciler.report.values import HIDDEN, data
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
@@ -22,7 +22,7 @@ COUNTED: Final = (
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
 
 
-def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
+def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> dict[str, Any]:
     """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
     waiting = tuple(Blocked(address, f"after a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
     blocked = (*plan.blocked, *waiting)
@@ -37,8 +37,12 @@ def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
             "blocked": len(blocked),
             "requests": len(plan.steps),
         },
+        "forecast": None if forecast is None else _forecast(forecast),
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
+        "exposures": [_exposure(one) for one in plan.exposures],
+        "broken": [_broken(one) for one in plan.broken],
+        "forbidden": [{"address": str(one.address), "verb": one.verb, "flag": one.flag, "of": str(one.of)} for one in plan.forbidden],
         "unmanaged": [{"kind": one.kind, "id": one.id, "title": one.title} for one in plan.unmanaged],
         "unknown": [
             {"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in plan.unknown
@@ -87,6 +91,33 @@ def path_text(path: tuple[str | Address, ...]) -> str:
 
 def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
+
+
+def _forecast(ahead: Forecast) -> dict[str, Any]:
+    return {"writes": ahead.writes, "reads": ahead.reads, "seconds": round(ahead.seconds, 1), "held": round(ahead.held, 1)}
+
+
+def _exposure(one: Exposure) -> dict[str, Any]:
+    return {
+        "address": str(one.address),
+        "kind": one.kind,
+        "field": one.field or None,
+        "before": data(one.before),
+        "after": data(one.after),
+        "says": one.says,
+        "source": _source(one.source),
+    }
+
+
+def _broken(one: BrokenUrl) -> dict[str, Any]:
+    return {
+        "address": str(one.address),
+        "kind": one.kind,
+        "before": one.before,
+        "after": one.after,
+        "reason": one.reason,
+        "source": _source(one.source),
+    }
 
 
 def _change(change: Change) -> dict[str, Any]:

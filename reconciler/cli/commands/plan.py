@@ -37,6 +37,7 @@ def command(screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: 
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import plan_document
     from reconciler.report.text import plan_text
+    from reconciler.report.warnings import forecast_text
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -47,9 +48,11 @@ def command(screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: 
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
     plan = planned.plan
     if options.format == "json":
-        screen.document(plan_document(plan, created_at=now()))
+        screen.document(plan_document(plan, created_at=now(), forecast=planned.forecast))
     else:
         screen.spans(plan_text(plan, width=screen.width, full=full))
+    if plan.steps:
+        screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)
     if options.format == "text" and (plan.changes or plan.steps):
         screen.out(f"Apply it with: {options.command_line('apply')}\n")
