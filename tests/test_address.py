@@ -171,6 +171,6 @@ def test_matching_agrees_with_its_definition(pattern: list[str], parts: list[str
 def test_a_hostile_pattern_does_not_blow_up() -> None:
     address = Address(("a" * 100, *(("a", "a" * 100) * 20)))
     pattern = Glob.parse("/".join(["**", "a*" * 30 + "b"] * 20))
-    started = time.perf_counter()
+    started = time.process_time()
     assert not pattern.matches(address)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

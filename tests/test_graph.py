@@ -164,7 +164,7 @@ def test_ten_thousand_steps_take_less_than_two_seconds(reach: int) -> None:
         for node in range(1, 10_000)
     }
     nodes[0] = Edges()
-    started = time.perf_counter()
+    started = time.process_time()
     schedule = Schedule(nodes)
     ready = list(schedule.ready())
     while ready:
@@ -176,4 +176,4 @@ def test_ten_thousand_steps_take_less_than_two_seconds(reach: int) -> None:
     chain.start(0)
     assert len(chain.fail(0)) == 9_999
     assert chain.done
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

@@ -234,6 +234,6 @@ def test_replay_agrees_with_its_definition(current: list[int], drawn: list[tuple
 
 @pytest.mark.parametrize("anchors", [lambda _: True, lambda item: item % 2 == 0, lambda _: False])
 def test_reversing_a_thousand_siblings_takes_less_than_half_a_second(anchors: Callable[[int], bool]) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(moves(range(999, -1, -1), range(1000), anchors=anchors)) == 999
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
