@@ -110,3 +110,24 @@ def test_a_deleted_space_comes_back_to_its_place_and_goes_again(acme: Org) -> No
 
 def acme_only(before: dict[str, Any], after: dict[str, Any]) -> list[Any]:
     return [one for id, one in before.items() if after.get(id) != one]
+
+
+def test_what_others_changed_since_stays_and_is_named(acme: Org) -> None:
+    tree = small()
+    tree["teams"]["writers"]["title"] = "Authors"
+    node(tree, "one")["title"] = "Uno"
+    node(tree, "other")["content"].append(node(tree, "product")["content"].pop(1))
+    tree["teams"]["readers"] = {"title": "Readers"}
+    applied(acme, tree)
+    team, two = acme.id("acme/team/writers"), acme.id("acme/space/two")
+    acme.call("PATCH", f"/orgs/{ORGANIZATION}/teams/{team}", {"title": "Poets"})
+    acme.call("PATCH", f"/orgs/{ORGANIZATION}/teams/{acme.id('acme/team/readers')}", {"title": "Lectors"})
+    acme.call("POST", f"/spaces/{two}/move", {"parent": acme.id("acme/collection/deep")})
+    outcome, found, _ = undo(acme, runs(acme)[0].id)
+    assert [(str(one.address), one.reason) for one in found.cannot] == [
+        ("acme/space/two", "was moved since; it stays where it is"),
+        ("acme/team/readers", "was made, and title changed since; it stays"),
+        ("acme/team/writers", "title was changed since; it stays"),
+    ]
+    assert [(one.step.verb, str(one.step.address)) for one in outcome.results] == [("update", "acme/space/one")]
+    assert acme.call("GET", f"/orgs/{ORGANIZATION}/teams/{team}")["title"] == "Poets"

@@ -57,7 +57,8 @@ def bound(org: Org) -> set[tuple[str, str]]:
 def differing(before: dict[str, Any], after: dict[str, Any], lost: set[str], order: dict[str, list[str]]) -> dict[str, Any]:
     """What differs and was not named, nor changed by the loss of something that was."""
     found = {}
-    bereft = {id for at, row in order.items() if lost & {*row, *at.split()} for id in row}
+    sites = {at.split()[0] for at, row in order.items() if lost & {*row, *at.split()}}  # where the service chose another default
+    bereft = {id for at, row in order.items() if at.split()[0] in sites for id in row}
     for id in (before.keys() | after.keys()) - lost:
         one, other = before.get(id, {}), after.get(id, {})
         keys = {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
