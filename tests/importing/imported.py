@@ -21,6 +21,7 @@ from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.prove import prove
 from reconciler.state import Scope, Store
+from reconciler.writing.into import into
 from reconciler.writing.project import Written, project
 from tests.harness import ORGANIZATION, Org
 
@@ -42,19 +43,38 @@ def written(actual: Actual) -> Written:
 def imported(org: Org, folder: Path) -> tuple[Written, Plan]:
     """Write the organization into a folder, bind it, and plan anew from fresh readings."""
     actual = everything(org)
-    found = written(actual)
+    return bound(org, folder, actual, written(actual))
+
+
+def added(org: Org, folder: Path) -> tuple[Written, Plan]:
+    """Write into a folder what its project lacks, bind it, and plan anew from fresh readings."""
+    actual = everything(org)
+    project = load(folder, kinds())
+    with store(folder, project.desired.project) as opened:
+        state = opened.read()
+    texts = {
+        path.relative_to(folder.resolve()).as_posix(): path.read_text() for path in map(folder.resolve().joinpath, project.settings.files)
+    }
+    return bound(org, folder, actual, into(kinds(), actual, project.desired, state, texts, schema="config.schema.json"))
+
+
+def store(folder: Path, name: str) -> Store:
+    return Store.open(f"sqlite:///{folder}/state.db", Scope(name, None, "sandbox"), clock=lambda: datetime.now(UTC), create=True)
+
+
+def bound(org: Org, folder: Path, actual: Actual, found: Written) -> tuple[Written, Plan]:
+    """What the command does once it knows what to write."""
     for path, text in found.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(text, encoding="utf-8")
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
     desired = load(folder, kinds()).desired
-    scope = Scope(desired.project, None, "sandbox")
-    with Store.open(f"sqlite:///{folder}/state.db", scope, clock=lambda: datetime.now(UTC), create=True) as store:
-        with store.lease(who="test", command="import") as journal:
+    with store(folder, desired.project) as opened:
+        with opened.lease(who="test", command="import") as journal:
             made = prove(kinds(), desired, journal.state(), actual, plan(kinds(), desired, journal.state(), actual))
             assert troubles(made) == []
             journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
             journal.remember(places=made.places)
-        state = store.read()
+        state = opened.read()
 
     async def look() -> Actual:
         async with org.client(Reader) as reader:

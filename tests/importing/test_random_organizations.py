@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.harness import ORGANIZATION, SEED, Org
-from tests.importing.imported import everything, fits, imported, written
+from tests.importing.imported import added, everything, fits, imported, written
 
 ODD = [
     "", "Guides", "guides", "Überblick", "مرحبا بالعالم", "🚀", "🚀🚀", "👩‍🚀 Crew", "x" * 50, "a: b # c", "- no", "yes", "null", "~",
@@ -24,6 +24,7 @@ TITLES = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"])
 SECOND = st.sampled_from(ODD[1:4])  # what is often the same
 WORDS = TITLES | SECOND
 ROLES = st.sampled_from(["create", "edit", "read", "comment", None])
+CHANGED = {"title", "emailDomains", "defaultRole"}  # of the organization, by the second build
 RULES = st.sampled_from(
     [
         {"type": "inherit"},
@@ -165,3 +166,31 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
         left = {one.id for one in plan.unmanaged}
         said = "\n".join(found.missing)
         assert [id for id in left if id not in said] == []
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    phases=(Phase.explicit, Phase.generate),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(st.data())
+def test_what_came_later_is_added_and_every_line_that_stood_there_stays(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        org, folder = Org(Path(root)), Path(root) / "new"
+        build(data, org)
+        imported(org, folder)
+        before = {path: path.read_text() + "# a comment at the end\n" for path in folder.rglob("*.yaml")}
+        for path, text in before.items():
+            path.write_text(text)
+        build(data, org)
+        found, plan = added(org, folder)
+        deltas = [(str(one.address), [each.name for each in one.fields]) for one in plan.changes]
+        assert [(address, fields) for address, fields in deltas if set(fields) - CHANGED] == []
+        for path, text in before.items():
+            now = path.read_text().splitlines()
+            lost = [line for line in text.splitlines() if line not in now and "[" not in line]
+            assert lost == []
+        again, _ = added(org, folder)
+        assert dict(again.files) == {}
+        assert {one.id for one in plan.unmanaged} - set("\n".join(found.missing).split("(")) - {"usr_odd"} == set()
