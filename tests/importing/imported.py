@@ -71,7 +71,7 @@ def bound(org: Org, folder: Path, actual: Actual, found: Written) -> tuple[Writt
     with store(folder, desired.project) as opened:
         with opened.lease(who="test", command="import") as journal:
             made = prove(kinds(), desired, journal.state(), actual, plan(kinds(), desired, journal.state(), actual))
-            assert troubles(made) == []
+            assert troubles(made) == [], troubles(made)
             journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
             journal.remember(places=made.places)
         state = opened.read()
