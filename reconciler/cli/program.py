@@ -31,6 +31,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change."),
     "apply": Lazy("reconciler.cli.commands.apply", "Recover, plan, ask, apply."),
     "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
+    "import": Lazy("reconciler.cli.commands.importing", "Write a project from what is there."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
     "history": Lazy("reconciler.cli.commands.history:history_command", "Every run: who, when, what it did."),
     "show": Lazy("reconciler.cli.commands.history:show_command", "What one run did, request by request."),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import UNCONDITIONED, Condition, Icon, Path
+from reconciler.kinds._values import UNCONDITIONED, Condition, Icon, Path, path_of_title
 from reconciler.resource import DELETE, PATCH, POST, Api, Leave, Listing, Node, Published, Resource, choice, field, first, member_of, within
 
 
@@ -46,7 +46,7 @@ class Section(
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
     icon: Icon = field("An icon's name.")
-    path: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
+    path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title, address="segment")
     description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=UNCONDITIONED)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -79,6 +79,7 @@ class Site(
     adaptiveContent: AdaptiveContent = field(
         "Content that depends on the visitor.",
         on="update",
+        usual={"enabled": False},
         exposes=Exposes("conditions no longer hide anything", ({"enabled": True}, {"enabled": False})),
     )
     proxy: Annotated[str, Len(1, 512)] | None = field(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from reconciler.address import Address
-from reconciler.kinds._values import UNCONDITIONED, Condition, Path
+from reconciler.kinds._values import UNCONDITIONED, Condition, Path, path_of_title
 from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Leave, Listing, Node, Published, Resource, To, field, inside, within
 
 
@@ -41,5 +41,5 @@ class SiteSpace(
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
     space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
-    path: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
+    path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title, address="segment")
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=UNCONDITIONED)

@@ -64,8 +64,9 @@ class Space(
     editMode: Literal["live", "locked"] = field(
         "Whether people may edit directly.",
         on="update",
+        usual="live",
         exposes=Exposes("people may edit without a change request", ("locked", "live")),
     )
     defaultLevel: MemberRole = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it", ROLES))
-    language: str = field("The language of its content.", on="update")
-    mergeRules: MergeRules = field("Who must review a change request.", on="update", exposes=LOOSER)
+    language: str = field("The language of its content.", on="update", usual="en")
+    mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)

@@ -21,6 +21,7 @@ from reconciler.resource.words import (
     Reading,
     Role,
     Sighting,
+    Spelled,
     To,
     Unset,
     Verb,
@@ -38,6 +39,6 @@ from reconciler.resource.words import (
 
 __all__ = [
     "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Exposes", "Field", "Foreign", "Keyed", "Kind",
-    "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource", "Role", "Sighting", "To",
+    "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource", "Role", "Sighting", "Spelled", "To",
     "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "member_of", "output", "placeholders", "seed", "within",
 ]  # fmt: skip
