@@ -33,6 +33,8 @@ COMMANDS: Mapping[str, Lazy] = {
     "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
     "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
+    "explain": Lazy("reconciler.cli.commands.explain", "What a kind or a field means."),
+    "schema": Lazy("reconciler.cli.commands.schema", "The JSON Schemas."),
     "api": Lazy("reconciler.cli.commands.api", "One authenticated call."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "The embedded service."),
 }
