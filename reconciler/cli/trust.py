@@ -6,8 +6,6 @@ A pull request can change the YAML; so the YAML alone must not steer the token.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from reconciler.cli.screen import Screen
+from reconciler.cli.whole import write_whole
 from reconciler.errors import UsageError
 
 FILE = "trusted.json"
@@ -65,13 +64,4 @@ def _remember(root: Path, host: str) -> None:
 
 def write_private(target: Path, text: str) -> None:
     """Write a file that only its owner can read, wholly or not at all. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # 0600 from the start
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(target, text)
