@@ -1,7 +1,10 @@
-"""Limits on a whole plan: a run that would delete more than it may is refused before its first request. Pure."""
+"""Limits on a whole plan: a run that would delete or expose more than it may is refused before its first request. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from reconciler.address import Glob
 from reconciler.errors import Refused
 from reconciler.model import Action, Change, Desired, Plan
 
@@ -28,4 +31,17 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     raise Refused(
         f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}",
         hint=f"if that is meant: --allow-delete {len(found)}",
+    )
+
+
+def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
+    """The plan as it came. Raises `Refused` where it exposes something that nobody agreed to. `allowed`: patterns over addresses."""
+    found = [one for one in plan.exposures if not any(glob.matches(one.address) for glob in allowed)]
+    if not found:
+        return plan
+    told = [f"{one.address} ({one.field or 'deleted'}): {one.says}" for one in found]
+    names = "; ".join(told[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
+    way = " ".join(f"--allow-exposure {address}" for address in sorted({str(one.address) for one in found})[:5])
+    raise Refused(
+        f"the plan makes something public or takes a protection away, and nobody agreed to it: {names}", hint=f"if that is meant: {way}"
     )

@@ -62,10 +62,13 @@ class Moved:
 
 @dataclass(frozen=True)
 class Removed:
-    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared."""
+    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared.
+
+    `delete-all`: it goes with what is unmanaged in it.
+    """
 
     address: Address
-    action: Literal["forget", "delete"]
+    action: Literal["forget", "delete", "delete-all"]
     source: Source
 
 
@@ -331,6 +334,49 @@ class Blocked:
 
 
 @dataclass(frozen=True)
+class Exposure:
+    """What becomes public, or loses its protection, by a change of the plan.
+
+    `field`: the field that does it, "" where the object goes. `before`, `after`: its values in the shown form, UNSET where there is none.
+    `says`: what is then so, as the end of a sentence.
+    """
+
+    address: Address
+    kind: str
+    field: str
+    before: Any
+    after: Any
+    says: str
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class BrokenUrl:
+    """A public address that stops working by a change of the plan.
+
+    `before`: the address, None where it is a secret. `after`: where the same is read then, None where nowhere or where only the service
+    can tell. `reason`: one sentence.
+    """
+
+    address: Address
+    kind: str
+    before: str | None
+    after: str | None
+    reason: str
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """A request that the service will refuse, by what it says of the token: the permission `flag` of the object `of` is false."""
+
+    address: Address
+    verb: str
+    flag: str
+    of: Address
+
+
+@dataclass(frozen=True)
 class Unmanaged:
     """An object nobody declared."""
 
@@ -352,7 +398,8 @@ class Plan:
     """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
 
     `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
-    changes of state that need no request. `notes`: sentences for the reader.
+    changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
+    sentences for the reader.
     """
 
     project: str
@@ -366,6 +413,9 @@ class Plan:
     deferred: Mapping[Address, str] = field(default_factory=dict)
     places: Mapping[Address, Place] = field(default_factory=dict)
     memory: Memory = Memory()
+    exposures: tuple[Exposure, ...] = ()
+    broken: tuple[BrokenUrl, ...] = ()
+    forbidden: tuple[Forbidden, ...] = ()
     notes: tuple[str, ...] = ()
     managed: int = 0
 

@@ -59,12 +59,15 @@ class Survey:
         return Actual(self._objects, frozenset(self._complete), frozenset(self._absent), tuple(unknown), self._date)
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
-        """Which kinds are wanted in which containers."""
+        """Which kinds are wanted in which containers; all of them in one that is about to go."""
         needed: dict[tuple[str, Address | None], bool] = {}
         for address, declared in self.desired.resources.items():
             needed[(declared.kind, address.container)] = True
         for address, binding in self.state.bindings.items():
             needed.setdefault((binding.kind, address.container), True)
+            if address not in self.desired.resources and address.container is not None:
+                for kind in self.kinds.below(binding.kind):  # a delete would take all of it along
+                    needed.setdefault((kind.name, address), True)
         return needed
 
     # -- what to ask ---------------------------------------------------------------------------------------------------------------

@@ -107,8 +107,11 @@ def selection() -> Decorator:
 
 def guards() -> Decorator:
     """What this run may do although a guard would refuse it."""
-    return click.option(
-        "--allow-delete", type=click.IntRange(0), metavar="N", help="May delete up to N objects, instead of guards.maxDelete."
+    return _all(
+        click.option(
+            "--allow-delete", type=click.IntRange(0), metavar="N", help="May delete up to N objects, instead of guards.maxDelete."
+        ),
+        click.option("--allow-exposure", metavar="ADDRESS", multiple=True, callback=_glob, help="May become public or lose a protection."),
     )
 
 
@@ -141,6 +144,7 @@ class Options:
     target: tuple[Glob, ...] = ()
     exclude: tuple[Glob, ...] = ()
     allow_replace: tuple[Glob, ...] = ()
+    allow_exposure: tuple[Glob, ...] = ()
     allow_delete: int | None = None
     format: str = "text"
 
@@ -150,6 +154,11 @@ class Options:
         screen.color, screen.quiet, screen.verbose = words.get("color", "auto"), words.get("quiet", False), words.get("verbose", False)
         known = {name: value for name, value in words.items() if name in cls.__dataclass_fields__}
         return cls(**known)
+
+    def _globs(self) -> Mapping[str, tuple[Glob, ...]]:
+        """The options whose values are patterns over addresses."""
+        allowed = {"allow-replace": self.allow_replace, "allow-exposure": self.allow_exposure}
+        return {"target": self.target, "exclude": self.exclude, **allowed}
 
     def command_line(self, command: str) -> str:
         """The same options for another command, as they would be typed."""
@@ -161,7 +170,7 @@ class Options:
         words += [f"--env={self.env}"] if self.env else []
         words += [f"--var={name}={value}" for name, value in self.var.items()]
         words += [f"--public-var={name}" for name in self.public_var]
-        for name, values in (("target", self.target), ("exclude", self.exclude), ("allow-replace", self.allow_replace)):
+        for name, values in self._globs().items():
             words += [part for value in values for part in (f"--{name}", str(value))]
         words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []
         words += ["--sandbox", str(near(self.sandbox))] if self.sandbox is not None else []

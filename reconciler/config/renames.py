@@ -76,7 +76,7 @@ def read_removed(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Ite
         elif address in found:
             problems.add(at, f"{address} is removed twice; first at {_place(found[address].source)}")
         else:
-            found[address] = Removed(address, cast(Literal["forget", "delete"], action), at)
+            found[address] = Removed(address, cast(Literal["forget", "delete", "delete-all"], action), at)
     return found
 
 

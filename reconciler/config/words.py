@@ -6,7 +6,7 @@ from enum import StrEnum, auto
 from typing import Final
 
 PRUNE_SCOPES: Final = ("owned", "all", "none")
-REMOVED_ACTIONS: Final = ("forget", "delete")
+REMOVED_ACTIONS: Final = ("forget", "delete", "delete-all")
 ADOPT: Final = ("auto", "never")
 CREATE_STRATEGIES: Final = ("snapshot",)
 LATER_STRATEGIES: Final = ("marker",)  # of a later version

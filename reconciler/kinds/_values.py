@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
-from reconciler.resource import To, Wire
+from reconciler.resource import Exposes, To, Wire
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -26,6 +26,9 @@ MemberRole = Annotated[
     Wire(body=_guest_to_null, show=_null_to_guest),
 ]
 """A role; the service spells guest `null`."""
+
+ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
+"""The roles as requests have them, from the one that may least."""
 
 Icon = Annotated[str, Len(1, 100)]
 Condition = Annotated[str, Len(1, 1024)]
@@ -65,6 +68,32 @@ MergeRules = Annotated[
         }
     ),
 ]
+
+
+def _rules(value: Any) -> list[Any] | None:
+    """The rules that must be kept; None where they are somebody else's (inherited, or of a kind unknown here)."""
+    rules = value.get("rules", []) if isinstance(value, Mapping) and value.get("type") == "rules" else None
+    return rules if isinstance(rules, list) else None
+
+
+def _loosened(before: Any, after: Any) -> bool:
+    """Whether a change request may be merged that could not be before, as far as can be told: a rule is gone, or is not the same."""
+    held, kept = _rules(before), _rules(after)
+    if kept is None:
+        return held is None or bool(held)
+    return not kept if held is None else any(rule not in kept for rule in held)
+
+
+LOOSER = Exposes("merging may want less than before", when=_loosened)
+"""Of merge rules."""
+
+
+def _uncovered(before: Any, after: Any) -> bool:
+    return bool(before) and not after
+
+
+UNCONDITIONED = Exposes("every visitor sees it", when=_uncovered)
+"""Of a condition that is taken away."""
 
 
 def _lower(value: str) -> str:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import MemberRole
-from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, One, Resource, field, inside, within
+from reconciler.kinds._values import ROLES, MemberRole
+from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Leave, Listing, Node, One, Resource, field, inside, within
 
 
 class Collection(
@@ -15,6 +15,8 @@ class Collection(
     kind="collection",
     place=Node("collection", {"organization": "content", "collection": "content"}),
     protected=True,
+    leave=Leave("create"),
+    leave_to_make=Leave("createContent", of="organization"),
 ):
     """A group of spaces and of other collections."""
 
@@ -30,4 +32,6 @@ class Collection(
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("Its name.", key=True, required=True)
     description: Annotated[str, Len(0, 100)] = field("One line about it.", on="update")
-    defaultLevel: MemberRole = field("What members may do with what stands in it.", on="update")
+    defaultLevel: MemberRole = field(
+        "What members may do with what stands in it.", on="update", exposes=Exposes("members may do more with what stands in it", ROLES)
+    )

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from reconciler.kinds._values import Email, MemberRole
-from reconciler.resource import DELETE, PATCH, Api, Keyed, Listing, One, Resource, field, within
+from reconciler.resource import DELETE, PATCH, Api, Exposes, Keyed, Leave, Listing, One, Resource, field, within
 
 
-class Member(Resource, kind="member", place=Keyed("members", bare="role", key_is="email"), prune="none", undeclared=True):
+class Member(
+    Resource,
+    kind="member",
+    place=Keyed("members", bare="role", key_is="email"),
+    prune="none",
+    undeclared=True,
+    leave=Leave("admin", of="organization"),
+):
     """A person in an organization, known by e-mail."""
 
     reads = (Listing("/orgs/{organization}/members"), One("/orgs/{organization}/members/{id}"))
@@ -17,4 +24,6 @@ class Member(Resource, kind="member", place=Keyed("members", bare="role", key_is
 
     organization = within("organization")
     email: Email = field(on=(), key=True, read="user.email")
-    role: MemberRole = field("What the member may do.", scarce="admin")
+    role: MemberRole = field(
+        "What the member may do.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
+    )

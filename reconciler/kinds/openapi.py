@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from typing_extensions import TypedDict
 
-from reconciler.resource import DELETE, PATCH, PUT, UNSET, Api, Keyed, Listing, One, Resource, field, within
+from reconciler.resource import DELETE, PATCH, PUT, UNSET, Api, Exposes, Keyed, Leave, Listing, One, Published, Resource, field, within
 
 
 class Source(TypedDict):
@@ -22,7 +22,15 @@ def _source(raw: Mapping[str, Any]) -> Any:
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
-class OpenApi(Resource, kind="openapi", place=Keyed("openapi", key_is="slug"), object="openapi-spec"):
+class OpenApi(
+    Resource,
+    kind="openapi",
+    place=Keyed("openapi", key_is="slug"),
+    object="openapi-spec",
+    published=Published("urls.published", unless=("visibility", "private")),
+    leave=Leave("edit"),
+    leave_to_make=Leave("createOpenAPISpec", of="organization"),
+):
     """An OpenAPI document that the service fetches and shows."""
 
     reads = (Listing("/orgs/{organization}/openapi"), One("/orgs/{organization}/openapi/{slug}"))
@@ -36,4 +44,6 @@ class OpenApi(Resource, kind="openapi", place=Keyed("openapi", key_is="slug"), o
     organization = within("organization")
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
     source: Source = field("Where the document is.", on=("create", "refresh"), read=_source, required=True)
-    visibility: Literal["private", "public"] = field("Who can see it.", on="update")
+    visibility: Literal["private", "public"] = field(
+        "Who can see it.", on="update", exposes=Exposes("anyone can read it", ("private", "public")), opens=("public",)
+    )

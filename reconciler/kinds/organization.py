@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
-from reconciler.kinds._values import MemberRole, MergeRules
-from reconciler.resource import PATCH, Api, Keyed, One, Resource, To, field
+from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules
+from reconciler.resource import PATCH, Api, Exposes, Keyed, Leave, One, Resource, To, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
 
@@ -39,21 +39,33 @@ DefaultContent = Annotated[
 ]
 
 
-class Organization(Resource, kind="organization", place=Keyed("organizations")):
+def _added(before: Any, after: Any) -> bool:
+    """Whether a list holds what it did not hold."""
+    return any(one not in (before or ()) for one in after or ())
+
+
+class Organization(
+    Resource,
+    kind="organization",
+    place=Keyed("organizations"),
+    leave=Leave("admin"),
+):
     """The account that holds members, teams, content and sites."""
 
     reads = (One("/orgs/{id}"),)
     api = Api(update=PATCH("/orgs/{id}"))
 
     title: Annotated[str, Len(2, 255)] = field("Its name.")
-    emailDomains: frozenset[str] = field("Domains whose verified addresses may join.")
-    hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.")
-    defaultRole: MemberRole = field("What new members may do.")
+    emailDomains: frozenset[str] = field(
+        "Domains whose verified addresses may join.", exposes=Exposes("whoever has such an address may join", when=_added)
+    )
+    hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.", address="whole")
+    defaultRole: MemberRole = field("What new members may do.", exposes=Exposes("new members may do more", ROLES))
     defaultContent: DefaultContent = field("The site that members land on.", clear=True)
     logo: Annotated[str, Len(1, 2048)] | None = field(
         "The address of an image; the service hosts it anew.", clear=True, read="urls.logo", lossy=True
     )
-    sso: bool = field("Whether single sign-on is enforced.")
+    sso: bool = field("Whether single sign-on is enforced.", exposes=Exposes("people sign in without it", (True, False)))
     ai: bool = field("Whether AI features are on.")
-    inviteLinks: bool = field("Whether invite links work.")
-    mergeRules: MergeRules = field("Who must review a change request.")
+    inviteLinks: bool = field("Whether invite links work.", exposes=Exposes("whoever has a link may join", (False, True)))
+    mergeRules: MergeRules = field("Who must review a change request.", exposes=LOOSER)

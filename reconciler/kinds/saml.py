@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import MemberRole
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Listing, One, Resource, To, field, within
+from reconciler.kinds._values import ROLES, MemberRole
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Exposes, Keyed, Leave, Listing, Needed, One, Resource, To, field, within
 
 
 def _team(raw: Mapping[str, Any]) -> Any:
@@ -18,7 +18,23 @@ def _team(raw: Mapping[str, Any]) -> Any:
     return team.get("id", UNSET) if isinstance(team, Mapping) else team
 
 
-class Saml(Resource, kind="saml", place=Keyed("saml"), object="saml-provider", protected=True):
+def _other(before: Any, after: Any) -> bool:
+    return bool(before != after)
+
+
+_ELSEWHERE = Exposes("who may sign in is decided elsewhere", when=_other)
+
+
+class Saml(
+    Resource,
+    kind="saml",
+    place=Keyed("saml"),
+    object="saml-provider",
+    protected=True,
+    loses="people no longer sign in through it",
+    needed=Needed("sso", True),
+    leave=Leave("admin", of="organization"),
+):
     """An identity provider that members sign in with."""
 
     reads = (Listing("/orgs/{organization}/saml"), One("/orgs/{organization}/saml/{id}"))
@@ -31,7 +47,7 @@ class Saml(Resource, kind="saml", place=Keyed("saml"), object="saml-provider", p
     organization = within("organization")
     label: Annotated[str, Len(1, 30)] = field("Its name on the sign-in page.", required=True)
     entityID: str = field("The provider's own identifier.", key=True, required=True)
-    ssoURL: str = field("Where members sign in.", required=True, lossy=True)
-    certificate: str = field("The provider's certificate, PEM.", required=True, lossy=True)
+    ssoURL: str = field("Where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
+    certificate: str = field("The provider's certificate, PEM.", required=True, lossy=True, exposes=_ELSEWHERE)
     defaultTeam: Annotated[Address, To("team")] = field("The team that new members join.", read=_team)
-    defaultRole: MemberRole = field("What new members may do.")
+    defaultRole: MemberRole = field("What new members may do.", exposes=Exposes("new members may do more", ROLES))

@@ -6,11 +6,18 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import Condition, Icon, Path
-from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Resource, choice, field, first, member_of, within
+from reconciler.kinds._values import UNCONDITIONED, Condition, Icon, Path
+from reconciler.resource import DELETE, PATCH, POST, Api, Leave, Listing, Node, Published, Resource, choice, field, first, member_of, within
 
 
-class Section(Resource, kind="section", place=Node("section", {"site": "structure", "group": "structure"}), object="site-section"):
+class Section(
+    Resource,
+    kind="section",
+    place=Node("section", {"site": "structure", "group": "structure"}),
+    object="site-section",
+    published=Published("urls.published"),
+    leave=Leave("createContent", of="organization"),
+):
     """A part of a site, shown as a tab; its variants are site spaces."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/sections", ordered=True),)
@@ -39,7 +46,7 @@ class Section(Resource, kind="section", place=Node("section", {"site": "structur
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
     icon: Icon = field("An icon's name.")
-    path: Path = field("Its place in the published address.", on="update", unique=True)
+    path: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
     description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
-    condition: Condition | None = field("Which visitors see it.", on="update", clear=True)
+    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=UNCONDITIONED)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

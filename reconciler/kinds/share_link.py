@@ -6,10 +6,16 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.resource import DELETE, PATCH, POST, Api, Keyed, Listing, Resource, field, within
+from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Keyed, Leave, Listing, Published, Resource, field, within
 
 
-class ShareLink(Resource, kind="share-link", place=Keyed("shareLinks")):
+class ShareLink(
+    Resource,
+    kind="share-link",
+    place=Keyed("shareLinks"),
+    published=Published("urls.published", unless=("active", False), secret=True),
+    leave=Leave("createContent", of="organization"),
+):
     """A secret address of a site. The secret itself is never shown or kept."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/share-links"),)
@@ -21,4 +27,6 @@ class ShareLink(Resource, kind="share-link", place=Keyed("shareLinks")):
 
     site = within("site")
     name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True)
-    active: bool = field("Whether it works.", on="update")
+    active: bool = field(
+        "Whether it works.", on="update", exposes=Exposes("whoever has the link can read the site", (False, True), born=True), opens=(True,)
+    )

@@ -9,7 +9,23 @@ from annotated_types import Len
 from typing_extensions import TypedDict
 
 from reconciler.kinds._values import Path
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Listing, One, Resource, choice, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    UNSET,
+    Api,
+    Exposes,
+    Keyed,
+    Leave,
+    Listing,
+    One,
+    Published,
+    Resource,
+    choice,
+    field,
+    within,
+)
 
 
 class AdaptiveContent(TypedDict):
@@ -24,7 +40,14 @@ def _proxy(raw: Mapping[str, Any]) -> Any:
     return proxy.get("origin", UNSET) if isinstance(proxy, Mapping) else proxy
 
 
-class Site(Resource, kind="site", place=Keyed("sites"), protected=True):
+class Site(
+    Resource,
+    kind="site",
+    place=Keyed("sites"),
+    protected=True,
+    published=Published("urls.published", unless=("published", False)),
+    leave=Leave("createContent", of="organization"),
+):
     """Published documentation."""
 
     reads = (Listing("/orgs/{organization}/sites"), One("/orgs/{organization}/sites/{id}"))
@@ -38,13 +61,28 @@ class Site(Resource, kind="site", place=Keyed("sites"), protected=True):
     organization = within("organization")
     title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
     type: str = field("basic, premium, ultimate, …; set when the site is made.", on="create", on_change="refuse")
-    visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field("Who can read it.")
-    basename: Path = field("Its place in the published address.", on="update", unique=True)
-    published: bool = field("Once published it stays published.", on="publish", one_way=True)
-    agentsContext: Literal["included", "excluded"] = field("Whether agents may read it.", on="update")
-    adaptiveContent: AdaptiveContent = field("Content that depends on the visitor.", on="update")
+    visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
+        "Who can read it.",
+        exposes=Exposes("more people can read it", ("visitor-auth", "share-link", "unlisted", "public")),
+        opens=("public", "unlisted"),
+    )
+    basename: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
+    published: bool = field(
+        "Once published it stays published.",
+        on="publish",
+        one_way=True,
+        exposes=Exposes("its readers can read it, and that cannot be taken back", (False, True)),
+    )
+    agentsContext: Literal["included", "excluded"] = field(
+        "Whether agents may read it.", on="update", exposes=Exposes("agents can read it", ("excluded", "included"))
+    )
+    adaptiveContent: AdaptiveContent = field(
+        "Content that depends on the visitor.",
+        on="update",
+        exposes=Exposes("conditions no longer hide anything", ({"enabled": True}, {"enabled": False})),
+    )
     proxy: Annotated[str, Len(1, 512)] | None = field(
-        "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True
+        "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True, address="whole"
     )
     defaultSiteSection = choice("section", flag="default", on="update")
     defaultSiteSpace = choice("site-space", flag="default", on="update")

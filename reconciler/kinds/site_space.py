@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from reconciler.address import Address
-from reconciler.kinds._values import Condition, Path
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Listing, Node, Resource, To, field, inside, within
+from reconciler.kinds._values import UNCONDITIONED, Condition, Path
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Leave, Listing, Node, Published, Resource, To, field, inside, within
 
 
 def _space(raw: Mapping[str, Any]) -> Any:
@@ -21,6 +21,8 @@ class SiteSpace(
     kind="site-space",
     place=Node("space", {"site": "structure", "section": "spaces"}, bare=True, alone=True),
     replaceable=True,
+    published=Published("urls.published"),
+    leave=Leave("createContent", of="organization"),
 ):
     """A space as it stands in a site."""
 
@@ -39,5 +41,5 @@ class SiteSpace(
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
     space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
-    path: Path = field("Its place in the published address.", on="update", unique=True)
-    condition: Condition | None = field("Which visitors see it.", on="update", clear=True)
+    path: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
+    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=UNCONDITIONED)

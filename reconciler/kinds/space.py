@@ -7,15 +7,18 @@ from typing import Annotated, Literal
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import MemberRole, MergeRules
+from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
     Api,
+    Exposes,
+    Leave,
     Listing,
     Node,
     One,
+    Published,
     Resource,
     Sighting,
     To,
@@ -33,6 +36,9 @@ class Space(
     protected=True,
     deleted_at="deletedAt",
     restore_days=7,
+    published=Published("urls.published"),
+    leave=Leave("edit"),
+    leave_to_make=Leave("createContent", of="organization"),
 ):
     """A container of pages and files. The service makes one only as a copy of another."""
 
@@ -55,7 +61,11 @@ class Space(
     duplicateOf: Annotated[Address, To("space")] = seed("The space it starts as a copy of.", "space", label="duplicate")
     title: Annotated[str, Len(0, 50)] = field("Its name.", on="update", key=True, required=True)
     emoji: Annotated[str, Len(1, 50)] = field("Shown beside the title.", on="update")
-    editMode: Literal["live", "locked"] = field("Whether people may edit directly.", on="update")
-    defaultLevel: MemberRole = field("What members may do with it.", on="update")
+    editMode: Literal["live", "locked"] = field(
+        "Whether people may edit directly.",
+        on="update",
+        exposes=Exposes("people may edit without a change request", ("locked", "live")),
+    )
+    defaultLevel: MemberRole = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it", ROLES))
     language: str = field("The language of its content.", on="update")
-    mergeRules: MergeRules = field("Who must review a change request.", on="update")
+    mergeRules: MergeRules = field("Who must review a change request.", on="update", exposes=LOOSER)

@@ -7,10 +7,16 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Listing, One, Resource, To, field, within
+from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Leave, Listing, One, Resource, To, field, within
 
 
-class Team(Resource, kind="team", place=Keyed("teams")):
+class Team(
+    Resource,
+    kind="team",
+    place=Keyed("teams"),
+    leave=Leave("admin"),
+    leave_to_make=Leave("admin", of="organization"),
+):
     """A group of organization members. The service tells only how many members a team has."""
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))

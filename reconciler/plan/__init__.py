@@ -3,12 +3,16 @@
 - `match`: which object is which resource
 - `drafts`: what happens to each declared address
 - `removal`: what happens to what is no longer declared
+- `likeness`: what is probably a rename
+- `keep`: what must not go, because something needs it or stands in it
 - `reshape`: what waits for a second run
 - `scarce`: what must always be left
 - `select`: what this run is about
 - `arrange`: the order of siblings
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
 - `changes`: what people read of it
+- `exposure`, `broken`: what opens, and which public addresses break
+- `leave`: what the token is not allowed
 - `memory`: what the state shall hold before the first request
 """
 
@@ -19,8 +23,13 @@ from collections.abc import Collection
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
+from reconciler.plan.broken import broken
 from reconciler.plan.changes import blockages, changes, departures, remarks, unmanaged
 from reconciler.plan.drafts import drafts, replaced
+from reconciler.plan.exposure import exposures
+from reconciler.plan.keep import keep
+from reconciler.plan.leave import forbidden
+from reconciler.plan.likeness import lookalikes
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
@@ -56,6 +65,8 @@ def plan(
     while replaced(every, found):
         every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
     leaving = removals(kinds, desired, state, actual, found, every)
+    remarked = lookalikes(desired, every, leaving)
+    keep(kinds, desired, actual, every, leaving)
     spare(kinds, desired, actual, every, leaving)
     reshape(kinds, actual, found, every, leaving)
     mine, gone, along = select(selection or Selection(), every, leaving)
@@ -82,7 +93,10 @@ def plan(
         },
         places=_places(rows),
         memory=memory(desired, state, found, mine, gone),
-        notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine)),
+        exposures=exposures(desired, mine, gone, names),
+        broken=broken(kinds, actual, mine, gone),
+        forbidden=forbidden(kinds, actual, steps, found.ids),
+        notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
         ),

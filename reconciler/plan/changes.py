@@ -56,7 +56,7 @@ def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.found if one.note is not None)
 
 
-def _named(value: Any, names: Mapping[str, Address]) -> Any:
+def named(value: Any, names: Mapping[str, Address]) -> Any:
     """A request form for people: ids that are known become addresses."""
     match value:
         case Address():
@@ -64,16 +64,16 @@ def _named(value: Any, names: Mapping[str, Address]) -> Any:
         case str():
             return str(names[value]) if value in names else value
         case Mapping():
-            return {key: _named(part, names) for key, part in value.items()}
+            return {key: named(part, names) for key, part in value.items()}
         case list() | tuple():
-            return [_named(part, names) for part in value]
+            return [named(part, names) for part in value]
         case _:
             return value
 
 
 def _delta(draft: Draft, one: Difference, names: Mapping[str, Address]) -> Delta:
     def shown(value: Any) -> Any:
-        return UNSET if value is UNSET else _named(one.field.shown(value), names)
+        return UNSET if value is UNSET else named(one.field.shown(value), names)
 
     hidden = one.field.sensitive
     return Delta(
@@ -103,7 +103,7 @@ def _state_deltas(desired: Desired, draft: Draft, names: Mapping[str, Address]) 
             continue
         memory = draft.binding.seen if field.role is Role.CHOICE and draft.binding is not None else draft.observed.values
         now = memory.get(name, UNSET)
-        shown = UNSET if field.sensitive or now is UNSET else _named(field.shown(now), names)
+        shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names)
         found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
         found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "kept in the state"))

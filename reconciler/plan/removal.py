@@ -14,7 +14,7 @@ from reconciler.model import Actual, Binding, Blocked, Desired, Observed, State
 from reconciler.plan.drafts import Draft
 from reconciler.plan.match import Matches, listed
 from reconciler.reading import title
-from reconciler.resource import Field, Kind, Kinds, Role
+from reconciler.resource import Field, Kind, Kinds
 
 
 @dataclass
@@ -70,8 +70,6 @@ def removals(
                 orphan, draft.kind, draft.old.id, True, "replaced", draft.old, draft.binding, replaces=draft.address
             )  # fmt: skip
     _prune_unmanaged(kinds, desired, state, actual, found, drafts, made)
-    _cover(kinds, made, found, state)
-    _keep_what_is_lived_in(kinds, actual, drafts, made)
     return made
 
 
@@ -97,7 +95,7 @@ def _undeclared(
             removal.blocked = Blocked(
                 address, "is no longer declared, but it is not known what is there", "run again when the service answers"
             )
-    elif binding.protected and (removed is None or removed.action != "delete"):
+    elif binding.protected and (removed is None or removed.action == "forget"):
         removal.delete = True
         removal.blocked = Blocked(
             address,
@@ -138,113 +136,3 @@ def _prune_unmanaged(
                     address, f"{name} {title(one)!r} is unmanaged and of a protected kind", f"take {name} out of protect:, or declare it"
                 )
             made[address] = removal
-
-
-def _cover(kinds: Kinds, made: Mapping[Address, Removal], found: Matches, state: State) -> None:
-    """Mark what goes along with the delete of what it stands in, so that it sends nothing."""
-    leaving = {(removal.kind.name, removal.id): removal for removal in made.values() if removal.delete and removal.active}
-    for removal in made.values():
-        if not (removal.delete and removal.active):
-            continue
-        kind = removal.kind
-        outer = None
-        if kind.within is not None and removal.observed is not None:
-            outer = leaving.get((kind.within, removal.observed.within.get(kind.within, "")))
-        inside = kind.inside
-        if outer is None and inside is not None and inside.cascade and removal.observed is not None:
-            outer = leaving.get((str(inside.to), str(removal.observed.values.get(inside.name))))
-        if outer is not None and outer.replaces is None:
-            removal.covered_by = outer.address
-
-
-def _keep_what_is_lived_in(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> None:
-    """Block the delete of a container in which something stays that the delete would take along against its will."""
-    leaving = {(removal.kind.name, removal.id) for removal in made.values() if removal.delete and removal.active}
-    holders: dict[tuple[str, str | None], Draft] = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
-    changed = True
-    while changed:
-        changed = False
-        for removal in made.values():
-            if not (removal.delete and removal.active):
-                continue
-            stays = [one for one in _inhabitants(kinds, actual, removal) if not _leaves(one, holders, leaving)]
-            stays += [one for one in _taken_along(kinds, actual, removal) if _is_kept(one, holders, leaving)]
-            comer = _awaited(drafts, removal)
-            if comer is not None:
-                removal.blocked = Blocked(removal.address, f"waits for {comer.address}, which is to take its place", comer.remedy)
-                leaving.discard((removal.kind.name, removal.id))
-                changed = True
-                continue
-            missing = _unread(kinds, actual, removal)
-            if stays or missing:
-                names = ", ".join(f"{one.kind} {title(one)!r}" for one in stays[:5]) + (" …" if len(stays) > 5 else "")
-                removal.blocked = Blocked(
-                    removal.address,
-                    f"would be deleted, but it still holds {names}"
-                    if stays
-                    else f"would be deleted, but {missing} in it could not be read",
-                    "move what it holds elsewhere, or declare and remove it too" if stays else "run again when the service answers",
-                )
-                leaving.discard((removal.kind.name, removal.id))
-                changed = True
-
-
-def _inhabitants(kinds: Kinds, actual: Actual, removal: Removal) -> list[Observed]:
-    found = []
-    for kind in kinds.values():
-        inside = kind.inside
-        if inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade:
-            found += [
-                one
-                for one in actual.objects.get(kind.name, {}).values()
-                if one.values.get(inside.name) == removal.id and one.deleted_at is None
-            ]
-    return found
-
-
-def _taken_along(kinds: Kinds, actual: Actual, removal: Removal) -> list[Observed]:
-    """What the service deletes together with a container."""
-    return [
-        one
-        for kind in kinds.values()
-        if kind.inside is not None and kind.inside.cascade and kind.inside.to == removal.kind.name
-        for one in actual.objects.get(kind.name, {}).values()
-        if one.values.get(kind.inside.name) == removal.id
-    ]
-
-
-def _is_kept(one: Observed, holders: Mapping[tuple[str, str | None], Draft], leaving: set[tuple[str, str]]) -> bool:
-    """Whether it is declared, and neither leaves nor is made anew elsewhere."""
-    return (one.kind, one.id) in holders and (one.kind, one.id) not in leaving
-
-
-def _awaited(drafts: Mapping[Address, Draft], removal: Removal) -> Blocked | None:
-    """What is blocked and would have come where the removed object stands: without both, nothing would be left there."""
-    inside = removal.kind.inside
-    if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
-        return None
-    stands = removal.observed.values.get(inside.name)
-    for draft in drafts.values():
-        stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
-        if draft.kind is removal.kind and draft.blocked is not None and draft.wants.get(inside.name) == stands != stood:
-            return draft.blocked
-    return None
-
-
-def _unread(kinds: Kinds, actual: Actual, removal: Removal) -> str | None:
-    """A kind whose objects in the container were not read completely; None where all were."""
-    for kind in kinds.values():
-        inside = kind.inside
-        if inside is None or inside.role is not Role.INSIDE or inside.to != removal.kind.name or inside.cascade:
-            continue
-        within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
-        if (kind.name, removal.id) not in actual.complete and (kind.name, within) not in actual.complete:
-            return f"the {kind.name}s"
-    return None
-
-
-def _leaves(one: Observed, holders: Mapping[tuple[str, str | None], Draft], leaving: set[tuple[str, str]]) -> bool:
-    if (one.kind, one.id) in leaving:
-        return True
-    draft = holders.get((one.kind, one.id))
-    return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)

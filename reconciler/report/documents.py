@@ -11,7 +11,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import Action, Blocked, Change, Delta, Outcome, Plan, Source, Spot, Status, Step
+from reconciler.model import Action, Blocked, BrokenUrl, Change, Delta, Exposure, Outcome, Plan, Source, Spot, Status, Step
 from reconciler.report.values import HIDDEN, data
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
@@ -39,6 +39,9 @@ def plan_document(plan: Plan, *, created_at: datetime) -> dict[str, Any]:
         },
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
+        "exposures": [_exposure(one) for one in plan.exposures],
+        "broken": [_broken(one) for one in plan.broken],
+        "forbidden": [{"address": str(one.address), "verb": one.verb, "flag": one.flag, "of": str(one.of)} for one in plan.forbidden],
         "unmanaged": [{"kind": one.kind, "id": one.id, "title": one.title} for one in plan.unmanaged],
         "unknown": [
             {"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in plan.unknown
@@ -87,6 +90,29 @@ def path_text(path: tuple[str | Address, ...]) -> str:
 
 def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
+
+
+def _exposure(one: Exposure) -> dict[str, Any]:
+    return {
+        "address": str(one.address),
+        "kind": one.kind,
+        "field": one.field or None,
+        "before": data(one.before),
+        "after": data(one.after),
+        "says": one.says,
+        "source": _source(one.source),
+    }
+
+
+def _broken(one: BrokenUrl) -> dict[str, Any]:
+    return {
+        "address": str(one.address),
+        "kind": one.kind,
+        "before": one.before,
+        "after": one.after,
+        "reason": one.reason,
+        "source": _source(one.source),
+    }
 
 
 def _change(change: Change) -> dict[str, Any]:

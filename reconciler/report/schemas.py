@@ -29,6 +29,7 @@ def dumped() -> dict[str, str]:
 def plan_schema() -> Schema:
     """Of `plan --format json` and, with digests, of what `plan --out` writes."""
     counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
+    source = _or_null(_object({"file": _text("Relative to the project."), "line": {"type": "integer", "minimum": 1}}))
     spot = _object({"parent": _or_null(_ref("address")), "previous": _or_null(_ref("address"))})
     field = _object(
         {
@@ -46,7 +47,7 @@ def plan_schema() -> Schema:
             "fields": _list(field),
             "place": _or_null(_object({"before": spot, "after": spot}), "Where it moves from and to, among its managed siblings."),
             "reason": _text("One sentence, empty where it is plain."),
-            "source": _or_null(_object({"file": _text("Relative to the project."), "line": {"type": "integer", "minimum": 1}})),
+            "source": source,
         }
     )
     step = _object(
@@ -61,6 +62,30 @@ def plan_schema() -> Schema:
             "after": _list(_ref("step"), "Steps that must have ended."),
         }
     )
+    exposure = _object(
+        {
+            "address": _ref("address"),
+            "kind": _ref("kind"),
+            "field": _or_null({"type": "string"}, "The field that does it; null where the object goes."),
+            "before": {"description": "What is there; null also where nothing is known."},
+            "after": {"description": "What is wanted."},
+            "says": _text("What is then so, as the end of a sentence."),
+            "source": source,
+        }
+    )
+    broken = _object(
+        {
+            "address": _ref("address"),
+            "kind": _ref("kind"),
+            "before": _or_null({"type": "string"}, "The public address; null where it is a secret."),
+            "after": _or_null({"type": "string"}, "Where the same is read then; null where nowhere, or where only the service can tell."),
+            "reason": _text("One sentence."),
+            "source": source,
+        }
+    )
+    forbidden = _object(
+        {"address": _ref("address"), "verb": _text(), "flag": _text("The permission that is false."), "of": _ref("address")}
+    )
     properties = {
         "format": {"const": PLAN_FORMAT},
         "project": _text("The project's name."),
@@ -69,6 +94,9 @@ def plan_schema() -> Schema:
         "summary": _object({name: _count() for name in counts}),
         "changes": _list(change, "What happens to each address; nothing else is listed."),
         "steps": _list(step, "The requests that write, in an order that could be run one by one."),
+        "exposures": _list(exposure, "What becomes public or loses its protection."),
+        "broken": _list(broken, "Public addresses that stop working."),
+        "forbidden": _list(forbidden, "Requests that the service will refuse, by what it says of the token."),
         "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
         "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
         "inDoubt": _list(_ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),

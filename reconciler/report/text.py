@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from reconciler.address import Address
 from reconciler.model import Action, Change, Plan, Source
 from reconciler.report import change as one
+from reconciler.report import warnings
 from reconciler.report.layout import Page, Span, Style, cells
 from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, listed
 
@@ -32,6 +33,7 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Sp
     _cannot(page, plan, full)
     for each in _destructive(plan.changes):
         one.write(page, each)
+    warnings.write(page, plan, full=full)
     for note in plan.notes:
         page.line(note, Style.DIM)
     page.blank()
@@ -43,6 +45,8 @@ def summary(plan: Plan) -> str:
     """`Plan: 1 to update, 1 to move; 14 objects unmanaged. 3 requests.`"""
     extra = [
         f"{len(plan.blocked):,} blocked" if plan.blocked else "",
+        f"{count(len(plan.exposures), 'exposure')}" if plan.exposures else "",
+        f"{count(len(plan.broken), 'public address', 'public addresses')} broken" if plan.broken else "",
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",

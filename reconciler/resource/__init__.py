@@ -1,5 +1,6 @@
 """What a kind declares (`words`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
+from reconciler.resource.dangers import Exposes, Leave, Needed, Published
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.registry import Kinds
@@ -36,7 +37,7 @@ from reconciler.resource.words import (
 )
 
 __all__ = [
-    "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Field", "Foreign", "Keyed", "Kind", "Kinds", "Listing",
-    "Named", "Node", "One", "Reading", "Resource", "Role", "Sighting", "To", "Unset", "Verb", "Wire", "choice", "field", "first", "inside",
-    "member_of", "output", "placeholders", "seed", "within",
+    "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Exposes", "Field", "Foreign", "Keyed", "Kind",
+    "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource", "Role", "Sighting", "To",
+    "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "member_of", "output", "placeholders", "seed", "within",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from reconciler.errors import DeclarationError
+from reconciler.resource.dangers import Leave, Needed, Published
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.words import UNSET, Api, Keyed, Listing, Node, One, Reading, Role, To, Verb, Wire, Word, placeholders
 
@@ -26,7 +27,9 @@ class Resource:
     Class words: `kind` the name used everywhere; `place` where it stands in the YAML; `object` the constant the service puts on its
     objects (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes want
     consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `deleted_at` and
-    `restore_days`: the field that marks a deleted object that can still be restored, and for how long.
+    `restore_days`: the field that marks a deleted object that can still be restored, and for how long; `published`: where an object says
+    its public address; `loses`: the protection that a delete takes away; `needed`: while it is in use;
+    `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default: the same, of a container).
     """
 
     kind: ClassVar[Kind]
@@ -45,6 +48,11 @@ class Resource:
         undeclared: bool = False,
         deleted_at: str | None = None,
         restore_days: int = 0,
+        published: Published | None = None,
+        loses: str = "",
+        needed: Needed | None = None,
+        leave: Leave | None = None,
+        leave_to_make: Leave | None = None,
     ) -> None:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
@@ -53,7 +61,8 @@ class Resource:
         cls.kind = Kind(
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
-            deleted_at=deleted_at, restore_days=restore_days,
+            deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
+            leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None),
         )  # fmt: skip
         check(cls.kind)
 
@@ -66,7 +75,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         read=_reader(word.read if word.read is not None else name), required=word.required, clear=word.clear, sensitive=word.sensitive,
         readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
-        scarce=word.scarce,
+        scarce=word.scarce, exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         exact=not word.lossy and any(part in (bool, int, float, Literal) or isinstance(part, To) for part in parts), doc=word.doc,
@@ -136,6 +145,8 @@ def check(kind: Kind) -> None:
         ):
             raise wrong(f"field {name} cannot be changed after creation: say on_change")
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
+    if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
+        raise wrong(f"it is published unless {kind.published.unless[0]}, which is no field")
     for verb in kind.api.values():
         for name in verb.always:
             if name not in kind.fields:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
 from reconciler.resource.words import (
     LIFECYCLE,
     UNSET,
@@ -52,6 +53,9 @@ class Field:
     travels: Wire | None
     unordered: bool
     exact: bool
+    exposes: Exposes | None
+    address: AddressPart
+    opens: tuple[Any, ...]
     doc: str
 
     @cached_property
@@ -117,6 +121,11 @@ class Kind:
     undeclared: bool
     deleted_at: str | None
     restore_days: int
+    published: Published | None
+    loses: str
+    needed: Needed | None
+    leave: Leave | None
+    leave_to_make: Leave | None
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"
@@ -162,3 +171,10 @@ class Kind:
     def carried(self, verb: str) -> tuple[Field, ...]:
         """The fields whose values the verb's requests carry."""
         return tuple(f for f in self.fields.values() if verb in f.on)
+
+    def url(self, raw: Mapping[str, Any]) -> str | None:
+        """The public address that an object says it has; None where it says none."""
+        value: Any = raw
+        for key in self.published.at.split(".") if self.published is not None else ():
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value if isinstance(value, str) else None

@@ -51,6 +51,9 @@ class Kinds(Mapping[str, Kind]):
             other = reading.each if isinstance(reading, Listing) else reading.kind if isinstance(reading, Sighting) else None
             if other is not None and other not in self:
                 raise wrong(f"a reading names the unknown kind {other}")
+        for leave in (kind.leave, kind.leave_to_make):
+            if leave is not None and leave.of is not None and leave.of not in self.containers(kind.name):
+                raise wrong(f"asks leave of {leave.of}, which it does not stand in")
         for verb in kind.api.values():
             for name in (*verb.brings, *verb.reshapes, *verb.anchors):
                 if name not in self:

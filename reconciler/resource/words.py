@@ -15,6 +15,8 @@ from typing import Any, Final, Literal
 
 from pydantic_core import PydanticCustomError, core_schema
 
+from reconciler.resource.dangers import AddressPart, Exposes
+
 
 class _Unset(Enum):
     UNSET = "unset"
@@ -266,6 +268,9 @@ class Word:
     leave: Verb | None = None
     label: str | None = None
     scarce: str | None = None
+    exposes: Exposes | None = None
+    address: AddressPart = ""
+    opens: tuple[Any, ...] = ()
     doc: str = ""
 
 
@@ -289,6 +294,9 @@ def field(
     one_way: bool = False,
     unique: bool = False,
     scarce: str | None = None,
+    exposes: Exposes | None = None,
+    address: AddressPart = "",
+    opens: tuple[Any, ...] = (),
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
 
@@ -297,11 +305,13 @@ def field(
     pure function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
     service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
     be made true and never false again. `unique`: no two siblings may hold the same value at any moment. `scarce`: the value of which
-    `guards.minAdmins` objects must always be left.
+    `guards.minAdmins` objects must always be left. `exposes`: which changes open something. `address`: the value is a segment of the
+    public address, or the whole of one. `opens`: the values with which everybody reads the object at its public address.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
-        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, doc=doc,
+        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, exposes=exposes,
+        address=address, opens=opens, doc=doc,
     )  # fmt: skip
 
 

@@ -420,7 +420,7 @@ def test_an_unreadable_list_makes_nothing_and_deletes_nothing(acme: Org) -> None
     tree = small()
     tree["teams"] = {"new": {"title": "New"}}
     del tree["saml"]
-    acme.write(tree)
+    acme.write(tree, removed=[{"address": "acme/saml/okta", "action": "delete"}])
     plan = acme.plan(failing=("teams",))
     assert [one.kind for one in plan.unknown] == ["team"]
     assert {str(one.address) for one in plan.blocked} == {"acme/team/new", "acme/team/writers"}
@@ -435,4 +435,7 @@ def test_the_last_admin_keeps_the_role_until_somebody_else_has_it(acme: Org) -> 
     assert "minAdmins" in blocked.reason
     tree["members"]["linus@acme.example"] = "admin"
     acme.write(tree)
+    (blocked,) = acme.plan().blocked
+    assert "service.member" in blocked.reason
+    acme.write(tree, service={"member": "linus@acme.example"})
     assert acme.plan().blocked == ()

@@ -30,7 +30,8 @@ def valid(document: dict[str, Any], name: str = "plan") -> dict[str, Any]:
 def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
     document = valid(plan_document(the_example(), created_at=NOW))
     assert list(document) == [
-        "format", "project", "environment", "createdAt", "summary", "changes", "steps", "unmanaged", "unknown", "inDoubt", "blocked",
+        "format", "project", "environment", "createdAt", "summary", "changes", "steps", "exposures", "broken", "forbidden", "unmanaged", "unknown",
+        "inDoubt", "blocked",
     ]  # fmt: skip
     assert document["format"] == "reconciler.plan/1"
     assert document["createdAt"] == "2026-11-21T07:00:30Z"

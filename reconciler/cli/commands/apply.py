@@ -76,13 +76,14 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
 
 def _agreed(screen: Screen, options: Options, session: Session, *, ask: bool, full: bool) -> Planned | None:
     """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined."""
-    from reconciler.guard import guard
+    from reconciler.guard import consent, guard
 
     planned = session.plan()
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
         guard(planned.plan, session.project.desired, allow_delete=options.allow_delete)
         if not ask or not _does_anything(planned.plan):
+            consent(planned.plan, options.allow_exposure)
             return planned
         if not click.confirm(_question(planned.plan), default=False, err=True):
             return None
@@ -109,7 +110,9 @@ def _question(plan: Plan) -> str:
     number = len(plan.steps)
     if not number:
         return "Apply this plan? It takes no request."
-    return f"Apply {'this request' if number == 1 else f'these {number} requests'}?"
+    opened = len(plan.exposures)
+    told = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
+    return f"Apply {'this request' if number == 1 else f'these {number} requests'}?{told}"
 
 
 def _does_anything(plan: Plan) -> bool:

@@ -1,0 +1,187 @@
+"""What must not be deleted although its line is gone: what still holds something, what is in use, what was not read completely. Pure.
+
+In: the removals and what was read. Out: the same removals, some of them blocked, each with the way past it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from reconciler.address import Address
+from reconciler.model import Actual, Blocked, Desired, Observed
+from reconciler.plan.drafts import Draft
+from reconciler.plan.match import listed
+from reconciler.plan.removal import Removal
+from reconciler.reading import title
+from reconciler.resource import Kind, Kinds, Role
+
+UNREAD = "run again when the service answers"
+
+
+def keep(kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> None:
+    """Settle what goes along with what, then block deletes until none is left that would take along what is to stay."""
+    _follow(desired, made)
+    _cover(made)
+    whole = _Keep(kinds, desired, actual, drafts, made)
+    changed = True
+    while changed:
+        changed = False
+        for removal in made.values():
+            if not (removal.delete and removal.active):
+                continue
+            blocked = whole.why(removal)
+            if blocked is not None:
+                removal.blocked = blocked
+                whole.leaving.discard((removal.kind.name, removal.id))
+                changed = True
+
+
+def _follow(desired: Desired, made: Mapping[Address, Removal]) -> None:
+    """What stands within something that is let go of, or that may not be deleted, has its fate, unless `removed` names it."""
+    for address in sorted(made):
+        removal, outer = made[address], made.get(address.container) if address.container is not None else None
+        if outer is None or not removal.delete or removal.replaces is not None or removal.binding is None or address in desired.removed:
+            continue
+        if outer.blocked is not None:
+            removal.blocked = Blocked(address, f"waits for {outer.address}, which is blocked", outer.blocked.remedy)
+        elif not outer.delete:
+            removal.delete, removal.blocked, removal.reason = False, None, f"goes along with {outer.address}"
+
+
+def _cover(made: Mapping[Address, Removal]) -> None:
+    """Mark what goes along with the delete of what it stands in, so that it sends nothing."""
+    leaving = {(removal.kind.name, removal.id): removal for removal in made.values() if removal.delete and removal.active}
+    for removal in made.values():
+        if not (removal.delete and removal.active):
+            continue
+        kind = removal.kind
+        outer = None
+        if kind.within is not None and removal.observed is not None:
+            outer = leaving.get((kind.within, removal.observed.within.get(kind.within, "")))
+        inside = kind.inside
+        if outer is None and inside is not None and inside.cascade and removal.observed is not None:
+            outer = leaving.get((str(inside.to), str(removal.observed.values.get(inside.name))))
+        if outer is not None and outer.replaces is None:
+            removal.covered_by = outer.address
+
+
+class _Keep:
+    """The removals, and what is known of the rest. `leaving`: (kind, id) of all that is deleted."""
+
+    def __init__(
+        self, kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]
+    ) -> None:
+        self.kinds, self.desired, self.actual, self.drafts, self.made = kinds, desired, actual, drafts, made
+        self.leaving = {(removal.kind.name, removal.id) for removal in made.values() if removal.delete and removal.active}
+        self.holders = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
+        self.bound = {(removal.kind.name, removal.id) for removal in made.values() if removal.binding is not None}
+
+    def why(self, removal: Removal) -> Blocked | None:
+        """Why the object must stay, and the way past it; None where it may go."""
+        comer = self._awaited(removal)
+        if comer is not None:
+            return Blocked(removal.address, f"waits for {comer.address}, which is to take its place", comer.remedy)
+        stays = [one for one in self._inhabitants(removal) if not self._leaves(one)]
+        if stays:
+            return self._holds(removal, stays, "move what it holds elsewhere, or declare and remove it too")
+        taken = list(self._taken_along(removal))
+        kept = [one for one in taken if self._is_kept(one)]
+        if kept:
+            return self._holds(removal, kept, "move what it holds elsewhere, or remove it too")
+        missing = self._unread(removal)
+        if missing is not None:
+            return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD)
+        strange = [one for one in taken if self._is_strange(removal, one)]
+        if strange:
+            way = f"declare what it holds, or say that it goes too, in removed: {{address: {removal.address}, action: delete-all}}"
+            return self._holds(removal, strange, way, "unmanaged ")
+        return self._in_use(removal)
+
+    def _holds(self, removal: Removal, stays: list[Observed], remedy: str, what: str = "") -> Blocked:
+        names = ", ".join(f"{what}{one.kind} {title(one)!r}" for one in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
+        return Blocked(removal.address, f"would be deleted, but it still holds {names}", remedy)
+
+    # -- what it holds -----------------------------------------------------------------------------------------------------------
+
+    def _inhabitants(self, removal: Removal) -> Iterable[Observed]:
+        """What stands in it and would not be deleted with it."""
+        for kind in self.kinds.values():
+            inside = kind.inside
+            if inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade:
+                for one in self.actual.objects.get(kind.name, {}).values():
+                    if one.values.get(inside.name) == removal.id and one.deleted_at is None:
+                        yield one
+
+    def _taken_along(self, removal: Removal) -> Iterable[Observed]:
+        """What the service deletes together with it."""
+        for kind in self.kinds.values():
+            inside = kind.inside if kind.inside is not None and kind.inside.cascade and kind.inside.to == removal.kind.name else None
+            for one in self.actual.objects.get(kind.name, {}).values():
+                if one.within.get(removal.kind.name) == removal.id or (inside is not None and one.values.get(inside.name) == removal.id):
+                    yield one
+
+    def _leaves(self, one: Observed) -> bool:
+        if (one.kind, one.id) in self.leaving:
+            return True
+        draft = self.holders.get((one.kind, one.id))
+        return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
+
+    def _is_kept(self, one: Observed) -> bool:
+        """Whether it is managed, and neither leaves nor is made anew elsewhere."""
+        key = (one.kind, one.id)
+        return (key in self.holders or key in self.bound) and key not in self.leaving
+
+    def _is_strange(self, removal: Removal, one: Observed) -> bool:
+        """Whether nobody declared it and nobody agreed to its end: not with `delete-all`, nor with `prune: all` of its kind."""
+        removed = self.desired.removed.get(removal.address)
+        agreed = removal.binding is None or (removed is not None and removed.action == "delete-all")
+        pruned = self.desired.prune.get(one.kind) == "all" and one.kind not in self.desired.protect
+        return not agreed and not pruned and (one.kind, one.id) not in self.leaving
+
+    def _unread(self, removal: Removal) -> str | None:
+        """The objects in it that were not read completely; None where all were."""
+        for kind in self.kinds.values():
+            if self._lives_in(kind, removal) and not self._was_read(kind, removal):
+                return f"the {kind.name}s"
+        return None
+
+    def _lives_in(self, kind: Kind, removal: Removal) -> bool:
+        inside = kind.inside
+        stands = inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade
+        return stands or (kind.within == removal.kind.name and listed(kind) and removal.binding is not None)
+
+    def _was_read(self, kind: Kind, removal: Removal) -> bool:
+        within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
+        return (kind.name, removal.id) in self.actual.complete or (kind.name, within) in self.actual.complete
+
+    def _awaited(self, removal: Removal) -> Blocked | None:
+        """What is blocked and would have come where the removed object stands: without both, nothing would be left there."""
+        inside = removal.kind.inside
+        if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
+            return None
+        stands = removal.observed.values.get(inside.name)
+        for draft in self.drafts.values():
+            stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
+            if draft.kind is removal.kind and draft.blocked is not None and draft.wants.get(inside.name) == stands != stood:
+                return draft.blocked
+        return None
+
+    # -- what needs it -----------------------------------------------------------------------------------------------------------
+
+    def _in_use(self, removal: Removal) -> Blocked | None:
+        """Whether its container needs it: by the value of a field, or because no other would be left."""
+        kind, needed, container = removal.kind, removal.kind.needed, removal.address.container
+        if needed is None or removal.observed is None or kind.within is None or container is None:
+            return None
+        scope = removal.observed.within.get(kind.within, "")
+        outer = self.actual.find(kind.within, scope)
+        if outer is not None and outer.values.get(needed.field) == needed.value:
+            told = "true" if needed.value is True else str(needed.value)
+            way = f"turn {needed.field} of {container} off in a run of its own before"
+            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way)
+        others = [one for one in self.actual.objects.get(kind.name, {}).values() if one.within.get(kind.within) == scope]
+        left = [one for one in others if (one.kind, one.id) not in self.leaving]
+        if not left and removal.address not in self.desired.removed:
+            way = f"if that is meant, add to removed: {{address: {removal.address}, action: delete}}"
+            return Blocked(removal.address, f"is the last {kind.name} of {container}", way)
+        return None

@@ -1,0 +1,37 @@
+"""What the token is not allowed, by the `permissions` that the service shows on objects. Pure.
+
+A flag that is not shown forbids nothing: only what the service says is false.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.address import Address
+from reconciler.model import Actual, Forbidden, Observed, Step
+from reconciler.resource import Kind, Kinds, Leave
+
+
+def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[Forbidden, ...]:
+    """One for each step whose kind names a permission that the token lacks."""
+    found = []
+    for step in steps:
+        kind = kinds[step.kind]
+        leave = kind.leave_to_make if step.verb == "create" else kind.leave
+        if leave is None:
+            continue
+        holder, of = _holder(kinds, actual, kind, leave, step, ids)
+        permissions = holder.raw.get("permissions") if holder is not None else None
+        if isinstance(permissions, Mapping) and permissions.get(leave.flag) is False:
+            found.append(Forbidden(step.address, step.verb, leave.flag, of))
+    return tuple(found)
+
+
+def _holder(
+    kinds: Kinds, actual: Actual, kind: Kind, leave: Leave, step: Step, ids: Mapping[Address, str]
+) -> tuple[Observed | None, Address]:
+    """The object whose permissions are asked, None where it is not there yet."""
+    if leave.of is None:
+        return (actual.find(kind.name, step.target) if isinstance(step.target, str) else None), step.address
+    of = kinds.container(step.address, leave.of)
+    return (actual.find(leave.of, ids[of]) if of in ids else None), of

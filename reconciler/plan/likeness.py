@@ -1,0 +1,95 @@
+"""Probable renames: an address that is no longer declared beside a new one that looks like it. Pure.
+
+Without the word `previously` the one would be deleted and the other made: its content and its public address would be lost. So both wait
+until the YAML says which it is. What only stands in the same place is a remark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Blocked, Desired
+from reconciler.plan.drafts import Draft
+from reconciler.plan.removal import Removal
+from reconciler.reading import substitute, title
+from reconciler.resource import UNSET, Role
+
+NAMES = ("title", "name", "label")
+"""Fields by which people know an object."""
+
+
+def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> tuple[str, ...]:
+    """Block every probable rename on both sides. A sentence for each pair that only shares its place."""
+    vanished = {one.address: one for one in made.values() if _vanished(desired, one)}
+    fresh = {one.address: one for one in drafts.values() if one.born and one.old is None and one.binding is None and one.active}
+    same: dict[Address, str] = {}
+    while pair := _pair(vanished, fresh, same):
+        old, new = vanished.pop(pair[0]), fresh.pop(pair[1])
+        same[new.address] = old.id
+        _block(old, new)
+    return tuple(_remarks(vanished.values(), fresh.values()))
+
+
+def _pair(
+    vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft], same: Mapping[Address, str]
+) -> tuple[Address, Address] | None:
+    """The next two that look alike; `same`: those found so far, whose referrers then look alike too."""
+    pairs = ((old, new) for old in vanished.values() for new in fresh.values() if _beside(old, new) and _alike(old, new, same))
+    return next(((old.address, new.address) for old, new in pairs), None)
+
+
+def _vanished(desired: Desired, one: Removal) -> bool:
+    """Whether its line is gone without a word, while the object and what it stands within are still there."""
+    there = one.observed is not None and one.observed.deleted_at is None
+    return there and one.binding is not None and one.address not in desired.removed and one.address.container in desired.resources
+
+
+def _beside(old: Removal, new: Draft) -> bool:
+    return old.kind is new.kind and old.address.container == new.address.container
+
+
+def _alike(old: Removal, new: Draft, same: Mapping[Address, str]) -> bool:
+    """Whether people would call it the same name, or it has the same natural key; `same` are the renames found so far."""
+    if any(_value(new, name, same) == _was(old, name) not in (UNSET, None, "") for name in NAMES):
+        return True
+    keys = [field.name for field in old.kind.keys]
+    return bool(keys) and all(_value(new, name, same) == _was(old, name) != UNSET for name in keys)
+
+
+def _value(new: Draft, name: str, same: Mapping[Address, str]) -> Any:
+    return substitute(new.wants.get(name, UNSET), same)
+
+
+def _was(old: Removal, name: str) -> Any:
+    return old.observed.values.get(name, old.observed.raw.get(name, UNSET)) if old.observed is not None else UNSET
+
+
+def _block(old: Removal, new: Draft) -> None:
+    name = title(old.observed) if old.observed is not None else old.id
+    source = new.declared.source
+    line = f"previously: [{old.address.key}]"
+    way = f"if so, write {line} at {new.address}; if not, add to removed: {{address: {old.address}, action: delete}}"
+    old.blocked = Blocked(old.address, f"is no longer declared, and {new.address} looks like it ({name!r}): probably a rename", way, source)
+    new.blocked = Blocked(
+        new.address, f"would be made, and looks like {old.address}, which is no longer declared: probably a rename", way, source
+    )
+
+
+def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[str]:
+    """One gone and one new in the same place, of a kind that is told apart by what it shows: perhaps a rename."""
+    gone: dict[tuple[str, Any], list[Removal]] = {}
+    come: dict[tuple[str, Any], list[Draft]] = {}
+    for old in vanished:
+        inside = old.kind.inside
+        if old.delete and old.active and inside is not None and inside.role is Role.INSIDE and inside.cascade:
+            gone.setdefault((old.kind.name, _was(old, inside.name)), []).append(old)
+    for new in fresh:
+        if new.kind.inside is not None and new.active:
+            come.setdefault((new.kind.name, new.wants.get(new.kind.inside.name, UNSET)), []).append(new)
+    for place, olds in gone.items():
+        news = come.get(place, [])
+        if len(olds) == len(news) == 1:
+            line = f"previously: [{olds[0].address.key}]"
+            yield f"{olds[0].address} goes and {news[0].address} comes in its place; if that is a rename, write {line} at the new one"

@@ -1,0 +1,65 @@
+"""What a reader must know before agreeing to a plan: exposures, broken public addresses, requests that the token is not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
+
+from reconciler.address import Address
+from reconciler.model import Exposure, Plan, Source
+from reconciler.report.layout import Page, Style
+from reconciler.report.values import shown
+from reconciler.report.words import listed
+from reconciler.resource import UNSET
+
+NAMED: Final = 3  # addresses of a folded group
+FOLD: Final = 10  # alike lines; more of them become one
+HIDDEN_URL: Final = "its secret address"
+CONSENT: Final = "apply --yes does none of these without --allow-exposure ADDRESS"
+
+LEAVE: Final = "take the token of a member who may, or have that member's role raised"
+
+T = TypeVar("T")
+
+
+def write(page: Page, plan: Plan, *, full: bool) -> None:
+    """Append them all; nothing where there are none."""
+    for group in _alike(plan.exposures, lambda one: (one.kind, one.field, repr(one.before), repr(one.after)), full):
+        _named(page, [one.address for one in group], group[0].source)
+        first = group[0]
+        page.field(Style.DELETE, "!", "exposure", f"{_change(first)}: {first.says}")
+    if plan.exposures:
+        page.field(Style.DIM, " ", "", CONSENT)
+    for some in _alike(plan.forbidden, lambda one: (one.verb, one.flag, one.of), full):
+        _named(page, [one.address for one in some], None)
+        page.field(Style.BLOCKED, "!", "forbidden", f"{some[0].verb}: the service says that the token lacks {some[0].flag} of {some[0].of}")
+    if plan.forbidden:
+        page.field(Style.DIM, " ", "", LEAVE)
+    for broken in plan.broken:
+        _named(page, [broken.address], broken.source)
+        after = f" -> {broken.after}" if broken.after is not None else ""
+        page.field(Style.DELETE, "!", "breaks", f"{broken.before or HIDDEN_URL}{after}", broken.reason)
+
+
+def _change(one: Exposure) -> str:
+    if not one.field:
+        return "deleted"
+    return " ".join([one.field, *([shown(one.before), "->"] if one.before is not UNSET else []), shown(one.after)])
+
+
+def _alike(found: Iterable[T], likeness: Callable[[T], object], full: bool) -> list[list[T]]:
+    groups: dict[object, list[T]] = {}
+    for one in found:
+        groups.setdefault(likeness(one), []).append(one)
+    made: list[list[T]] = []
+    for group in groups.values():
+        made += [group] if len(group) > FOLD and not full else [[one] for one in group]
+    return made
+
+
+def _named(page: Page, addresses: list[Address], source: Source | None) -> None:
+    if len(addresses) == 1:
+        page.head(str(addresses[0]), f"{source.file}:{source.line}" if source is not None else "")
+    else:
+        page.head(f"{len(addresses):,} resources")
+        page.field(Style.PLAIN, " ", "", f"{listed([str(address) for address in addresses], NAMED)}; --full shows each")

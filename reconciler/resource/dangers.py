@@ -1,0 +1,61 @@
+"""The words that say what a change may endanger: what it opens, which public addresses it breaks, what it needs leave for. Frozen data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+AddressPart = Literal["", "segment", "whole"]
+
+
+@dataclass(frozen=True)
+class Exposes:
+    """Which changes of a field open something or take a protection away; all values in the request's form.
+
+    `says`: what is then so, as the end of a sentence. `order`: the values from closed to open; one that is not listed, or not known,
+    counts as closed. `when`: instead of `order`, whether a change from one value to another opens something; pure. `born`: it counts
+    also for an object that is made inside one that exists.
+    """
+
+    says: str
+    order: tuple[Any, ...] = ()
+    when: Callable[[Any, Any], bool] | None = None
+    born: bool = False
+
+    def opened(self, before: Any, after: Any) -> bool:
+        """Whether a change opens something."""
+        if self.when is not None:
+            return self.when(before, after)
+        return self._rank(after) > self._rank(before)
+
+    def _rank(self, value: Any) -> int:
+        return self.order.index(value) + 1 if value in self.order else 0
+
+
+@dataclass(frozen=True)
+class Published:
+    """Where an object says at which public address it is read: a dotted path.
+
+    `unless`: (field, value): with that value nobody reads it there, nor what stands within it. `secret`: the address is never shown.
+    """
+
+    at: str
+    unless: tuple[str, Any] | None = None
+    secret: bool = False
+
+
+@dataclass(frozen=True)
+class Leave:
+    """The flag among an object's `permissions` that a request wants. `of`: the kind of the container that has it; None for the object."""
+
+    flag: str
+    of: str | None = None
+
+
+@dataclass(frozen=True)
+class Needed:
+    """An object of this kind is in use while a field of its fixed container has that value; the last one is always in use."""
+
+    field: str
+    value: Any
