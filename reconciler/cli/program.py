@@ -33,6 +33,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
     "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
+    "doctor": Lazy("reconciler.cli.commands.doctor", "What would stand in the way of a run."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "The canonical layout of a project's files."),
     "explain": Lazy("reconciler.cli.commands.explain", "What a kind or a field means."),
     "schema": Lazy("reconciler.cli.commands.schema", "The JSON Schemas."),

@@ -21,8 +21,8 @@ FILE = "trusted.json"
 
 def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) -> None:
     """Ask whether the project at `root` may use a host that only its YAML names. `instead`: what to pass where nobody can be asked."""
-    host = f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
-    if host in _known(root):
+    host = _host(url)
+    if confirmed(root, url):
         return
     if not screen.can_ask:
         raise UsageError(f"{what} {host} stands only in the YAML, and you have not confirmed it", hint=f"Pass {instead}.")
@@ -30,6 +30,15 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) ->
     if not click.confirm("Send your credentials there, from now on?", default=False, err=True):
         raise UsageError(f"{what} {host} was not confirmed", hint=f"Pass {instead}.")
     _remember(root, host)
+
+
+def confirmed(root: Path, url: str) -> bool:
+    """Whether this user said that the project at `root` may use the host of a URL."""
+    return _host(url) in _known(root)
+
+
+def _host(url: str) -> str:
+    return f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
 
 
 def path() -> Path:

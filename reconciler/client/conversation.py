@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 import httpx
 
 from reconciler.client.exchange import Exchange, Outcome
+from reconciler.client.hints import Hints
 from reconciler.client.pacing import Clock, Gate, Pace, TooLate
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
@@ -81,6 +82,8 @@ class Conversation:
         self, settings: Settings, transport: httpx.AsyncBaseTransport, listener: Listener, clock: Clock, jitter: Callable[[], float]
     ) -> None:
         self.requests = 0
+        self.quota: Hints | None = None  # of the newest answer that told one
+        self.skew: float | None = None  # seconds that the service's clock is ahead of ours
         self._base = settings.base_url + PREFIX
         self._timeout = settings.timeout
         self._listener = listener
@@ -161,6 +164,10 @@ class Conversation:
             raise _HeldBack(late) from None
         finally:
             self._places.release()
+        if outcome.hints.limit is not None:
+            self.quota = outcome.hints
+        if outcome.hints.date is not None:
+            self.skew = outcome.hints.date.timestamp() - self._clock.wall()
         self._breaker.record(outcome.result, sent=sent, now=now)
         self._listener.answer(method, path, outcome.status, now - sent)
         return outcome

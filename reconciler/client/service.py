@@ -13,6 +13,7 @@ from typing import Any, Self
 import httpx
 
 from reconciler.client.conversation import Answer, Conversation, Listener, Silent
+from reconciler.client.hints import Hints
 from reconciler.client.pacing import Clock, SystemClock
 from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
 from reconciler.client.retry import RetryClass
@@ -65,6 +66,16 @@ class Reader:
     def requests(self) -> int:
         """How many requests were sent, retries included."""
         return self._conversation.requests
+
+    @property
+    def quota(self) -> Hints | None:
+        """What the service told last of its rate limit; None where it told nothing."""
+        return self._conversation.quota
+
+    @property
+    def skew(self) -> float | None:
+        """Seconds that the service's clock is ahead of ours, to the second; None where no answer had a date."""
+        return self._conversation.skew
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from reconciler.errors import StateError
 from reconciler.model import State
+from reconciler.state.condition import Condition, file_holder, row_holder, writable
 from reconciler.state.database import Database, connect
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
@@ -64,6 +65,15 @@ class Store:
             return None if row is None else read_state(connection, row.id)
 
         return self._database.read(work) or State("", 0)
+
+    def condition(self) -> Condition:
+        """How it is doing; nothing is written, made or migrated. Raises StateError for a state that cannot be read."""
+        current, path = self._database.is_current(), self._database.path
+        if path is not None:
+            held, holder = file_holder(path)
+            return Condition(self._database.where, current, writable(path), held, holder)
+        found = self._database.read(lambda connection: row_holder(connection, self._scope))
+        return Condition(self._database.where, current, True, found is not None, found)
 
     def foreign(self, kind: str) -> frozenset[str]:
         """The ids of that kind which other projects and environments bind on the same service."""
