@@ -19,7 +19,7 @@ from reconciler.report.words import count, listed
 from reconciler.resource import Kinds, Listing, One, placeholders
 
 SKEW_MAX: Final = 30.0  # seconds
-SCARCE: Final = 0.1  # of a quota
+SCARCE: Final = 0.2  # of a quota
 SHOWN: Final = 3  # names in a sentence
 
 
@@ -42,9 +42,11 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[s
         except Rejected as error:
             if error.status == 401:
                 return [problem("token", error)], None
-            return [Finding("token", Level.WARNING, f"accepted, but what it reaches cannot be listed: {error.message}")], {}
+            return [
+                Finding("token", Level.WARNING, f"accepted, but what it reaches cannot be listed: {error.message}", error.hint or "")
+            ], {}
         except NotFound:
-            return [Finding("token", Level.WARNING, "accepted, but the service does not list what it reaches")], {}
+            return [Finding("token", Level.OK, "accepted; the service does not list what it reaches")], {}
         except ServiceError as error:
             remedy = (
                 error.hint or "Check the address, the network and a proxy (HTTPS_PROXY), and whether the service is up; then run again."
@@ -68,6 +70,8 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         return [problem("reach", error)]
     found = match(kinds, desired, state, actual)
     findings = [_root(kinds, one, state, actual, found, reachable) for one in desired.resources.values() if one.address.container is None]
+    if any(one.level is Level.PROBLEM for one in findings):
+        return findings
     for (kind, reason), scopes in _unread(actual).items():
         text = f"{kind}: {reason}" + (f" (and {scopes - 1} more like it)" if scopes > 1 else "")
         findings.append(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -10,6 +10,14 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
 from reconciler.errors import ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.config import Project
+    from reconciler.model import State
+    from reconciler.report.findings import Finding
+    from reconciler.resource import Kinds
+
+PATIENCE: Final = 120.0  # seconds for all that is asked
 
 
 @click.command("doctor", short_help="What would stand in the way of a run.")
@@ -38,7 +46,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     ready = where.level is Level.OK
     if not doctor.is_embedded(options, project):
         token = doctor.token()
-        findings.append(token)
+        findings += [token] if token.level is Level.PROBLEM or not ready else []  # else the service says more of it
         ready = ready and token.level is Level.OK
     state = None
     if project is not None:
@@ -55,7 +63,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     return exits.strongest(codes)
 
 
-def _asked(screen: Screen, options: Options, project: Any, kinds: Any, state: Any) -> list[Any]:
+def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Finding]:
     """What the service says, or why it cannot be asked."""
     import asyncio
 
@@ -65,16 +73,20 @@ def _asked(screen: Screen, options: Options, project: Any, kinds: Any, state: An
     from reconciler.cli.progress import Narration
     from reconciler.client import Reader
     from reconciler.model import State
+    from reconciler.report.findings import Finding, Level
 
     try:
         with connect(screen, options, project, kinds) as service:
             narration = Narration(screen)
 
-            async def ask() -> list[Any]:
-                async with Reader(service.settings, listener=narration) as reader:
+            async def ask() -> list[Finding]:
+                async with asyncio.timeout(PATIENCE), Reader(service.settings, listener=narration) as reader:
                     return await examine(reader, kinds, project, state or State("", 0))
 
             with narration.phase(f"Asking {service.where}"):
                 return asyncio.run(ask())
+    except TimeoutError:
+        remedy = "It is slow, or holds requests back (a rate limit); -v shows every request."
+        return [Finding("service", Level.PROBLEM, f"the service did not answer everything within {PATIENCE:g} s", remedy)]
     except ReconcilerError as error:
         return [problem("service", error)]
