@@ -37,6 +37,11 @@ COMMANDS: Mapping[str, Lazy] = {
     "show": Lazy("reconciler.cli.commands.history:show_command", "What one run did, request by request."),
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the inverse of a run."),
     "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
+    "doctor": Lazy("reconciler.cli.commands.doctor", "What would stand in the way of a run."),
+    "fmt": Lazy("reconciler.cli.commands.fmt", "The canonical layout of a project's files."),
+    "explain": Lazy("reconciler.cli.commands.explain", "What a kind or a field means."),
+    "config": Lazy("reconciler.cli.commands.config", "The effective configuration."),
+    "schema": Lazy("reconciler.cli.commands.schema", "The JSON Schemas."),
     "api": Lazy("reconciler.cli.commands.api", "One authenticated call."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "The embedded service."),
 }

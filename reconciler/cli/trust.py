@@ -6,8 +6,6 @@ A pull request can change the YAML; so the YAML alone must not steer the token.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from reconciler.cli.screen import Screen
+from reconciler.cli.whole import write_whole
 from reconciler.errors import UsageError
 
 FILE = "trusted.json"
@@ -22,8 +21,8 @@ FILE = "trusted.json"
 
 def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) -> None:
     """Ask whether the project at `root` may use a host that only its YAML names. `instead`: what to pass where nobody can be asked."""
-    host = f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
-    if host in _known(root):
+    host = _host(url)
+    if confirmed(root, url):
         return
     if not screen.can_ask:
         raise UsageError(f"{what} {host} stands only in the YAML, and you have not confirmed it", hint=f"Pass {instead}.")
@@ -31,6 +30,15 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) ->
     if not click.confirm("Send your credentials there, from now on?", default=False, err=True):
         raise UsageError(f"{what} {host} was not confirmed", hint=f"Pass {instead}.")
     _remember(root, host)
+
+
+def confirmed(root: Path, url: str) -> bool:
+    """Whether this user said that the project at `root` may use the host of a URL."""
+    return _host(url) in _known(root)
+
+
+def _host(url: str) -> str:
+    return f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
 
 
 def path() -> Path:
@@ -65,13 +73,4 @@ def _remember(root: Path, host: str) -> None:
 
 def write_private(target: Path, text: str) -> None:
     """Write a file that only its owner can read, wholly or not at all. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # 0600 from the start
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(target, text)

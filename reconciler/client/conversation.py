@@ -82,6 +82,7 @@ class Conversation:
         self, settings: Settings, transport: httpx.AsyncBaseTransport, listener: Listener, clock: Clock, jitter: Callable[[], float]
     ) -> None:
         self.requests = 0
+        self.skew: float | None = None  # seconds that the service's clock is ahead of ours
         self._base = settings.base_url + PREFIX
         self._timeout = settings.timeout
         self._listener = listener
@@ -167,6 +168,8 @@ class Conversation:
             raise _HeldBack(late) from None
         finally:
             self._places.release()
+        if outcome.hints.date is not None:
+            self.skew = outcome.hints.date.timestamp() - self._clock.wall()
         self._breaker.record(outcome.result, sent=sent, now=now)
         self._listener.answer(method, path, outcome.status, now - sent)
         return outcome

@@ -72,6 +72,11 @@ class Reader:
         """What is left of the service's rate limit, as far as it was told."""
         return self._conversation.allowance
 
+    @property
+    def skew(self) -> float | None:
+        """Seconds that the service's clock is ahead of ours, to the second; None where no answer had a date."""
+        return self._conversation.skew
+
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""
         return await self._conversation.ask("GET", path, query, retry=RetryClass.READ)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
-from pydantic import AfterValidator, BeforeValidator, TypeAdapter, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
@@ -123,5 +123,5 @@ def _lower(value: str) -> str:
     return value.lower()
 
 
-Email = Annotated[str, AfterValidator(_lower), Wire(body=_lower, show=_lower)]
+Email = Annotated[str, AfterValidator(_lower), Wire(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]
 """An e-mail address; upper and lower case are the same."""

@@ -40,6 +40,9 @@ class Database(Protocol):
     def read(self, work: Callable[[Connection], T]) -> T | None:
         """What `work` makes of one consistent view, perhaps called more than once; None where there is no state yet."""
 
+    def is_current(self) -> bool | None:
+        """Whether the tables are today's; False: older, None: there are none."""
+
     def write(self) -> _Transaction:
         """A transaction that is durable when the block ends, and void when it raises."""
 
@@ -101,6 +104,14 @@ class SqliteFile:
                 with self._engine.begin() as connection:
                     return work(connection)
             return self._read_only(work)
+
+    def is_current(self) -> bool | None:
+        with calm(self.where):
+            if not self._file.exists():
+                return None
+            _check_regular(self._file)
+            with self._engine.begin() as connection:
+                return schema.is_current(connection, self.where)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:

@@ -32,7 +32,7 @@ RENEWALS: Final = 3  # in the time a lease lasts, so that two may fail
 LOCK_FILE_MAX: Final = 65_536  # bytes read of a lock file, which anyone could have written
 
 _EPOCH: Final = select(leases.c.epoch).where(leases.c.state == bindparam("of"))
-_NOW: Final = func.extract("epoch", func.clock_timestamp())
+NOW: Final = func.extract("epoch", func.clock_timestamp())
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Lease:
             kept = connection.execute(_EPOCH, {"of": self.state}).scalar() == self.epoch
         else:
             ours = (leases.c.state == self.state) & (leases.c.epoch == self.epoch)
-            kept = connection.execute(update(leases).where(ours).values(expires=_NOW + self._seconds)).rowcount == 1
+            kept = connection.execute(update(leases).where(ours).values(expires=NOW + self._seconds)).rowcount == 1
         if not kept:
             raise StateError(
                 "another run has taken over the lease on the state; this one writes and sends nothing more",
@@ -111,9 +111,9 @@ class Lease:
 def _take(connection: Connection, state: int, holder: Holder, seconds: float | None) -> int:
     """Write the holder into the row of the lease and into the list of runs; returns the new epoch. Raises Locked while another's lasts."""
     row = connection.execute(select(leases).where(leases.c.state == state).with_for_update()).one()
-    if seconds is not None and row.run is not None and row.expires > connection.execute(select(_NOW)).scalar_one():
+    if seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one():
         raise locked(Holder(row.run, row.who, row.command, row.since), f"a run that died frees it after {LEASE_SECONDS:g} s")
-    expires = None if seconds is None else _NOW + seconds
+    expires = None if seconds is None else NOW + seconds
     taken = {"epoch": row.epoch + 1, "run": holder.run, "who": holder.who, "command": holder.command, "since": holder.since}
     connection.execute(update(leases).where(leases.c.state == state).values(**taken, expires=expires))
     connection.execute(insert(runs).values(id=holder.run, state=state, who=holder.who, command=holder.command, started=holder.since))
@@ -152,7 +152,7 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise locked(_read_holder(handle), "the lock ends with its process") from None
+                raise locked(read_holder(handle), "the lock ends with its process") from None
             os.ftruncate(handle, 0)
             os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
         try:
@@ -164,7 +164,8 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
         os.close(handle)
 
 
-def _read_holder(handle: int) -> Holder | None:
+def read_holder(handle: int) -> Holder | None:
+    """Who wrote an open lock file; None where it does not say."""
     try:
         found = json.loads(os.pread(handle, LOCK_FILE_MAX, 0))
         return Holder(str(found["run"]), str(found["who"]), str(found["command"]), str(found["since"]), int(found["pid"]))

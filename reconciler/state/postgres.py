@@ -73,6 +73,10 @@ class Postgres:
             finally:
                 transaction.rollback()
 
+    def is_current(self) -> bool | None:
+        with calm(self.where), self._engine.connect() as connection:
+            return schema.is_current(connection, self.where)
+
     @contextmanager
     def write(self) -> Iterator[Connection]:
         with calm(self.where), self._engine.connect() as connection, connection.begin():

@@ -18,6 +18,7 @@ from sqlalchemy import Connection
 
 from reconciler.errors import StateError
 from reconciler.model import Entry, Run, State
+from reconciler.state.condition import Condition, file_holder, row_holder, writable
 from reconciler.state.database import Database, connect
 from reconciler.state.history import read_entries, read_ids, read_runs
 from reconciler.state.journal import Journal
@@ -92,6 +93,15 @@ class Store:
             return frozenset() if row is None else read_ids(connection, row.id)
 
         return self._database.read(work) or frozenset()
+
+    def condition(self) -> Condition:
+        """How it is doing; nothing is written, made or migrated. Raises StateError for a state that cannot be read."""
+        current, path = self._database.is_current(), self._database.path
+        if path is not None:
+            held, holder = file_holder(path)
+            return Condition(self._database.where, current, writable(path), held, holder)
+        found = self._database.read(lambda connection: row_holder(connection, self._scope))
+        return Condition(self._database.where, current, True, found is not None, found)
 
     def digest_key(self) -> bytes:
         """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""

@@ -25,8 +25,10 @@ PROJECT = """\
 # yaml-language-server: $schema=.reconciler/config.schema.json
 version: 1
 project: {name}
+
 service:
 {service}  member: ada@acme.example              # whose token it is: reaches every space
+
 organizations:
   acme:
     id: org_acme                        # organizations are adopted by id, never made or deleted

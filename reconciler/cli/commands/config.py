@@ -1,0 +1,60 @@
+"""`reconciler config render`: the effective configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.screen import Screen
+
+command = LazyGroup(
+    name="config",
+    commands_by_name={"render": Lazy(f"{__name__}:render_command", "The project with every expression evaluated.")},
+    short_help="The effective configuration.",
+    help="""The effective configuration.
+
+    \b
+    Example:
+      reconciler config render examples/acme
+    """,
+)
+
+
+@click.command("render", short_help="The project with every expression evaluated.")
+@shared.project()
+@shared.output()
+@click.pass_obj
+def render_command(screen: Screen, /, **words: Any) -> None:
+    """Print the project as it is read: every expression replaced by its value, with the expression behind it as a comment.
+    Values from the environment are hidden, but for those that --public-var names.
+
+    \b
+    Example:
+      reconciler config render examples/acme --var brand=Beta
+    """
+    import os
+
+    from reconciler.cli.connect import load
+    from reconciler.config.rendered import rendered
+    from reconciler.config.words import TOP
+    from reconciler.edit.layout import layout
+    from reconciler.edit.order import document
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.escape import terminal
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)  # says everything that is wrong
+    for one in project.desired.resources.values():
+        fields = kinds[one.kind].fields
+        screen.hide(str(value) for name, value in one.values.items() if name in fields and fields[name].sensitive)
+    made = rendered(
+        options.project, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
+    )  # fmt: skip
+    shape = document(kinds, TOP)
+    texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]
+    screen.out("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))

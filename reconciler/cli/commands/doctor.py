@@ -1,0 +1,92 @@
+"""`reconciler doctor`: what would stand in the way of a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.config import Project
+    from reconciler.model import State
+    from reconciler.report.findings import Finding
+    from reconciler.resource import Kinds
+
+PATIENCE: Final = 120.0  # seconds for all that is asked
+
+
+@click.command("doctor", short_help="What would stand in the way of a run.")
+@shared.project()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def command(screen: Screen, /, **words: Any) -> int:
+    """Look at the project, the token and what it reaches and may do, the rate limit, the clock and the state; say what to do about each.
+    Sends only GET requests, writes nothing, asks nothing. Exits with 1 where something is a problem, with 3 where the project is wrong.
+
+    \b
+    Example:
+      reconciler doctor examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli import doctor, exits
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.findings import Level, findings_document, findings_text
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project, found = doctor.project(screen, options, kinds)
+    where = doctor.service(options, project)
+    findings = [found, where]
+    ready = where.level is Level.OK
+    if not doctor.is_embedded(options, project):
+        token = doctor.token()
+        findings += [token] if token.level is Level.PROBLEM or not ready else []  # else the service says more of it
+        ready = ready and token.level is Level.OK
+    state = None
+    if project is not None:
+        state, told = doctor.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
+        findings += told
+    if ready:
+        findings += _asked(screen, options, project, kinds, state)
+    if options.format == "json":
+        screen.document(findings_document(findings))
+    else:
+        screen.spans(findings_text(findings, width=screen.width))
+    codes = [exits.WRONG] if project is None else []
+    codes += [exits.FAILED] if any(one.level is Level.PROBLEM for one in findings) else []
+    return exits.strongest(codes)
+
+
+def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Finding]:
+    """What the service says, or why it cannot be asked."""
+    import asyncio
+
+    from reconciler.cli.connect import connect
+    from reconciler.cli.doctor import problem
+    from reconciler.cli.examination import examine
+    from reconciler.cli.progress import Narration
+    from reconciler.client import Reader
+    from reconciler.model import State
+    from reconciler.report.findings import Finding, Level
+
+    try:
+        with connect(screen, options, project, kinds) as service:
+            narration = Narration(screen)
+
+            async def ask() -> list[Finding]:
+                async with asyncio.timeout(PATIENCE), Reader(service.settings, listener=narration) as reader:
+                    return await examine(reader, kinds, project, state or State("", 0))
+
+            with narration.phase(f"Asking {service.where}"):
+                return asyncio.run(ask())
+    except TimeoutError:
+        remedy = "It is slow, or holds requests back (a rate limit); -v shows every request."
+        return [Finding("service", Level.PROBLEM, f"the service did not answer everything within {PATIENCE:g} s", remedy)]
+    except ReconcilerError as error:
+        return [problem("service", error)]

@@ -1,0 +1,47 @@
+"""`reconciler explain`: what a kind or a field means."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+
+@click.command("explain", short_help="What a kind or a field means.")
+@click.argument("word", metavar="[KIND[.FIELD]]", default="")
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, word: str, **words: Any) -> None:
+    """Say what a kind or one of its fields means: values, limits, what a change does, with an example. Without a word: every kind.
+
+    \b
+    Examples:
+      reconciler explain
+      reconciler explain site
+      reconciler explain site.visibility
+    """
+    from reconciler.config.suggest import did_you_mean
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report import explain
+
+    Options.of(screen, words)
+    kinds = load_kinds()
+    if not word:
+        screen.spans(explain.explain_kinds(kinds, width=screen.width))
+        return
+    name, dot, field = word.partition(".")
+    kind = kinds.get(name)
+    if kind is None:
+        raise UsageError(f"there is no kind {name!r}{did_you_mean(name, kinds)}", hint="reconciler explain lists them.")
+    if not dot:
+        screen.spans(explain.explain_kind(kinds, kind, width=screen.width))
+        return
+    known = explain.words(kinds, kind)
+    if field not in known:
+        raise UsageError(f"{name} has no field {field!r}{did_you_mean(field, known)}", hint=f"reconciler explain {name} lists them.")
+    screen.spans(explain.explain_word(kinds, kind, field, width=screen.width))

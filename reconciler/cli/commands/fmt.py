@@ -1,0 +1,93 @@
+"""`reconciler fmt`: the canonical layout of a project's files."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options, near
+from reconciler.cli.screen import Screen
+from reconciler.errors import ConfigError, Problem, ReconcilerError
+
+
+@click.command("fmt", short_help="The canonical layout of a project's files.")
+@click.argument("project", type=click.Path(path_type=Path), default=Path())
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change, and exit with 1 where something would.")
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
+    """Lay out the project file and the files it includes: order of keys, indentation, blank lines, quotes. What they say stays the same,
+    and so do comments and short maps in braces. Prints the files that changed.
+
+    \b
+    Example:
+      reconciler fmt --check examples/acme
+    """
+    from reconciler.cli import exits
+    from reconciler.config.texts import texts
+
+    options = Options.of(screen, words)
+    root, before = texts(options.project)
+    changed = _laid_out(before)
+    if not check and not diff:
+        _write(root, changed)
+    for name, text in changed.items():
+        screen.out(_diff(name, before[name], text) if diff else f"{near(root / name)}\n")
+    screen.say(_summary(len(before), len(changed), written=not check and not diff))
+    return exits.FAILED if changed and (check or diff) else exits.DONE
+
+
+def _laid_out(before: Mapping[str, str]) -> dict[str, str]:
+    """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
+    from reconciler.config.words import TOP
+    from reconciler.edit.layout import layout
+    from reconciler.edit.order import document
+    from reconciler.kinds import load as load_kinds
+
+    shape = document(load_kinds(), TOP)
+    changed, problems = {}, []
+    for name, text in before.items():
+        try:
+            made = layout(text, shape)
+        except ReconcilerError as error:
+            problems.append(Problem(name, 0, 0, error.message))
+            continue
+        if made != text:
+            changed[name] = made
+    if problems:
+        raise ConfigError(problems)
+    return changed
+
+
+def _write(root: Path, changed: Mapping[str, str]) -> None:
+    from reconciler.cli.whole import write_whole
+
+    for name, text in changed.items():
+        path = (root / name).resolve()  # a link stays a link
+        try:
+            write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
+        except OSError as error:
+            raise ReconcilerError(f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}") from error
+
+
+def _diff(name: str, before: str, after: str) -> str:
+    import difflib
+
+    from reconciler.report.escape import terminal
+
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
+    return "".join(f"{terminal(line)}\n" for line in lines)
+
+
+def _summary(files: int, changed: int, *, written: bool) -> str:
+    from reconciler.report.words import count
+
+    if not changed:
+        return f"{count(files, 'file')} in canonical layout already."
+    return f"{changed} of {count(files, 'file')} {'laid out anew' if written else 'would change'}."

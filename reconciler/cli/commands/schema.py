@@ -1,0 +1,41 @@
+"""`reconciler schema`: the JSON Schemas of what is read and written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+SUFFIX = ".schema.json"
+
+
+@click.command("schema", short_help="The JSON Schemas.")
+@click.argument("name", metavar="[NAME]", default="")
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, name: str, **words: Any) -> None:
+    """Print a JSON Schema: of project files (config), or of a document that --format json writes. Without a name: what there is.
+
+    \b
+    Example:
+      reconciler schema config > .reconciler/config.schema.json
+    """
+    from reconciler.cli.commands.state import table
+    from reconciler.config.schema import schema
+    from reconciler.config.suggest import did_you_mean
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.schemas import schemas
+
+    Options.of(screen, words)
+    known = {"config": schema(load_kinds()), **{file.removesuffix(SUFFIX): made for file, made in schemas().items()}}
+    if not name:
+        screen.out(table([(each, str(made["title"])) for each, made in known.items()]))
+    elif name not in known:
+        raise UsageError(f"there is no schema {name!r}{did_you_mean(name, known)}", hint="reconciler schema lists them.")
+    else:
+        screen.document(known[name])

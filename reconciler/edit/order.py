@@ -1,0 +1,75 @@
+"""The order of keys in a project's maps, from what the kinds declare: what tells a resource apart first, what stands in it last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from reconciler.resource import RESERVED, Keyed, Kind, Kinds, Node, Role
+
+IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
+LATE: Final = 1_000  # words that are not known come before what stands in a resource, which keeps its own order
+
+
+@dataclass(eq=False)
+class Shape:
+    """What a value is, as far as the order of its keys goes. `ranks`: the place of each known key, equal ones keep the author's order.
+
+    `inside`: the shapes of what stands behind known keys; `each`: of everything else in a map, or of the items of a list, which are told
+    apart by the first key that `tags` knows.
+    """
+
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    inside: Mapping[str, Shape] = field(default_factory=dict)
+    each: Shape | None = None
+    tags: Mapping[str, Shape] = field(default_factory=dict)
+
+    def below(self, key: str | None, keys: Sequence[str]) -> Shape:
+        """The shape of the value behind a key, or of an item (key None) that holds these keys."""
+        if key is not None and key in self.inside:
+            return self.inside[key]
+        if key is None:
+            return next((self.tags[one] for one in keys if one in self.tags), ANY)
+        return self.each or ANY
+
+    def rank(self, key: str) -> int:
+        """Where a key belongs."""
+        return self.ranks.get(IGNORED if key.startswith(IGNORED) else key, LATE)
+
+
+ANY = Shape()
+
+
+def document(kinds: Kinds, top: Sequence[str]) -> Shape:
+    """The shape of a project file, and of a file it includes. `top`: the words of the project file alone, in their order."""
+    shapes = {name: Shape() for name in kinds}
+    for name, kind in kinds.items():
+        _fill(shapes[name], kinds, kind, shapes)
+    ranks = {word: at for at, word in enumerate((*(root.name for root in kinds.roots), *top))}
+    ranks[IGNORED] = ranks.get("vars", LATE)
+    inside: dict[str, Shape] = {"defaults": Shape(inside=shapes)}
+    for root in kinds.roots:
+        inside |= shapes[root.name].inside
+        if isinstance(root.place, Keyed):
+            inside[root.place.section] = Shape(each=shapes[root.name])
+    ranks |= {word: LATE + 1 for word in inside if word not in ranks} | {"removed": LATE + 2, "moved": LATE + 2}
+    return Shape(ranks, inside)
+
+
+def _fill(shape: Shape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Shape]) -> None:
+    place = kind.place
+    fields = [one for one in kind.fields.values() if one.written]
+    identity = [one.name for one in fields if one.key]
+    values = [one.name for one in fields if not one.key and one.role is not Role.SEED]
+    seeds = [one.name for one in fields if one.role is Role.SEED]
+    tag = [place.tag] if isinstance(place, Node) else []
+    words = dict.fromkeys(["key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
+    shape.ranks = {word: at for at, word in enumerate(words)}
+    sections = {section: Shape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
+    lists = {
+        section: Shape(tags={one.place.tag: shapes[one.name] for one in members if isinstance(one.place, Node)})
+        for section, members in kinds.lists(kind.name).items()
+    }
+    shape.inside = {**sections, **lists}
+    shape.ranks |= dict.fromkeys(shape.inside, LATE + 1)

@@ -1,0 +1,274 @@
+"""One YAML text as a tree that keeps how everything is written: raw scalars, flow or block, and which comment belongs to what.
+
+In: a text that the project's reader accepts (one document; no tags, merge keys or complex keys). Out: `Node`s. A comment on a line of its
+own leads what comes next, unless it is indented deeper than that; one behind something belongs to what is written there. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import yaml
+
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_DASH: Final = re.compile(r"([ -]*-)\s*(#.*)?$")  # of an item that begins here, or on a later line
+_ANCHOR: Final = re.compile(r"&\S+\s*")
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A value. `raw`: a scalar or alias as written, "" where nothing is; `text`: what a scalar says; `plain`: without quotes or bars.
+
+    `start`, `end`: indexes into the text. `tail`: comments behind the last child, "" being a blank line.
+    """
+
+    shape: Literal["scalar", "alias", "map", "list"]
+    start: int
+    end: int
+    raw: str = ""
+    text: str = ""
+    plain: bool = True
+    block: bool = False  # a scalar with a bar or an angle
+    flow: bool = False
+    anchor: str | None = None
+    children: list[Child] = field(default_factory=list)
+    tail: list[str] = field(default_factory=list)
+    commented: bool = False  # a comment stands inside it
+
+
+@dataclass(slots=True, eq=False)
+class Child:
+    """An entry of a map, or an item of a list (`key` None). `lead`: comments and blank lines above it; `remark`: the comment behind it."""
+
+    key: Node | None
+    value: Node
+    start: int
+    column: int
+    lead: list[str] = field(default_factory=list)
+    remark: str | None = None
+    remark_column: int = 0
+
+
+@dataclass(frozen=True)
+class Comment:
+    """`alone`: on a line of its own; `blank`: an empty line stands above it."""
+
+    start: int
+    column: int
+    text: str
+    alone: bool
+    blank: bool
+
+
+@dataclass(frozen=True)
+class Tree:
+    """`head`: the comments above everything, with a last "" where a blank line follows."""
+
+    root: Node
+    head: list[str]
+    comments: tuple[str, ...]
+
+
+def parse(text: str) -> Tree:
+    """The tree of a text with `\\n` as its line break. Raises yaml's `YAMLError`."""
+    return _Parser(text).tree()
+
+
+class _Parser:
+    """One run. `starts`: the index where each line begins."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.starts = [0, *(found.end() for found in re.finditer("\n", text))]
+
+    def tree(self) -> Tree:
+        events = _events(self.text)
+        event = next(events)
+        while not isinstance(event, yaml.NodeEvent):
+            event = next(events)
+        root = self._node(event, events)
+        head = self._head(root.start)
+        comments = self._comments(root)
+        words = [*(one.text for one in comments), *(line for line in head if line)]
+        Placing(root, comments).run()
+        self._blanks(root)
+        if root.children and head and head[-1] and "" in head:  # a comment of its own, right above the first key
+            cut = len(head) - head[::-1].index("")
+            root.children[0].lead[:0] = head[cut:]
+            head = head[:cut]
+        return Tree(root, head, tuple(sorted(words)))
+
+    def _at(self, mark: Any) -> int:
+        return self.starts[mark.line] + int(mark.column) if mark.line < len(self.starts) else len(self.text)
+
+    def _column(self, index: int) -> int:
+        return index - self.starts[bisect_right(self.starts, index) - 1]
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------------------
+
+    def _node(self, event: Any, events: Iterator[Any]) -> Node:
+        start, end = self._at(event.start_mark), self._at(event.end_mark)
+        match event:
+            case yaml.AliasEvent():
+                return Node("alias", start, end, raw=self.text[start:end], text=str(event.anchor))
+            case yaml.ScalarEvent():
+                raw = self.text[start:end]
+                if event.anchor is not None:
+                    raw = _ANCHOR.sub("", raw, count=1)
+                block = event.style in ("|", ">")
+                return Node("scalar", start, end, raw, event.value, plain=not event.style, block=block, anchor=event.anchor)
+            case yaml.MappingStartEvent():
+                made = Node("map", start, end, flow=bool(event.flow_style), anchor=event.anchor)
+                while not isinstance(event := next(events), yaml.MappingEndEvent):
+                    key = self._node(event, events)
+                    value = self._node(next(events), events)
+                    made.children.append(Child(key, value, key.start, self._column(key.start)))
+            case _:
+                made = Node("list", start, end, flow=bool(event.flow_style), anchor=event.anchor)
+                while not isinstance(event := next(events), yaml.SequenceEndEvent):
+                    value = self._node(event, events)
+                    at = value.start if made.flow else self._dash(value.start)
+                    made.children.append(Child(None, value, at, self._column(at)))
+        made.end = self._at(event.end_mark) if made.flow else made.children[-1].value.end if made.children else end
+        return made
+
+    def _dash(self, index: int) -> int:
+        """Where the dash of an item stands whose value begins at an index."""
+        at = bisect_right(self.starts, index) - 1
+        line = self.text[self.starts[at] : index]
+        while (at and not line.strip()) or line.lstrip().startswith("#"):
+            at -= 1
+            line = self.text[self.starts[at] : self.starts[at + 1]]
+        found = _DASH.match(line)
+        return self.starts[at] + found.end(1) - 1 if found is not None else index
+
+    # -- comments ------------------------------------------------------------------------------------------------------------------
+
+    def _head(self, end: int) -> list[str]:
+        """The comments above everything, each once, without blank lines at the beginning."""
+        head: list[str] = []
+        for line in self.text[:end].split("\n")[:-1]:
+            comment = line.strip() if line.lstrip().startswith("#") else line.partition(" #")[2] and "#" + line.partition(" #")[2].rstrip()
+            if comment or (head and head[-1] and not line.strip()):
+                head.append(comment)
+        return head
+
+    def _comments(self, root: Node) -> list[Comment]:
+        """All comments but those above everything, in order."""
+        spans = [(node.start, node.end) for node in leaves(root)]
+        found: list[Comment] = []
+        at, leaf = root.start, 0
+        while (index := self.text.find("#", at)) >= 0:
+            while leaf < len(spans) and spans[leaf][1] <= index:
+                leaf += 1
+            if leaf < len(spans) and spans[leaf][0] <= index:
+                at = spans[leaf][1]  # it belongs to a scalar
+                continue
+            begin = self._line(index)
+            words = self.text[index:].partition("\n")[0]
+            alone = not self.text[begin:index].strip(" \t-")
+            found.append(Comment(index, index - begin, words.rstrip(), alone, self._blank_above(begin)))
+            at = index + len(words)
+        return found
+
+    def _blanks(self, node: Node) -> None:
+        """Note the blank lines that stand right above children of block maps and lists."""
+        for at, child in enumerate(node.children):
+            if at and not node.flow and self._blank_above(self._line(child.start)):
+                child.lead.append("")
+            self._blanks(child.value)
+
+    def _line(self, index: int) -> int:
+        """Where the line of an index begins."""
+        return self.starts[bisect_right(self.starts, index) - 1]
+
+    def _blank_above(self, line: int) -> bool:
+        return line > 0 and not self.text[: line - 1].rpartition("\n")[2].strip()
+
+
+class Placing:
+    """Gives each comment to what it belongs to."""
+
+    def __init__(self, root: Node, comments: list[Comment]) -> None:
+        self.root, self.comments = root, comments
+        self.places = [one.start for one in comments]
+        self.seen: list[Child] = []  # every child that could own a comment, in the order of the text
+        self.holders: dict[int, int] = {}  # the child that a value stands behind, by the id of the value
+        self.around: list[tuple[Node, ...]] = []  # the maps and lists each of them stands in, outermost first
+        self._walk(root, ())
+        self.starts = [child.start for child in self.seen]
+
+    def _walk(self, node: Node, around: tuple[Node, ...]) -> None:
+        if node.flow:
+            at = bisect_right(self.places, node.start)
+            node.commented = at < len(self.places) and self.places[at] < node.end
+            if not node.commented:
+                return
+        for child in node.children:
+            self.holders[id(child.value)] = len(self.seen)
+            self.seen.append(child)
+            self.around.append((*around, node))
+            self._walk(child.value, (*around, node))
+
+    def run(self) -> None:
+        for one in self.comments:
+            at = bisect_right(self.starts, one.start)
+            after = self.seen[at] if at < len(self.seen) else None
+            last = self._last(at - 1, one)
+            if last is None:
+                self.root.tail.append(one.text)
+                continue
+            before = self.seen[last]
+            if one.alone:
+                lines = self._owner(one, before, self.around[last], after)
+                lines += [*([""] if one.blank else []), one.text]
+            elif before.remark is None:
+                moved = before.value.commented or any(node.commented for node in self.around[last])
+                before.remark, before.remark_column = one.text, 0 if moved else one.column
+            else:
+                before.lead.append(one.text)
+
+    def _last(self, at: int, one: Comment) -> int | None:
+        """Which child began last before a comment, what stands in braces that are closed already not counted."""
+        if at < 0:
+            return None
+        closed = next((node for node in self.around[at] if node.flow and node.end <= one.start), None)
+        return at if closed is None else self.holders.get(id(closed))
+
+    def _owner(self, one: Comment, before: Child, around: tuple[Node, ...], after: Child | None) -> list[str]:
+        """The lines that a comment on a line of its own joins."""
+        if before.start < one.start < before.value.start and (before.value.flow or before.value.shape in ("scalar", "alias")):
+            return before.lead  # between a key and its value
+        flow = next((node for node in reversed((*around, before.value)) if node.flow and node.start < one.start < node.end), None)
+        if flow is not None:
+            return after.lead if after is not None and after.start < flow.end else flow.tail
+        if after is not None and one.column <= after.column:
+            return after.lead
+        ended = [node for node in around if after is None or after.start > node.end]
+        deepest = next((node for node in reversed(ended) if not node.flow and node.children[0].column <= one.column), None)
+        if deepest is not None:
+            return deepest.tail
+        return after.lead if after is not None else self.root.tail
+
+
+def leaves(node: Node) -> Iterator[Node]:
+    """Every scalar and alias in the order of the text, keys included."""
+    if node.shape in ("scalar", "alias"):
+        yield node
+    for child in node.children:
+        if child.key is not None:
+            yield child.key
+        yield from leaves(child.value)
+
+
+def _events(text: str) -> Iterator[Any]:
+    loader = _LOADER(text)
+    try:
+        while loader.check_event():
+            yield loader.get_event()
+    finally:
+        loader.dispose()

@@ -1,0 +1,227 @@
+"""What the declarations say of a kind or of one word of it, for people. In: the kinds. Out: spans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from reconciler.config.schema import schema
+from reconciler.config.suggest import a
+from reconciler.report.layout import Page, Span, Style
+from reconciler.report.samples import sample
+from reconciler.report.types import in_words, target
+from reconciler.resource import RESERVED, Field, Keyed, Kind, Kinds, Node, Role
+
+COLUMN: Final = 20  # where values begin
+WITHOUT: Final = "it is not managed, and keeps whatever value it has"
+
+Row = tuple[str, str]
+
+
+def words(kinds: Kinds, kind: Kind) -> tuple[str, ...]:
+    """Every word that can be explained of a kind: its fields, its flags, what stands in it, and the reserved ones."""
+    return tuple(dict.fromkeys([*_fields(kind), *_described(kinds, kind)]))
+
+
+def explain_kinds(kinds: Kinds, *, width: int) -> list[Span]:
+    """The list of kinds, containers first."""
+    page = Page(width)
+    for kind in kinds.values():
+        page.field(Style.PLAIN, "", kind.name, kind.doc, column=COLUMN)
+    return page.spans
+
+
+def explain_kind(kinds: Kinds, kind: Kind, *, width: int) -> list[Span]:
+    """One kind: where it stands, how it is found, what it holds, an example."""
+    page = _page(kind.name, kind.doc, width)
+    _rows(page, _facts(kinds, kind))
+    page.blank()
+    page.line("Fields:", Style.HEAD)
+    for field in _fields(kind).values():
+        note = "required" if field.required else ""
+        page.field(Style.PLAIN, "", field.name, field.doc or in_words(field.type), note, column=COLUMN)
+    others = {name: text for name, text in _described(kinds, kind).items() if name not in _fields(kind)}
+    page.blank()
+    page.line("Other words:", Style.HEAD)
+    for name, text in others.items():
+        page.field(Style.PLAIN, "", name, text, column=COLUMN)
+    _example(page, sample(kinds, kind))
+    return page.spans
+
+
+def explain_word(kinds: Kinds, kind: Kind, word: str, *, width: int) -> list[Span]:
+    """One word of a kind. Raises `KeyError` for what is not among its `words`."""
+    field = _fields(kind).get(word)
+    if field is not None:
+        page = _page(f"{kind.name}.{word}", field.doc, width)
+        _rows(page, _of_field(kind, field))
+        _example(page, sample(kinds, kind, word))
+        return page.spans
+    page = _page(f"{kind.name}.{word}", _described(kinds, kind)[word], width)
+    _rows(page, _of_word(kinds, kind, word))
+    value = _instance(kinds, kind, word)
+    if value is not None:
+        _example(page, sample(kinds, kind, word, value))
+    return page.spans
+
+
+# -- pages --------------------------------------------------------------------------------------------------------------------------
+
+
+def _page(title: str, doc: str, width: int) -> Page:
+    page = Page(width)
+    page.head(title)
+    if doc:
+        page.line(doc)
+    page.blank()
+    return page
+
+
+def _rows(page: Page, rows: Sequence[Row] | Iterator[Row]) -> None:
+    for name, text in rows:
+        page.field(Style.PLAIN, "", name, text, column=COLUMN)
+
+
+def _example(page: Page, text: str) -> None:
+    page.blank()
+    page.line("Example:", Style.HEAD)
+    for line in text.splitlines():
+        page.add(Style.PLAIN, f"  {line}\n")
+
+
+# -- what there is ------------------------------------------------------------------------------------------------------------------
+
+
+def _fields(kind: Kind) -> dict[str, Field]:
+    """The fields that are written, the one that is the key included."""
+    return {field.name: field for field in kind.fields.values() if field.written}
+
+
+def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
+    """Every word that may stand in the YAML of a kind, as its schema describes it."""
+    definitions = schema(kinds)["$defs"]
+    made = definitions[kind.name]
+    properties: dict[str, Any] = made["properties"] if "properties" in made else made["anyOf"][0]["properties"]
+
+    def said(word: dict[str, Any]) -> str:
+        return str(word.get("description") or said(definitions[word["$ref"].rpartition("/")[2]]))
+
+    return {name: said(word) for name, word in properties.items()}
+
+
+# -- a kind -------------------------------------------------------------------------------------------------------------------------
+
+
+def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
+    match kind.place:
+        case Keyed(section=section, bare=bare):
+            yield "stands in", f"the map {section}" + (f" of {a(kind.within)}" if kind.within else " at the top of a file")
+            if bare is not None:
+                yield "short form", f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
+        case Node(lists=lists, bare=short, tag=tag):
+            yield "stands in", " or ".join(f"the list {section} of {a(host)}" for host, section in lists.items())
+            if short:
+                yield "short form", f"- KEY for - {{{tag}: KEY}}"
+    outer = "".join(f"{name.upper()}/" if at == 0 else f"{name}/{name.upper()}/" for at, name in enumerate(_outwards(kinds, kind)))
+    yield "address", outer + (f"{kind.name}/KEY" if kind.within else "KEY")
+    keys = " and ".join(f"where it stands, {a(field.to or '')}" if field.container else field.name for field in kind.keys)
+    yield "found by", "its id, which must be written" if kind.by_id else f"{keys}; or by id, where it is written"
+    if "create" not in kind.api:
+        yield "made", "never: it must exist already"
+    if "delete" not in kind.api:
+        yield "deleted", "never: it is only ever let go of"
+    else:
+        wants = "; wants consent, as the kind is protected" if kind.protected else ""
+        yield "deleted", ("only where prune says so" if kind.prune == "none" else "when its lines are gone") + wants
+    if kind.restore_days:
+        yield "restored", f"for {kind.restore_days} days after it was deleted"
+    if kind.replaceable:
+        yield "replaced", "deleted and made anew where a change wants it, with --allow-replace"
+    if kind.ordered:
+        yield "order", "the order of the lines is the order on the page"
+
+
+def _outwards(kinds: Kinds, kind: Kind) -> list[str]:
+    return list(reversed(kinds.containers(kind.name)))
+
+
+# -- a field ------------------------------------------------------------------------------------------------------------------------
+
+
+def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
+    yield "value", in_words(field.type)
+    to = target(field.type)
+    if to is not None:
+        yield "refers to", f"{a(to)} by its key, or {{id: …}} for one outside the project"
+    if isinstance(kind.place, Keyed) and kind.place.key_is == field.name:
+        yield "written", "as the key of the map; it cannot be changed, since another key is another resource"
+        return
+    if field.required:
+        yield "required", f"yes, here or under defaults: {kind.name}:"
+    yield "when absent", _absent(field)
+    yield "a change", _change(kind, field)
+    yield "null", "clears it" if field.clear else "is refused: it cannot be cleared"
+    if field.key:
+        yield "identity", "an object that exists already is found by it"
+    if field.unique:
+        yield "unique", "no two siblings may hold the same value"
+    if field.scarce is not None:
+        yield "guarded", f"guards.minAdmins objects keep the value {field.scarce}"
+    if field.sensitive:
+        yield "secret", "it is never shown, and may come from the environment"
+    if not field.readable:
+        yield "reading", "the service never shows it: what was sent last is compared"
+    elif field.lossy:
+        yield "reading", "the service may store it in other words: what was sent last is compared too"
+
+
+def _absent(field: Field) -> str:
+    if field.role is Role.SEED:
+        return "the object must exist already (id: …), unless defaults give one"
+    return "an error" if field.required else WITHOUT
+
+
+def _change(kind: Kind, field: Field) -> str:
+    if field.role is Role.SEED:
+        return "means nothing: it is used once, when the object is made"
+    carriers = [verb for verb in kind.carriers if verb.name in field.on]
+    once = "true" if field.one_way else ""
+    if carriers:
+        sent = "sent with " + " or ".join(f"{verb.method} ({verb.name})" for verb in carriers)
+        return f"{sent}; once {once} it stays {once}" if once else sent
+    return {
+        "refuse": "refused: it cannot be changed once the object is made",
+        "report": "is reported, and stays: no request can carry it once the object is made",
+        "replace": "deletes the object and makes it anew, with --allow-replace",
+        "send": "is not sent",
+    }[field.on_change]
+
+
+# -- other words --------------------------------------------------------------------------------------------------------------------
+
+
+def _of_word(kinds: Kinds, kind: Kind, word: str) -> Iterator[Row]:
+    sections, lists, flags = kinds.sections(kind.name), kinds.lists(kind.name), kinds.flags(kind.name)
+    if word in sections:
+        yield "value", f"a map: KEY: {{…}} for each {sections[word].name}"
+        yield "more", f"reconciler explain {sections[word].name}"
+    elif word in lists:
+        yield "value", "an ordered list of: " + ", ".join(one.name for one in lists[word])
+        yield from (("more", f"reconciler explain {one.name}") for one in lists[word])
+    elif word in flags:
+        yield "value", "true, on one of the siblings"
+        yield "chosen by", " or ".join(f"the {parent.name} ({field.name})" for parent, field in flags[word])
+    if word in sections or word in lists:
+        yield "when absent", f"nothing of it is managed; {'{}' if word in sections else '[]'} says that there is none"
+    elif word in flags:
+        yield "when absent", "the choice is not managed"
+    else:
+        yield "on", "every kind"
+
+
+def _instance(kinds: Kinds, kind: Kind, word: str) -> Any:
+    """A value to show a word with; None where the examples of other kinds show it."""
+    if word in kinds.flags(kind.name):
+        return True
+    shown = {"id": f"id-of-my-{kind.name}", "key": "another-key", "previously": ["old-key"], "protect": False, "adopt": "never"}
+    return shown.get(word) if word in RESERVED else None

@@ -1,0 +1,55 @@
+"""What `doctor` found: one line each, with a remedy where something is to be done. In: findings. Out: spans, or plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from reconciler.report.layout import Page, Span, Style
+from reconciler.report.words import count
+
+FORMAT: Final = "reconciler.doctor/1"
+
+
+class Level(StrEnum):
+    """How bad it is; `SKIPPED`: it could not be looked at."""
+
+    OK = "ok"
+    SKIPPED = "skipped"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `check`: a word; `text`: what is so; `remedy`: what to do, "" where there is nothing to do."""
+
+    check: str
+    level: Level
+    text: str
+    remedy: str = ""
+
+
+_STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNING: Style.UPDATE, Level.PROBLEM: Style.BLOCKED}
+
+
+def findings_text(findings: Sequence[Finding], *, width: int) -> list[Span]:
+    """A line for each finding, its remedy below it; how many problems and warnings at the end."""
+    page = Page(width)
+    for one in findings:
+        page.field(_STYLES[one.level], f"{one.level.value:<8}", one.check, one.text, column=24)
+        if one.remedy:
+            page.field(Style.DIM, "", "", f"-> {one.remedy}", column=24)
+    page.blank()
+    problems, warnings = (sum(one.level is level for one in findings) for level in (Level.PROBLEM, Level.WARNING))
+    page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "All is well.")
+    return page.spans
+
+
+def findings_document(findings: Sequence[Finding]) -> dict[str, Any]:
+    """The same as plain data."""
+    levels = {level.value: sum(one.level is level for one in findings) for level in Level}
+    checks = [{"check": one.check, "status": one.level.value, "message": one.text, "remedy": one.remedy or None} for one in findings]
+    return {"format": FORMAT, "summary": levels, "checks": checks}

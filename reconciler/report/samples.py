@@ -1,0 +1,74 @@
+"""A small piece of YAML that shows where a kind or one of its fields stands. Made from the declarations; valid by the schema."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from reconciler.config.values import adapter
+from reconciler.edit import write
+from reconciler.report.types import target
+from reconciler.resource import Field, Keyed, Kind, Kinds, Node
+
+TEXT: Final = "some text"
+
+
+def sample(kinds: Kinds, kind: Kind, word: str | None = None, value: Any = None) -> str:
+    """The YAML of one resource within its containers: what it must say, and `word`, a field unless a `value` is given for it."""
+    body: dict[str, Any] = {"id": f"id-of-my-{kind.name}"} if kind.by_id else {}
+    key_is = kind.place.key_is if isinstance(kind.place, Keyed) else None
+    for field in kind.fields.values():
+        if field.written and field.name != key_is and (field.required or field.name == word):
+            body[field.name] = _value(kinds, kind, field)
+    if value is not None and word is not None:
+        body[word] = value
+    if isinstance(kind.place, Keyed) and kind.place.bare is not None and (not body or list(body) == [kind.place.bare]):
+        return write(_around(kinds, kind, _value(kinds, kind, kind.fields[kind.place.bare])))
+    return write(_around(kinds, kind, body))
+
+
+def _around(kinds: Kinds, kind: Kind, body: Any) -> dict[str, Any]:
+    """The containers, from the root inwards, around what stands inside a resource."""
+    held: Any
+    match kind.place:
+        case Keyed(section=section):
+            host, held = kind.within, {_key(kind): body}
+        case Node(tag=tag, lists=lists):
+            host, section = next(iter(lists.items()))
+            held = [{tag: body[tag] if tag in kind.fields else _key(kind), **body}]
+    return {section: held} if host is None else _around(kinds, kinds[host], {section: held})
+
+
+def _key(kind: Kind) -> str:
+    if isinstance(kind.place, Keyed) and kind.place.key_is is not None:
+        return str(adapter(kind.fields[kind.place.key_is].type).json_schema().get("examples", [f"my-{kind.name}"])[0])
+    return f"my-{kind.name}"
+
+
+def _value(kinds: Kinds, kind: Kind, field: Field) -> Any:
+    to = target(field.type)
+    text = TEXT if to is None else f"another-{to}" if to == kind.name else _key(kinds[to])
+    schema = adapter(field.type).json_schema()
+    return _of_schema(schema, schema.get("$defs", {}), text)
+
+
+def _of_schema(schema: dict[str, Any], types: dict[str, Any], text: str) -> Any:
+    """A value that the schema allows. `text`: what stands for a text in it."""
+    if "examples" in schema:
+        return schema["examples"][0]
+    if "$ref" in schema:
+        return _of_schema(types[schema["$ref"].rpartition("/")[2]], types, text)
+    if "anyOf" in schema:
+        return _of_schema(schema["anyOf"][0], types, text)
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return schema["enum"][0]
+    match schema.get("type"):
+        case "boolean":
+            return True
+        case "array":
+            return [_of_schema(schema["items"], types, text)]
+        case "object":
+            return {name: _of_schema(part, types, text) for name, part in schema["properties"].items()}
+        case _:
+            return text

@@ -1,0 +1,57 @@
+"""What may be written for a field, in words, from its type alone."""
+
+from __future__ import annotations
+
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from annotated_types import Len
+from pydantic import WithJsonSchema
+
+from reconciler.config.suggest import a
+from reconciler.resource import To
+
+
+def in_words(hint: Any, *, quote: str = "") -> str:
+    """`text, 1 to 50 characters`, `true, false`, `a list: a space`; `quote` stands around what is written literally."""
+
+    def literal(text: object) -> str:
+        return f"{quote}{text}{quote}"
+
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        inner, *extras = args
+        for extra in extras:
+            if isinstance(extra, To):
+                return a(extra.kind)
+            if isinstance(extra, WithJsonSchema) and extra.json_schema is not None:
+                return _of_schema(extra.json_schema, quote)
+        lengths = [f"{extra.min_length} to {extra.max_length} characters" for extra in extras if isinstance(extra, Len)]
+        return f"text, {lengths[0]}" if lengths else in_words(inner, quote=quote)
+    if origin is Literal:
+        return ", ".join(literal(value) for value in args)
+    if origin in (Union, UnionType):
+        return " or ".join(literal("null") if option is NoneType else in_words(option, quote=quote) for option in args)
+    if origin in (frozenset, set, list):
+        return f"a list: {in_words(args[0], quote=quote)}"
+    if isinstance(hint, type) and hasattr(hint, "__annotations__") and hasattr(hint, "__total__"):
+        return literal("{" + ", ".join(f"{name}: {in_words(part)}" for name, part in get_type_hints(hint).items()) + "}")
+    return {str: "text", bool: f"{literal('true')}, {literal('false')}"}.get(hint, "text")
+
+
+def _of_schema(schema: dict[str, Any], quote: str) -> str:
+    """What a type says of itself where Python has no name for it."""
+    if "description" in schema:
+        return str(schema["description"]).rstrip(".")
+    if "anyOf" in schema:
+        return " or ".join(_of_schema(option, quote) for option in schema["anyOf"])
+    if "properties" in schema:
+        return f"{quote}{{{', '.join(f'{name}: …' for name in schema['properties'])}}}{quote}"
+    return f"{quote}null{quote}" if schema.get("type") == "null" else "text"
+
+
+def target(hint: Any) -> str | None:
+    """The kind that references inside a type name; None where it holds none."""
+    if get_origin(hint) is Annotated:
+        return next((extra.kind for extra in get_args(hint)[1:] if isinstance(extra, To)), None) or target(get_args(hint)[0])
+    return next((found for part in get_args(hint) if (found := target(part)) is not None), None)

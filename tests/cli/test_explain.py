@@ -1,0 +1,97 @@
+"""`explain` and `schema`: what the declarations say, for people and for editors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from reconciler.kinds import load
+from reconciler.report.explain import words
+from reconciler.report.samples import sample
+from tests.cli.conftest import Cli
+
+KINDS = load()
+SCHEMAS = Path(__file__).parents[2] / "schemas"
+CONFIG = Draft202012Validator(json.loads((SCHEMAS / "config.schema.json").read_text(encoding="utf-8")))
+WORDS = [(kind.name, word) for kind in KINDS.values() for word in words(KINDS, kind)]
+
+
+def test_without_a_word_it_lists_every_kind_with_what_it_is(cli: Cli) -> None:
+    lines = cli("explain", env={"COLUMNS": "200"}).stdout.splitlines()
+    assert [line.split()[0] for line in lines] == list(KINDS)
+    assert all(kind.doc in line for kind, line in zip(KINDS.values(), lines, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_a_kind_is_listed_and_its_example_is_valid(cli: Cli, kind: str) -> None:
+    told = cli("explain", kind)
+    assert told.exit_code == 0
+    listed = {line.split()[0] for line in told.stdout.splitlines() if line.startswith("   ")}
+    assert set(words(KINDS, KINDS[kind])) <= listed
+    example = told.stdout.partition("Example:\n")[2]
+    assert example
+    CONFIG.validate(yaml.safe_load(example))
+
+
+@pytest.mark.parametrize(("kind", "word"), WORDS, ids=lambda word: word)
+def test_every_word_is_explained_and_its_example_holds_it_and_is_valid(cli: Cli, kind: str, word: str) -> None:
+    told = cli("explain", f"{kind}.{word}")
+    assert told.exit_code == 0
+    assert told.stdout.startswith(f"{kind}.{word}\n")
+    example = told.stdout.partition("Example:\n")[2]
+    if example:
+        CONFIG.validate(yaml.safe_load(example))
+        key_is = getattr(KINDS[kind].place, "key_is", None)
+        short = word in (key_is, getattr(KINDS[kind].place, "bare", None))
+        assert short or f"{word}:" in example
+
+
+def test_an_example_that_breaks_the_schema_would_be_found() -> None:
+    text = sample(KINDS, KINDS["site"], "visibility").replace("public", "everybody")
+    assert not CONFIG.is_valid(yaml.safe_load(text))
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("site.title", "text, 2 to 128 characters"),
+        ("site.title", "required"),
+        ("site.type", "cannot be changed once the object is made"),
+        ("site.proxy", "clears it"),
+        ("site.visibility", "public, unlisted, share-link, visitor-auth"),
+        ("site.published", "once true it stays true"),
+        ("saml.defaultTeam", "a team by its key"),
+        ("team.members", "the service never shows it"),
+        ("member.role", "guards.minAdmins objects keep the value admin"),
+        ("site-space.default", "the site (defaultSiteSpace)"),
+        ("site.structure", "reconciler explain section"),
+    ],
+)
+def test_it_says_what_follows_from_the_declaration(cli: Cli, word: str, said: str) -> None:
+    assert said in cli("explain", word, env={"COLUMNS": "200"}).stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("sit", "site"), ("sites", "site"), ("site.visibilty", "visibility"), ("section.defualt", "default")]
+)
+def test_a_slip_is_told_what_was_probably_meant(cli: Cli, word: str, meant: str) -> None:
+    told = cli("explain", word)
+    assert told.exit_code == 3
+    assert f'did you mean "{meant}"?' in told.stderr
+
+
+def test_schemas_are_listed_and_printed_as_they_are_checked_in(cli: Cli) -> None:
+    names = [line.split()[0] for line in cli("schema").stdout.splitlines()]
+    assert sorted(names) == sorted(path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json"))
+    for name in names:
+        assert json.loads(cli("schema", name).stdout) == json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def test_a_schema_that_does_not_exist_is_told_what_there_is(cli: Cli) -> None:
+    told = cli("schema", "plans")
+    assert told.exit_code == 3
+    assert 'did you mean "plan"?' in told.stderr

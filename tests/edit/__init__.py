@@ -1,0 +1,1 @@
+"""Editing YAML in place."""
