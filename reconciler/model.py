@@ -214,12 +214,16 @@ class Intent:
 
 @dataclass(frozen=True)
 class State:
-    """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes."""
+    """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
+
+    `unfinished`: the last run that was not refused did not come to its end, or not well.
+    """
 
     lineage: str
     serial: int
     bindings: Mapping[Address, Binding] = field(default_factory=dict)
     intents: tuple[Intent, ...] = ()
+    unfinished: bool = False
 
 
 # -- Plan -------------------------------------------------------------------------------------------------------------------------
@@ -338,7 +342,7 @@ class Exposure:
     """What becomes public, or loses its protection, by a change of the plan.
 
     `field`: the field that does it, "" where the object goes. `before`, `after`: its values in the shown form, UNSET where there is none.
-    `says`: what is then so, as the end of a sentence.
+    `says`: what is then so, as the end of a sentence. `asked`: somebody must agree to it; not where an unfinished run made the object.
     """
 
     address: Address
@@ -348,6 +352,7 @@ class Exposure:
     after: Any
     says: str
     source: Source | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True)

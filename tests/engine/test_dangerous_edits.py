@@ -5,9 +5,10 @@ Through the command line, on the sandbox. A row: its name, the edit, what the re
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class Danger:
     way: tuple[Edit, ...] = ()
     options: tuple[str, ...] = ()
     outside: tuple[tuple[str, ...], ...] = ()
-    code: tuple[int, ...] = field(default=(REFUSED,))
+    code: tuple[int, ...] = (REFUSED,)
     freed: tuple[tuple[str, ...], ...] = ()
 
 
@@ -107,8 +108,9 @@ VARIANT = (
     "-f", f"sectionId={{{DOCS}/section/more}}",
 )  # fmt: skip
 STRAY = ("POST", "/orgs/org_acme/sites", "-f", "title=Stray")
-INTO_ATTIC = ("POST", "/spaces/{acme/space/four}/move", "-f", "parent={acme/collection/attic}")
-AWAY = ("POST", "/spaces/{acme/space/four}/move", "-f", "parent={acme/collection/product}")
+COPY = ("POST", "/spaces/{acme/space/six}/duplicate")
+INTO_ATTIC = ("POST", "/spaces/{copy}/move", "-f", "parent={acme/collection/attic}")
+AWAY = ("POST", "/spaces/{copy}/move", "-f", "parent={acme/collection/product}")
 
 DANGERS = (
     Danger(
@@ -142,7 +144,7 @@ DANGERS = (
     ),
     Danger(
         "a collection goes that holds another's space", both(without("attic"), removed("acme/collection/attic", "acme/space/box")),
-        "still holds space 'Four'", "move what it holds elsewhere", outside=(INTO_ATTIC,), freed=(AWAY,), code=(REFUSED, PARTLY),
+        "still holds space", "move what it holds elsewhere", outside=(COPY, INTO_ATTIC), freed=(AWAY,), code=(REFUSED, PARTLY),
     ),
     Danger(
         "the last admin loses the role", lambda d: acme(d)["members"].update({"ada@acme.example": "read"}), "guards.minAdmins is 1",
@@ -186,10 +188,10 @@ DANGERS = (
         "write previously: [six] at acme/space/seven", (lambda d: node(acme(d), "seven").update(previously=["six"]),),
     ),
     Danger(
-        "the key of a section changes", lambda d: node(acme(d), "more").update(section="rest"), "probably a rename",
+        "the key of a section changes with all in it",
+        lambda d: node(acme(d), "more").update(section="rest", spaces=[{"key": "rest-five", "space": "five"}]), "probably a rename",
         "removed: {address: acme/site/docs/section/more, action: delete}",
-        (both(removed(f"{DOCS}/section/more"), lambda d: node(acme(d), "rest").update(spaces=[{"key": "rest-five", "space": "five"}])),),
-        code=(REFUSED, PARTLY),
+        (removed(f"{DOCS}/section/more", f"{DOCS}/site-space/more-five"),),
     ),
     Danger(
         "an id is exchanged for another's", lambda d: node(acme(d), "blank").update(id="spc_other"), "is bound to spc_blank",
@@ -255,6 +257,8 @@ def call(cli: Cli, words: tuple[str, ...], ids: dict[str, str]) -> None:
         words = tuple(word.replace(f"{{{address}}}", id) for word in words)
     result = cli("api", *words, "--project", "p")
     assert result.exit_code == 0, result.stdout + result.stderr
+    if words[1].endswith("/duplicate"):
+        ids["copy"] = json.loads(result.stdout)["id"]
 
 
 def bound(cli: Cli) -> dict[str, str]:
