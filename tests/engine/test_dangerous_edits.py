@@ -188,6 +188,11 @@ DANGERS = (
         "write previously: [six] at acme/space/seven", (lambda d: node(acme(d), "seven").update(previously=["six"]),),
     ),
     Danger(
+        "the key of a section changes", lambda d: node(acme(d), "more").update(section="rest"), "probably a rename",
+        f"write previously: [more] at {DOCS}/section/rest", (lambda d: node(acme(d), "rest").update(previously=["more"]),),
+        code=(REFUSED, PARTLY),
+    ),
+    Danger(
         "the key of a section changes with all in it",
         lambda d: node(acme(d), "more").update(section="rest", spaces=[{"key": "rest-five", "space": "five"}]), "probably a rename",
         "removed: {address: acme/site/docs/section/more, action: delete}",
