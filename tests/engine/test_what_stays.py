@@ -31,7 +31,7 @@ def test_unmanaged_things_of_a_kind_that_is_pruned_go_along(acme: Org) -> None:
     tree = small()
     tree["sites"].pop("flat")
     acme.write(tree)
-    assert [str(one.address) for one in acme.plan().blocked][0] == FLAT
+    assert next(str(one.address) for one in acme.plan().blocked) == FLAT
     assert verbs(applied(acme, tree, prune={"share-link": "all"})) == [f"delete {FLAT}"]
 
 
