@@ -36,7 +36,7 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
     """The plan as it came. Raises `Refused` where it exposes something that nobody agreed to. `allowed`: patterns over addresses."""
-    found = [one for one in plan.exposures if not any(glob.matches(one.address) for glob in allowed)]
+    found = [one for one in plan.exposures if one.asked and not any(glob.matches(one.address) for glob in allowed)]
     if not found:
         return plan
     told = [f"{one.address} ({one.field or 'deleted'}): {one.says}" for one in found]

@@ -244,6 +244,7 @@ class State:
     """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
 
     `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
+    `unfinished`: the last run that was not refused did not come to its end, or not well.
     """
 
     lineage: str
@@ -251,6 +252,7 @@ class State:
     bindings: Mapping[Address, Binding] = field(default_factory=dict)
     intents: tuple[Intent, ...] = ()
     foreign: frozenset[tuple[str, str]] = frozenset()
+    unfinished: bool = False
 
 
 # -- Plan -------------------------------------------------------------------------------------------------------------------------
@@ -370,7 +372,7 @@ class Exposure:
     """What becomes public, or loses its protection, by a change of the plan.
 
     `field`: the field that does it, "" where the object goes. `before`, `after`: its values in the shown form, UNSET where there is none.
-    `says`: what is then so, as the end of a sentence.
+    `says`: what is then so, as the end of a sentence. `asked`: somebody must agree to it; not where an unfinished run made the object.
     """
 
     address: Address
@@ -380,6 +382,7 @@ class Exposure:
     after: Any
     says: str
     source: Source | None = None
+    asked: bool = True
 
 
 @dataclass(frozen=True)

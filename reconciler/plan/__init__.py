@@ -95,7 +95,7 @@ def plan(
         },
         places=_places(rows),
         memory=memory(desired, state, found, mine, gone),
-        exposures=exposures(desired, mine, gone, names),
+        exposures=exposures(desired, state, mine, gone, names),
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),

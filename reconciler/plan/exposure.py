@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Desired, Exposure
+from reconciler.model import Desired, Exposure, Origin, State
 from reconciler.plan.changes import named
 from reconciler.plan.drafts import Draft
 from reconciler.plan.memory import is_protected
@@ -17,13 +17,13 @@ UNGUARDED = "it is deleted without being asked when its line goes"
 
 
 def exposures(
-    desired: Desired, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal], names: Mapping[str, Address]
+    desired: Desired, state: State, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal], names: Mapping[str, Address]
 ) -> tuple[Exposure, ...]:
     """One for each field that opens something, each protection that is let go, and each delete that takes one away."""
     found = []
     for draft in mine.values():
         if draft.active:
-            found += _opened(draft, mine, names)
+            found += _opened(draft, state, mine, names)
             found += _unguarded(desired, draft)
     for removal in gone.values():
         if removal.active and removal.delete and removal.replaces is None and removal.kind.loses:
@@ -31,7 +31,7 @@ def exposures(
     return tuple(found)
 
 
-def _opened(draft: Draft, mine: Mapping[Address, Draft], names: Mapping[str, Address]) -> list[Exposure]:
+def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Mapping[str, Address]) -> list[Exposure]:
     found = []
     fresh = draft.born and draft.old is None
     for one in draft.sendable:
@@ -42,8 +42,26 @@ def _opened(draft: Draft, mine: Mapping[Address, Draft], names: Mapping[str, Add
         if word.opened(before, one.after):
             was, then = _shown(one.field, before, names), _shown(one.field, one.after, names)
             source = draft.declared.positions.get(one.field.name, draft.declared.source)
-            found.append(Exposure(draft.address, draft.kind.name, one.field.name, was, then, word.says, source))
+            found.append(
+                Exposure(
+                    draft.address,
+                    draft.kind.name,
+                    one.field.name,
+                    was,
+                    then,
+                    word.says,
+                    source,
+                    not (state.unfinished and _going_on(draft, mine, one.field)),
+                )
+            )
     return found
+
+
+def _going_on(draft: Draft, mine: Mapping[Address, Draft], field: Field) -> bool:
+    """Whether the run that was cut off may have made the object, or its container, and not come to this: it was agreed to already."""
+    container = mine.get(draft.address.container) if draft.address.container is not None else None
+    held = draft.binding or (container.binding if container is not None else None)
+    return held is not None and held.origin is not Origin.ADOPTED and (draft.binding is None or field.name not in held.sent)
 
 
 def _within_what_exists(draft: Draft, mine: Mapping[Address, Draft]) -> bool:

@@ -23,7 +23,7 @@ NAMES = ("title", "name", "label")
 def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> tuple[str, ...]:
     """Block every probable rename on both sides. A sentence for each pair that only shares its place."""
     vanished = {one.address: one for one in made.values() if _vanished(desired, one)}
-    fresh = {one.address: one for one in drafts.values() if one.born and one.old is None and one.binding is None and one.active}
+    fresh = {one.address: one for one in drafts.values() if one.born and one.old is None and one.binding is None}
     same: dict[Address, str] = {}
     while pair := _pair(vanished, fresh, same):
         old, new = vanished.pop(pair[0]), fresh.pop(pair[1])

@@ -105,6 +105,7 @@ def _exposure(one: Exposure) -> dict[str, Any]:
         "before": data(one.before),
         "after": data(one.after),
         "says": one.says,
+        "asked": one.asked,
         "source": _source(one.source),
     }
 

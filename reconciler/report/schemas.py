@@ -70,6 +70,7 @@ def plan_schema() -> Schema:
             "before": {"description": "What is there; null also where nothing is known."},
             "after": {"description": "What is wanted."},
             "says": _text("What is then so, as the end of a sentence."),
+            "asked": {"type": "boolean", "description": "Whether apply --yes wants a consent."},
             "source": source,
         }
     )

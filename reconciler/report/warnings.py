@@ -28,7 +28,7 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
         _named(page, [one.address for one in group], group[0].source)
         first = group[0]
         page.field(Style.DELETE, "!", "exposure", f"{_change(first)}: {first.says}")
-    if plan.exposures:
+    if any(one.asked for one in plan.exposures):
         page.field(Style.DIM, " ", "", CONSENT)
     for some in _alike(plan.forbidden, lambda one: (one.verb, one.flag, one.of), full):
         _named(page, [one.address for one in some], None)

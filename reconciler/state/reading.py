@@ -6,14 +6,17 @@ In: a connection inside a transaction. Out: `Scope`'s row, `State`, ids of other
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
 from reconciler.errors import StateError
 from reconciler.model import State
 from reconciler.state import rows
-from reconciler.state.schema import bindings, states
+from reconciler.state.schema import bindings, leases, runs, states
+
+SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+RUNS: Final = 100  # as far back as it is looked
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,15 @@ def read_state(connection: Connection, state: int) -> State:
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
-    return State(row.lineage, row.serial, bound, intents, read_foreign(connection, scope))
+    return State(row.lineage, row.serial, bound, intents, read_foreign(connection, scope), _unfinished(connection, state))
+
+
+def _unfinished(connection: Connection, state: int) -> bool:
+    """Whether the newest run, the one that holds the lease and those that sent nothing left out, did not end well."""
+    holder = connection.execute(select(leases.c.run).where(leases.c.state == state)).scalar()
+    newest = select(runs.c.exit_code).where(runs.c.state == state, runs.c.id != (holder or "")).order_by(runs.c.started.desc())
+    codes = (code for code in connection.execute(newest.limit(RUNS)).scalars() if code not in SENT_NOTHING)
+    return next(codes, 0) != 0
 
 
 def read_foreign(connection: Connection, scope: Scope) -> frozenset[tuple[str, str]]:
