@@ -12,10 +12,10 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options, near
 from reconciler.cli.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from reconciler.cli.connect import Service
     from reconciler.cli.progress import Narration
@@ -73,8 +73,14 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
                 screen.out(f"--- {path}\n{text}\n")
             _tell_missing(screen, found)
             return 0
+        before = {path: (directory / path).read_bytes() for path in found.files if (directory / path).exists()}
         _write(directory, found.files, kinds, project)
-        return _adopt(screen, options, service, kinds, actual, directory, found)
+        try:
+            made = load(screen, options, kinds)
+        except ConfigError:
+            _take_back(directory, found.files, before)
+            raise
+        return _adopt(screen, options, service, kinds, actual, made, found)
 
 
 def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) -> None:
@@ -164,15 +170,14 @@ def _check_empty(directory: Path) -> None:
 
 
 def _adopt(
-    screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, directory: Path, found: Written
+    screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project, found: Written
 ) -> int:  # fmt: skip
-    """Load the project as any is loaded, and bind what the planner finds in what was read."""
+    """Bind what the planner finds in what was read; the project was loaded as any is."""
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, load, open_store, who
+    from reconciler.cli.connect import accounted, open_store, who
     from reconciler.plan import plan
     from reconciler.prove import prove
 
-    project = load(screen, options, kinds)
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command="import") as journal,
@@ -182,7 +187,7 @@ def _adopt(
         made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
         journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
         journal.remember(places=made.places)
-        code = _tell(screen, directory, project, made, found)
+        code = _tell(screen, options.project, made, found)
         journal.finish(exit_code=code, summary={})
     return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])
 
@@ -206,7 +211,16 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
         raise UsageError(f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}") from error
 
 
-def _tell(screen: Screen, directory: Path, project: Project, made: Plan, found: Written) -> int:
+def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes]) -> None:
+    """Leave the files as they were."""
+    for path in files:
+        if path in before:
+            (directory / path).write_bytes(before[path])
+        else:
+            (directory / path).unlink(missing_ok=True)
+
+
+def _tell(screen: Screen, directory: Path, made: Plan, found: Written) -> int:
     """Say what was done; the exit code."""
     from reconciler.cli import exits
 
