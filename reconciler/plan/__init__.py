@@ -19,7 +19,7 @@ from collections.abc import Collection
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
-from reconciler.plan.changes import blockages, changes, departures, remarks, unmanaged
+from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
 from reconciler.plan.drafts import drafts, replaced
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
@@ -83,6 +83,8 @@ def plan(
         places=_places(rows),
         memory=memory(desired, state, found, mine, gone),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine)),
+        differing=differing(mine, names),
+        strayed=strayed(rows),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
         ),

@@ -1,6 +1,7 @@
 """Plans and outcomes for people and programs: pure strings and data, no I/O, no clock.
 
 - `text`: a plan as people read it (`change`: one change; `summary`: the last lines); `outcome`: what an apply did
+- `drift`: what changed outside, as people read it
 - `documents`: the same as JSON, described by `schemas`
 - `graph`: resources or steps as mermaid or dot
 - `layout`: columns, wrapping, styles; `values`: values of fields

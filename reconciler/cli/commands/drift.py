@@ -1,0 +1,56 @@
+"""`reconciler drift`: show what was changed outside. Reads; writes nothing, not even state, and takes no lease."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+
+@click.command("drift", short_help="Show what was changed outside.")
+@shared.project()
+@shared.targets()
+@shared.service()
+@shared.state()
+@click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")
+@click.option("--full", is_flag=True, help="List every unmanaged object.")
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def command(screen: Screen, /, coverage: bool, full: bool, **words: Any) -> int:
+    """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift.
+
+    Sends only GET requests, and writes nothing.
+
+    \b
+    Example:
+      reconciler drift examples/acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli import exits, run
+    from reconciler.cli.connect import connect, load, open_store
+    from reconciler.cli.progress import Narration
+    from reconciler.drift import drift
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.documents import drift_document
+    from reconciler.report.drift import drift_text
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as store:
+            state = store.read()
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=coverage)
+    found = drift(
+        kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
+    )  # fmt: skip
+    if options.format == "json":
+        screen.document(drift_document(found))
+    else:
+        screen.spans(drift_text(found, width=screen.width, full=full))
+        if found.resources:
+            screen.out(f"Set it back with: {options.command_line('apply')}\n")
+    return exits.of_drift(found)

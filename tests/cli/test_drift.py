@@ -1,0 +1,90 @@
+"""`reconciler drift`: what it says, what it exits with, and what it leaves alone."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+import jsonschema
+import pytest
+
+from reconciler.report.schemas import schemas
+from tests.cli.conftest import Cli
+
+WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
+PROJECT = "p"
+
+
+@pytest.fixture
+def applied(cli: Cli) -> Cli:
+    """A project that was applied to its own sandbox."""
+    assert cli("init", PROJECT, "--sandbox").exit_code == 0
+    result = cli("apply", PROJECT, "--yes")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    return cli
+
+
+def ids(cli: Cli) -> dict[str, str]:
+    with sqlite3.connect(cli.root / PROJECT / ".reconciler" / "state.db") as database:
+        return dict(database.execute("SELECT address, id FROM bindings"))
+
+
+def edit(cli: Cli, method: str, path: str, *fields: str) -> None:
+    """A call by somebody else."""
+    result = cli("api", method, path, "--sandbox", f"{PROJECT}/.reconciler/sandbox.db", *(word for one in fields for word in ("-f", one)))
+    assert result.exit_code == 0, result.stderr
+
+
+def rename(cli: Cli) -> None:
+    """The site gets another title."""
+    site = next(id for address, id in ids(cli).items() if "/site/" in address and address.count("/") == 2)
+    edit(cli, "PATCH", f"/orgs/org_acme/sites/{site}", "title=Handbook")
+
+
+def test_nothing_changed_is_exit_0_and_one_line(applied: Cli) -> None:
+    result = applied("drift", PROJECT, "-v")
+    assert (result.exit_code, result.stdout) == (0, "No drift. 12 objects managed.\n")
+    assert not WRITES.search(result.stderr)
+
+
+def test_drift_exits_with_2_and_leaves_state_and_yaml_as_they_are(applied: Cli) -> None:
+    rename(applied)
+    files = {path: path.read_bytes() for path in (applied.root / PROJECT).rglob("*") if path.is_file() and "sandbox" not in path.name}
+    result = applied("drift", PROJECT, "-v")
+    assert result.exit_code == 2
+    assert re.search(r"~ title +\S.* -> Handbook\n", result.stdout)
+    assert "Drift: 1 changed." in result.stdout
+    assert not WRITES.search(result.stderr)
+    assert files == {path: path.read_bytes() for path in files}
+
+
+def test_unmanaged_objects_alone_are_no_drift(applied: Cli) -> None:
+    edit(applied, "POST", "/orgs/org_acme/collections", "title=Wild")
+    result = applied("drift", PROJECT)
+    assert result.exit_code == 0
+    assert '"Wild"' in result.stdout
+    assert result.stdout.endswith("No drift; 1 object unmanaged. 12 objects managed.\n")
+
+
+def test_the_document_fits_its_schema(applied: Cli) -> None:
+    rename(applied)
+    document = applied.json("drift", PROJECT, "--coverage")
+    jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
+    assert next(iter(document)) == "format"
+    assert document["summary"] | {"coverage": {}} == {
+        "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "coverage": {}, "whole": True,
+    }  # fmt: skip
+    assert document["summary"]["coverage"]["site"] == 1.0
+    (one,) = document["resources"]
+    (field,) = one["fields"]
+    assert {key: field[key] for key in ("name", "now", "cause", "cannotBeSet")} == {
+        "name": "title", "now": "Handbook", "cause": "drift", "cannotBeSet": False,
+    }  # fmt: skip
+    assert field["lastApplied"] == field["declared"]
+
+
+def test_a_target_keeps_the_rest_out(applied: Cli) -> None:
+    rename(applied)
+    assert applied("drift", PROJECT, "--target", "acme/space/*").exit_code == 0
+    assert applied("drift", PROJECT, "--target", "acme/site/*").exit_code == 2
+    assert applied("drift", PROJECT, "--target", "acme/sight/*").exit_code == 3
