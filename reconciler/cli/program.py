@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "apply": Lazy("reconciler.cli.commands.apply", "Recover, plan, ask, apply."),
     "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside."),
     "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
+    "import": Lazy("reconciler.cli.commands.importing", "Write a project from what is there."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),
     "state": Lazy("reconciler.cli.commands.state", "What is remembered between runs."),
     "api": Lazy("reconciler.cli.commands.api", "One authenticated call."),

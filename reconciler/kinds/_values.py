@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
@@ -10,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, TypeAdapter, WithJsonSchem
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
-from reconciler.resource import To, Wire
+from reconciler.resource import UNSET, Spelled, To, Wire
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -46,8 +48,29 @@ def _merge_rules(value: Any) -> Any:
     raise PydanticCustomError("merge_rules", "expected inherit, {{reviewers: [e-mail, …]}} or the service's own object with a type")
 
 
+def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
+    """The service's own object -> its short form, where it has one."""
+    if value == {"type": "inherit"}:
+        return "inherit"
+    rules = value.get("rules") if isinstance(value, Mapping) and value.get("type") == "rules" else None
+    only = rules[0] if isinstance(rules, list) and len(rules) == 1 else None
+    if isinstance(only, Mapping) and set(only) == {"rule", "users"} and only["rule"] == "require_specific_reviewers":
+        return {"reviewers": [name("member", user) for user in only["users"]]}
+    return value
+
+
+def path_of_title(raw: Mapping[str, Any]) -> Any:
+    """The path that the service gives what nobody gave one."""
+    title = raw.get("title")
+    if not isinstance(title, str):
+        return UNSET
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+
+
 MergeRules = Annotated[
     Any,
+    Spelled(_merge_rules_written),
     BeforeValidator(_merge_rules),
     WithJsonSchema(
         {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from annotated_types import Len
@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
 from reconciler.kinds._values import MemberRole, MergeRules
-from reconciler.resource import PATCH, Api, Keyed, One, Resource, To, field
+from reconciler.resource import PATCH, Api, Keyed, Listing, One, Resource, Spelled, To, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
 
@@ -25,8 +25,15 @@ def _default_content(value: Any) -> Any:
     raise PydanticCustomError("default_content", "expected {{site: KEY}} or null")
 
 
+def _written(value: Any, name: Callable[[str, str], Any]) -> Any:
+    if isinstance(value, Mapping) and set(value) == {"type", "site"} and value["type"] == "site":
+        return {"site": name("site", value["site"])}
+    return value
+
+
 DefaultContent = Annotated[
     Any,
+    Spelled(_written),
     BeforeValidator(_default_content),
     WithJsonSchema(
         {
@@ -42,7 +49,7 @@ DefaultContent = Annotated[
 class Organization(Resource, kind="organization", place=Keyed("organizations")):
     """The account that holds members, teams, content and sites."""
 
-    reads = (One("/orgs/{id}"),)
+    reads = (Listing("/orgs"), One("/orgs/{id}"))
     api = Api(update=PATCH("/orgs/{id}"))
 
     title: Annotated[str, Len(2, 255)] = field("Its name.")

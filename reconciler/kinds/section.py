@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import Condition, Icon, Path
+from reconciler.kinds._values import Condition, Icon, Path, path_of_title
 from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Resource, choice, field, first, member_of, within
 
 
@@ -39,7 +39,7 @@ class Section(Resource, kind="section", place=Node("section", {"site": "structur
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
     icon: Icon = field("An icon's name.")
-    path: Path = field("Its place in the published address.", on="update", unique=True)
+    path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title)
     description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -42,7 +42,7 @@ class Site(Resource, kind="site", place=Keyed("sites"), protected=True):
     basename: Path = field("Its place in the published address.", on="update", unique=True)
     published: bool = field("Once published it stays published.", on="publish", one_way=True)
     agentsContext: Literal["included", "excluded"] = field("Whether agents may read it.", on="update")
-    adaptiveContent: AdaptiveContent = field("Content that depends on the visitor.", on="update")
+    adaptiveContent: AdaptiveContent = field("Content that depends on the visitor.", on="update", usual={"enabled": False})
     proxy: Annotated[str, Len(1, 512)] | None = field(
         "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True
     )

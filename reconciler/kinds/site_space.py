@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from reconciler.address import Address
-from reconciler.kinds._values import Condition, Path
+from reconciler.kinds._values import Condition, Path, path_of_title
 from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Listing, Node, Resource, To, field, inside, within
 
 
@@ -39,5 +39,5 @@ class SiteSpace(
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
     space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
-    path: Path = field("Its place in the published address.", on="update", unique=True)
+    path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title)
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True)

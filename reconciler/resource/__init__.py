@@ -20,6 +20,7 @@ from reconciler.resource.words import (
     Reading,
     Role,
     Sighting,
+    Spelled,
     To,
     Unset,
     Verb,
@@ -37,6 +38,6 @@ from reconciler.resource.words import (
 
 __all__ = [
     "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Field", "Foreign", "Keyed", "Kind", "Kinds", "Listing",
-    "Named", "Node", "One", "Reading", "Resource", "Role", "Sighting", "To", "Unset", "Verb", "Wire", "choice", "field", "first", "inside",
-    "member_of", "output", "placeholders", "seed", "within",
+    "Named", "Node", "One", "Reading", "Resource", "Role", "Sighting", "Spelled", "To", "Unset", "Verb", "Wire", "choice", "field", "first",
+    "inside", "member_of", "output", "placeholders", "seed", "within",
 ]  # fmt: skip

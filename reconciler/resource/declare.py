@@ -66,7 +66,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         read=_reader(word.read if word.read is not None else name), required=word.required, clear=word.clear, sensitive=word.sensitive,
         readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
-        scarce=word.scarce,
+        scarce=word.scarce, usual=word.usual,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         exact=not word.lossy and any(part in (bool, int, float, Literal) or isinstance(part, To) for part in parts), doc=word.doc,

@@ -49,6 +49,7 @@ class Field:
     leave: Verb | None
     label: str | None
     scarce: str | None
+    usual: Any
     travels: Wire | None
     unordered: bool
     exact: bool

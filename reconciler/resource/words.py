@@ -85,6 +85,16 @@ class Wire:
     show: Callable[[Any], Any]
 
 
+@dataclass(frozen=True)
+class Spelled:
+    """How a request's value is written in the YAML again, where its type does not tell. Stands in `Annotated[...]`, beside the type.
+
+    `write(value, name)`, where `name(kind, id)` is a reference as it is written: a key, or `{id: …}`. Total and pure.
+    """
+
+    write: Callable[[Any, Callable[[str, str], Any]], Any]
+
+
 # -- places in the YAML -----------------------------------------------------------------------------------------------------------
 
 
@@ -266,6 +276,7 @@ class Word:
     leave: Verb | None = None
     label: str | None = None
     scarce: str | None = None
+    usual: Any = UNSET
     doc: str = ""
 
 
@@ -289,6 +300,7 @@ def field(
     one_way: bool = False,
     unique: bool = False,
     scarce: str | None = None,
+    usual: Any = UNSET,
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
 
@@ -297,11 +309,13 @@ def field(
     pure function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
     service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
     be made true and never false again. `unique`: no two siblings may hold the same value at any moment. `scarce`: the value of which
-    `guards.minAdmins` objects must always be left.
+    `guards.minAdmins` objects must always be left. `usual`: what an object has for which nobody chose (request form, or a pure function of
+    the object): `import` leaves it out.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
-        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, doc=doc,
+        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce,
+        usual=usual, doc=doc,
     )  # fmt: skip
 
 

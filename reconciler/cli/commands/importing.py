@@ -1,0 +1,194 @@
+"""`reconciler import`: write a project from what is there, and bind everything in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options, near
+from reconciler.cli.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from reconciler.cli.connect import Service
+    from reconciler.cli.progress import Narration
+    from reconciler.client import Reader
+    from reconciler.config import Project
+    from reconciler.model import Actual, Plan
+    from reconciler.resource import Kinds
+    from reconciler.writing.project import Written
+
+FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
+
+
+@click.command("import", short_help="Write a project from what is there.")
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", required=False)
+@click.option("--org", metavar="ID", help="The organization; without it those within reach are listed.")
+@click.option("--dry-run", is_flag=True, help="Print what would be written; write nothing, bind nothing.")
+@click.option("--into", is_flag=True, help="Add to the project in DIR what it does not declare yet.")
+@shared.service()
+@shared.state()
+@shared.output()
+@click.pass_obj
+def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, **words: Any) -> int:
+    """Read an organization completely, write it as a project a person can go on with, and bind every object in it. Sends only GET requests.
+
+    \b
+    Example:
+      reconciler import acme --org org_acme --sandbox .reconciler/acme.db
+    """
+    from reconciler.cli.connect import connect
+    from reconciler.cli.progress import Narration
+    from reconciler.kinds import load as load_kinds
+
+    options = Options.of(screen, {**words, "project": directory or Path()})
+    kinds = load_kinds()
+    narration = Narration(screen)
+    if org is not None and directory is None:
+        raise UsageError("it is not said where to write", hint=f"Name a directory: reconciler import DIR --org {org}")
+    with connect(screen, options, None, None) as service:
+        if org is None or directory is None:
+            _list(screen, narration, service, kinds)
+            return 0
+        _check_empty(directory)
+        actual = _read(narration, service, kinds, org)
+        found = _written(kinds, actual, service, options, directory)
+        if dry_run:
+            for path, text in found.files.items():
+                screen.out(f"--- {path}\n{text}\n")
+            _tell_missing(screen, found)
+            return 0
+        return _adopt(screen, options, service, kinds, actual, directory, found)
+
+
+def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) -> None:
+    """The organizations within reach, one a line."""
+    from reconciler.census import roots
+    from reconciler.report.escape import terminal
+
+    with narration.phase(f"Asking {service.where} for organizations"):
+        found = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
+    for one in found:
+        screen.out(f"{terminal(str(one.get('id', '')))}  {terminal(str(one.get('title', '')))}\n")
+    screen.say("Next: reconciler import DIR --org ID" if found else "This token reaches no organization.")
+
+
+def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Actual:
+    """Everything of one organization. Raises `UsageError` where it is not within reach."""
+    from reconciler.census import read_all
+
+    with narration.phase(f"Reading {org} from {service.where}"):
+        actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
+    if not any(actual.find(kind.name, org) for kind in kinds.roots):
+        raise UsageError(f"there is no {org} within reach", hint="Without --org those within reach are listed: reconciler import")
+    return actual
+
+
+async def _with_reader(narration: Narration, service: Service, work: Any) -> Any:
+    from reconciler.client import Reader
+
+    reader: Reader
+    async with Reader(service.settings, listener=narration) as reader:
+        return await work(reader)
+
+
+def _written(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path) -> Written:
+    from reconciler.writing.project import project
+
+    return project(kinds, actual, service=_service(kinds, actual, service, options, directory), schema=".reconciler/config.schema.json")
+
+
+def _service(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path) -> dict[str, object]:
+    """The words by which the project finds this service again."""
+    from reconciler.census import reaching
+    from reconciler.config.words import Service as Word
+    from reconciler.resource import Keyed
+
+    if options.sandbox is not None:
+        found: dict[str, object] = {Word.SANDBOX.value: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
+    else:
+        found = {Word.BASE_URL.value: service.settings.base_url}
+    for one in sorted(reaching(kinds, actual.objects), key=lambda one: one.id)[:1]:
+        place = kinds[one.kind].place
+        if isinstance(place, Keyed) and place.key_is is not None:
+            found[Word.MEMBER.value] = one.values[place.key_is]
+    return found
+
+
+def _check_empty(directory: Path) -> None:
+    file = directory / "reconciler.yaml"
+    if file.exists() or file.is_symlink():
+        hint = "Add what is missing with --into, or name another directory."
+        raise UsageError(f"{near(directory)} holds a project already", hint=hint)
+
+
+def _adopt(
+    screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, directory: Path, found: Written
+) -> int:  # fmt: skip
+    """Write the files, load them as any project is loaded, and bind what the planner finds in what was read."""
+    from reconciler.cli import exits
+    from reconciler.cli.connect import accounted, load, open_store, who
+    from reconciler.plan import plan
+    from reconciler.prove import prove
+
+    _write(directory, found.files, kinds)
+    project = load(screen, options, kinds)
+    with (
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=who(), command="import") as journal,
+        accounted(journal),
+    ):
+        state = journal.state()
+        made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
+        journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
+        journal.remember(places=made.places)
+        code = _tell(screen, directory, project, made, found)
+        journal.finish(exit_code=code, summary={})
+    return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])
+
+
+def _write(directory: Path, files: Mapping[str, str], kinds: Kinds) -> None:
+    """Write the files of a new project and what editors need. Raises `UsageError`; nothing that exists is touched."""
+    from reconciler.cli.commands.init import IGNORED
+    from reconciler.config.schema import dumped
+
+    there = [path for path in files if (directory / path).exists()]
+    if there:
+        raise UsageError(f"{near(directory / there[0])} exists already", hint="Name another directory, or move it away.")
+    beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
+    try:
+        (directory / ".reconciler").mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path, text in {**files, **beside}.items():
+            (directory / path).parent.mkdir(parents=True, exist_ok=True)
+            if not (directory / path).exists():
+                (directory / path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}") from error
+
+
+def _tell(screen: Screen, directory: Path, project: Project, made: Plan, found: Written) -> int:
+    """Say what was done; the exit code."""
+    from reconciler.cli import exits
+
+    number = len(made.memory.bind)
+    screen.out(f"Wrote {len(found.files)} files to {near(directory)} and bound {number} objects.\n")
+    _tell_missing(screen, found)
+    differing = [str(step.address) for step in made.steps] + [f"{one.address}: {one.reason}" for one in made.blocked]
+    if differing:
+        screen.say("These differ from what was read: " + "; ".join(dict.fromkeys(differing)))
+    screen.say(f"Next: reconciler plan {near(directory)}")
+    return exits.PARTLY if differing else exits.DONE
+
+
+def _tell_missing(screen: Screen, found: Written) -> None:
+    for one in found.missing[:FOUND_MAX]:
+        screen.say(one)
+    if len(found.missing) > FOUND_MAX:
+        screen.say(f"… and {len(found.missing) - FOUND_MAX} more; the files say all of them.")
