@@ -13,6 +13,7 @@ from reconciler.address import Address
 from reconciler.client import Reader, Settings
 from reconciler.drift import Drift, drift
 from reconciler.kinds import load as kinds
+from reconciler.model import Actual, State
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.resource import Field, Kind, Role
@@ -101,15 +102,15 @@ CASES = (
     Case("site", "agentsContext", SITE, "excluded"),
     Case("site", "adaptiveContent", SITE, {"enabled": False}),
     Case("site", "proxy", SITE, "acme.example/handbook"),
-    Case("site", "defaultSiteSection", SITE, Address.parse("acme/site/docs/section/more"), accepts=False),
-    Case("site", "defaultSiteSpace", "acme/site/flat", Address.parse("acme/site/flat/site-space/two"), accepts=False),
+    Case("site", "defaultSiteSection", SITE, Address.parse("acme/site/docs/section/more")),
+    Case("site", "defaultSiteSpace", "acme/site/flat", Address.parse("acme/site/flat/site-space/two")),
     Case("section", "sectionGroup", "acme/site/docs/section/api", None, accepts=False),
     Case("section", "title", "acme/site/docs/section/guides", "Manuals"),
     Case("section", "icon", "acme/site/docs/section/guides", "rocket"),
     Case("section", "path", "acme/site/docs/section/guides", "manuals"),
     Case("section", "description", "acme/site/docs/section/guides", "{% hint %} $${{ x }}"),
     Case("section", "condition", "acme/site/docs/section/guides", None),
-    Case("section", "defaultSiteSpace", "acme/site/docs/section/guides", Address.parse("acme/site/docs/site-space/one"), accepts=False),
+    Case("section", "defaultSiteSpace", "acme/site/docs/section/guides", Address.parse("acme/site/docs/site-space/one")),
     Case("group", "title", "acme/site/docs/group/reference", "Lookup"),
     Case("group", "icon", "acme/site/docs/group/reference", "book"),
     Case("group", "parent", "acme/site/docs/group/reference", "grp_elsewhere", accepts=False, shown="sectionGroup"),
@@ -186,6 +187,21 @@ class Showing(httpx.AsyncBaseTransport):
                 one[self.key] = self.value
         headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
         return httpx.Response(answer.status_code, json=document, headers=headers, request=request)
+
+
+def observed(org: Org) -> tuple[State, Actual]:
+    """What is remembered, and what the service shows."""
+    store = org.store()
+    try:
+        state = store.read()
+    finally:
+        store.close()
+
+    async def look() -> Actual:
+        async with org.client(Reader) as reader:
+            return await observe(reader, kinds(), org.load().desired, state)
+
+    return state, asyncio.run(look())
 
 
 def drifted(org: Org, *, case: Case | None = None, whole: bool = False, failing: tuple[str, ...] = ()) -> Drift:

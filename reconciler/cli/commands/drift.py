@@ -17,19 +17,21 @@ from reconciler.cli.screen import Screen
 @shared.service()
 @shared.state()
 @click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")
+@click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Write what is there into the YAML; may be given several times.")
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def command(screen: Screen, /, coverage: bool, full: bool, **words: Any) -> int:
+def command(screen: Screen, /, coverage: bool, accept: tuple[str, ...], full: bool, **words: Any) -> int:
     """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift.
 
-    Sends only GET requests, and writes nothing.
+    Sends only GET requests, and writes nothing but, with --accept, your YAML.
 
     \b
     Example:
       reconciler drift examples/acme --sandbox .reconciler/acme.db
+      reconciler drift --accept acme/space/guides.title
     """
-    from reconciler.cli import exits, run
+    from reconciler.cli import accepting, exits, run
     from reconciler.cli.connect import connect, load, open_store
     from reconciler.cli.progress import Narration
     from reconciler.drift import drift
@@ -47,10 +49,14 @@ def command(screen: Screen, /, coverage: bool, full: bool, **words: Any) -> int:
     found = drift(
         kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
+    if accept:
+        accepting.accept(screen, options, kinds, project, planned, found, accept)
+        return exits.DONE
     if options.format == "json":
         screen.document(drift_document(found))
     else:
         screen.spans(drift_text(found, width=screen.width, full=full))
         if found.resources:
             screen.out(f"Set it back with: {options.command_line('apply')}\n")
+            screen.out(f"Or keep it with:  {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
     return exits.of_drift(found)
