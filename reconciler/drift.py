@@ -62,9 +62,14 @@ class Share:
     seen: int
 
     @property
+    def percent(self) -> int:
+        """From 0 to 100, never rounded up."""
+        return 100 * self.managed // self.seen if self.seen else 100
+
+    @property
     def ratio(self) -> float:
-        """From 0 to 1, two digits, never rounded up to 1."""
-        return int(100 * self.managed / self.seen) / 100 if self.seen else 1.0
+        """From 0 to 1, two digits, never rounded up."""
+        return self.percent / 100
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,18 @@ from reconciler.report.words import count, listed
 SYMBOLS: Final = {Kept.CHANGED: "~", Kept.MOVED: ">", Kept.DELETED: "-"}
 STYLES: Final = {Kept.CHANGED: Style.UPDATE, Kept.MOVED: Style.MOVE, Kept.DELETED: Style.DELETE}
 NAMED: Final = 5
+COVERAGE: Final = "Coverage"
 
 
 def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
     """The whole report. `full`: unmanaged objects are listed however many they are."""
     page = Page(width)
+    write(page, drift, full=full)
+    return tuple(page.spans)
+
+
+def write(page: Page, drift: Drift, *, full: bool) -> None:
+    """Put the report on a page of any kind."""
     for one, within in gathered(drift.resources):
         _write(page, one, within, full)
     for address, reason in drift.unread.items():
@@ -39,7 +46,6 @@ def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False) -> tuple
     if drift.whole:
         _coverage(page, drift)
     page.line(summary(drift))
-    return tuple(page.spans)
 
 
 def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
@@ -114,9 +120,10 @@ def _unmanaged(page: Page, unmanaged: Sequence[Unmanaged], full: bool) -> None:
 
 
 def _coverage(page: Page, drift: Drift) -> None:
-    page.head("Coverage")
+    page.head(COVERAGE)
+    column = max([VALUE, *(len(kind) + 6 for kind in drift.coverage)])
     for kind, share in drift.coverage.items():
-        page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({int(100 * share.ratio)} %)")
+        page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=column)
     page.blank()
 
 

@@ -88,3 +88,56 @@ def test_a_target_keeps_the_rest_out(applied: Cli) -> None:
     assert applied("drift", PROJECT, "--target", "acme/space/*").exit_code == 0
     assert applied("drift", PROJECT, "--target", "acme/site/*").exit_code == 2
     assert applied("drift", PROJECT, "--target", "acme/sight/*").exit_code == 3
+
+
+def test_accept_writes_the_yaml_and_leaves_nothing_to_do(applied: Cli) -> None:
+    path = applied.root / PROJECT / "reconciler.yaml"
+    applied.edit(f"{PROJECT}/reconciler.yaml", "    id: org_acme", "    id: org_acme  # ours\n    defaultRole: read  # for now")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert applied("apply", PROJECT, "--yes").exit_code == 0
+    before = path.read_bytes()
+    edit(applied, "PATCH", "/orgs/org_acme", "defaultRole=edit")
+    result = applied("drift", PROJECT, "--accept", "acme.defaultRole")
+    assert (result.exit_code, result.stdout) == (0, "acme.defaultRole is written in reconciler.yaml.\n")
+    assert path.read_bytes() == before.replace(b"defaultRole: read  # for now", b"defaultRole: edit  # for now")
+    assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
+    assert applied("drift", PROJECT).stdout == "No drift. 12 objects managed.\n"
+
+
+def test_a_value_from_an_expression_is_not_overwritten_and_the_place_is_named(applied: Cli) -> None:
+    path = applied.root / PROJECT / "reconciler.yaml"
+    applied.edit(f"{PROJECT}/reconciler.yaml", "    id: org_acme", "    id: org_acme\n    title: ${{ 'Ac' ~ 'me' }}")
+    assert applied("apply", PROJECT, "--yes").exit_code == 0
+    edit(applied, "PATCH", "/orgs/org_acme", "title=Other")
+    before = path.read_bytes()
+    result = applied("drift", PROJECT, "--accept", "acme.title")
+    assert result.exit_code == 4
+    assert "acme.title comes from an expression" in result.stderr
+    assert re.search(r"reconciler\.yaml:\d+:12", result.stderr)
+    assert path.read_bytes() == before
+
+
+def test_what_would_not_be_valid_leaves_the_files_as_they_are(applied: Cli) -> None:
+    assert applied("drift", PROJECT, "--accept", "acme.title").exit_code == 3
+    assert applied("drift", PROJECT, "--accept", "nonsense").exit_code == 3
+
+
+def test_a_report_in_each_format_is_written_beside_the_result(applied: Cli) -> None:
+    rename(applied)
+    result = applied("drift", PROJECT, *(word for name in ("json", "markdown", "html") for word in ("--report", f"{name}={name}.out")))
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[-3].startswith("Drift: 1 changed.")
+    assert (applied.root / "html.out").read_text("utf-8").startswith("<!doctype html>")
+    assert (applied.root / "markdown.out").read_text("utf-8").startswith("<!-- reconciler:drift:p -->")
+    assert (applied.root / "json.out").read_text("utf-8").startswith('{\n  "format": "reconciler.drift/1"')
+    assert applied("plan", PROJECT, "--format", "markdown").stdout.startswith("<!-- reconciler:plan:p -->")
+    assert applied("plan", PROJECT, "--format", "html").stdout.startswith("<!doctype html>")
+    assert applied("apply", PROJECT, "--yes", "--report", "html=o.html").exit_code == 0
+    assert "Outcome for p" in (applied.root / "o.html").read_text("utf-8")
+
+
+def test_a_report_that_cannot_be_written_is_said(applied: Cli) -> None:
+    assert applied("drift", PROJECT, "--report", "pdf=x").exit_code == 3
+    result = applied("drift", PROJECT, "--report", "html=no/such/folder.html")
+    assert result.exit_code == 1
+    assert "the report no/such/folder.html cannot be written" in result.stderr

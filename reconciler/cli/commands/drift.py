@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
 
@@ -19,9 +21,12 @@ from reconciler.cli.screen import Screen
 @click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")
 @click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Write what is there into the YAML; may be given several times.")
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
-@shared.output(formats=("text", "json"))
+@reports.option()
+@shared.output(formats=("text", "json", "markdown", "html"))
 @click.pass_obj
-def command(screen: Screen, /, coverage: bool, accept: tuple[str, ...], full: bool, **words: Any) -> int:
+def command(
+    screen: Screen, /, coverage: bool, accept: tuple[str, ...], full: bool, report: tuple[tuple[str, Path], ...], **words: Any
+) -> int:
     """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift.
 
     Sends only GET requests, and writes nothing but, with --accept, your YAML.
@@ -32,12 +37,13 @@ def command(screen: Screen, /, coverage: bool, accept: tuple[str, ...], full: bo
       reconciler drift --accept acme/space/guides.title
     """
     from reconciler.cli import accepting, exits, run
-    from reconciler.cli.connect import connect, load, open_store
+    from reconciler.cli.connect import connect, load, now, open_store
     from reconciler.cli.progress import Narration
     from reconciler.drift import drift
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
+    from reconciler.report.sheet import drift_sheet
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -52,8 +58,12 @@ def command(screen: Screen, /, coverage: bool, accept: tuple[str, ...], full: bo
     if accept:
         accepting.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE
+    document, made_at = drift_document(found), now()
+    reports.write(screen, report, document, lambda: drift_sheet(found, full=full), created_at=made_at)
     if options.format == "json":
-        screen.document(drift_document(found))
+        screen.document(document)
+    elif options.format in reports.FORMATS:
+        screen.out(reports.rendered(options.format, document, lambda: drift_sheet(found, full=full), created_at=made_at))
     else:
         screen.spans(drift_text(found, width=screen.width, full=full))
         if found.resources:
