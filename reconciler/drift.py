@@ -7,12 +7,12 @@ could not be read is said and never called drift.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 
-from reconciler.address import Address
+from reconciler.address import Address, Glob
 from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Source, Spot, State, Unknown, Unmanaged
 from reconciler.plan import Selection, match
 from reconciler.plan.drafts import window
@@ -73,11 +73,37 @@ class Share:
 
 
 @dataclass(frozen=True)
+class Known:
+    """Drift that is known and let be: of what matches, the named field (None: whatever it is), until the end of a day."""
+
+    addresses: Glob
+    field: str | None
+    reason: str
+    until: date
+
+    def covers(self, address: Address, name: str | None) -> bool:
+        """Whether it is about a field, or (None) about a place or a deletion."""
+        return self.addresses.matches(address) and self.field in (None, name)
+
+    def __str__(self) -> str:
+        return f"{self.addresses}" + (f".{self.field}" if self.field else "")
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """One difference that a baseline lets be; `field` is None for a place or a deletion."""
+
+    address: Address
+    field: str | None
+    known: Known
+
+
+@dataclass(frozen=True)
 class Drift:
     """Everything that changed outside, in the order of the project.
 
     `unread`: declared and bound addresses of which nothing is known, and why. `coverage`: by kind, of what was read. `whole`: everything
-    there is to read was read. `notes`: sentences for the reader.
+    there is to read was read. `silenced`: what a baseline lets be; it is not among the resources. `notes`: sentences for the reader.
     """
 
     project: str
@@ -89,6 +115,7 @@ class Drift:
     managed: int = 0
     coverage: Mapping[str, Share] = field(default_factory=dict)
     whole: bool = False
+    silenced: tuple[Silenced, ...] = ()
     notes: tuple[str, ...] = ()
 
     def count(self, status: Kept) -> int:
@@ -132,6 +159,37 @@ def drift(
         coverage=_coverage(kinds, desired, actual, found.ids),
         whole=whole,
     )
+
+
+def silence(drift: Drift, baseline: Sequence[Known], today: date) -> Drift:
+    """The drift without what is known; expired entries silence nothing, and that is said, as is every entry that meets nothing."""
+    expired = [known for known in baseline if known.until < today]
+    valid = [known for known in baseline if known.until >= today]
+    left: list[Drifted] = []
+    silenced: list[Silenced] = []
+    for one in drift.resources:
+        fields = []
+        for delta in one.fields:
+            known = next((each for each in valid if each.covers(one.address, delta.name)), None)
+            if known is None:
+                fields.append(delta)
+            else:
+                silenced.append(Silenced(one.address, delta.name, known))
+        bare = one.status is Kept.DELETED or one.place is not None
+        known = next((each for each in valid if each.covers(one.address, None)), None) if bare else None
+        if known is not None:
+            silenced.append(Silenced(one.address, None, known))
+        if fields or (bare and known is None):
+            left.append(replace(one, fields=tuple(fields), place=None if known is not None else one.place))
+    used = {id(each.known) for each in silenced}
+    notes = [f"known, and silenced by the baseline: {_spelled(each)} ({each.known.reason}, until {each.known.until})" for each in silenced]
+    notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
+    notes += [f"the baseline's entry for {known} meets nothing: it can go" for known in valid if id(known) not in used]
+    return replace(drift, resources=tuple(left), silenced=tuple(silenced), notes=(*drift.notes, *notes))
+
+
+def _spelled(one: Silenced) -> str:
+    return f"{one.address}.{one.field}" if one.field else f"{one.address}"
 
 
 def _deleted(kinds: Kinds, one: Drifted, now: Observed, deleted_at: datetime, actual: Actual) -> Drifted:

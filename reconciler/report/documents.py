@@ -90,6 +90,7 @@ def drift_document(drift: Drift) -> dict[str, Any]:
             **{status.value: drift.count(status) for status in (Kept.CHANGED, Kept.DELETED, Kept.MOVED)},
             "unmanaged": len(drift.unmanaged),
             "managed": drift.managed,
+            "silenced": len(drift.silenced),
             "coverage": {kind: share.ratio for kind, share in drift.coverage.items()},
             "whole": drift.whole,
         },
@@ -98,6 +99,10 @@ def drift_document(drift: Drift) -> dict[str, Any]:
         "unknown": [
             *_unknown(drift.unknown),
             *({"kind": address.kind, "reason": f"{address}: {reason}"} for address, reason in drift.unread.items()),
+        ],
+        "silenced": [
+            {"address": str(one.address), "field": one.field, "reason": one.known.reason, "until": one.known.until.isoformat()}
+            for one in drift.silenced
         ],
         "notes": list(drift.notes),
     }

@@ -133,6 +133,7 @@ def summary(drift: Drift) -> str:
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [
         f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
+        f"{len(drift.silenced):,} known and silenced" if drift.silenced else "",
         f"{count(unknown, 'reading')} failed" if unknown else "",
     ]
     said = "; ".join(filter(None, [f"Drift: {told}" if told else "No drift", *rest]))

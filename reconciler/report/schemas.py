@@ -135,7 +135,15 @@ def drift_schema() -> Schema:
         }
     )
     share = {"type": "number", "minimum": 0, "maximum": 1}
-    summary = _object({name: _count() for name in ("changed", "deleted", "moved", "unmanaged", "managed")})
+    silenced = _object(
+        {
+            "address": _ref("address"),
+            "field": _or_null({"type": "string"}, "Null for a place or a deletion."),
+            "reason": _text(),
+            "until": {"type": "string", "format": "date"},
+        }
+    )
+    summary = _object({name: _count() for name in ("changed", "deleted", "moved", "unmanaged", "managed", "silenced")})
     summary["properties"] |= {
         "coverage": {"type": "object", "additionalProperties": share, "description": "Managed of what was read, by kind."},
         "whole": {"type": "boolean", "description": "Everything there is to read was read (--coverage)."},
@@ -150,6 +158,7 @@ def drift_schema() -> Schema:
             "resources": _list(resource, "What was changed outside; nothing else is listed."),
             "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
             "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
+            "silenced": _list(silenced, "What a baseline lets be; it is not among the resources."),
             "notes": _list(_text()),
         }
     )

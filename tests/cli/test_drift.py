@@ -72,7 +72,7 @@ def test_the_document_fits_its_schema(applied: Cli) -> None:
     jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
     assert next(iter(document)) == "format"
     assert document["summary"] | {"coverage": {}} == {
-        "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "coverage": {}, "whole": True,
+        "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "silenced": 0, "coverage": {}, "whole": True,
     }  # fmt: skip
     assert document["summary"]["coverage"]["site"] == 1.0
     (one,) = document["resources"]
@@ -141,3 +141,54 @@ def test_a_report_that_cannot_be_written_is_said(applied: Cli) -> None:
     result = applied("drift", PROJECT, "--report", "html=no/such/folder.html")
     assert result.exit_code == 1
     assert "the report no/such/folder.html cannot be written" in result.stderr
+
+
+BASELINE = """
+known:
+  - {address: acme/site/*, field: title, reason: marketing renames it, until: 2999-12-31}
+  - {address: acme/space/*, reason: nobody knows, until: 2999-12-31}
+  - address: acme/**
+    field: visibility
+    reason: was tried
+    until: 2020-01-01
+"""
+
+
+def test_known_drift_is_silenced_visibly_and_no_longer_fails(applied: Cli) -> None:
+    rename(applied)
+    applied.write("known.yaml", BASELINE)
+    result = applied("drift", PROJECT, "--baseline", "known.yaml")
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert re.search(r"silenced by the baseline: acme/site/\S+\.title \(marketing renames it, until 2999-12-31\)", said)
+    assert "the baseline's entry for acme/**.visibility expired on 2020-01-01: was tried" in said
+    assert "the baseline's entry for acme/space/* meets nothing: it can go" in said
+    assert said.endswith("No drift; 1 known and silenced. 12 objects managed.")
+    document = applied.json("drift", PROJECT, "--baseline", "known.yaml")
+    jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
+    assert (document["summary"]["silenced"], document["resources"]) == (1, [])
+    assert document["silenced"][0]["reason"] == "marketing renames it"
+
+
+def test_a_baseline_silences_only_what_it_names(applied: Cli) -> None:
+    rename(applied)
+    applied.write("known.yaml", BASELINE.replace("field: title", "field: proxy"))
+    assert applied("drift", PROJECT, "--baseline", "known.yaml").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- 1", "a baseline is"),
+        ("known: [{address: acme, reason: x}]", "known.yaml:1:9  until is missing"),
+        ("known: [{address: acme, reason: x, until: soon}]", "until is a date like 2026-12-31"),
+        ("known: [{address: acme, reason: x, until: 2999-01-01, what: 1}]", 'unknown key "what"'),
+        ("known: [{address: a//b, reason: x, until: 2999-01-01}]", "known.yaml:1:19"),
+    ],
+)
+def test_a_wrong_baseline_is_refused_with_its_place(applied: Cli, text: str, said: str) -> None:
+    applied.write("known.yaml", text)
+    result = applied("drift", PROJECT, "--baseline", "known.yaml")
+    assert result.exit_code == 3
+    assert said in result.stderr
+    assert applied("drift", PROJECT, "--baseline", "nowhere.yaml").exit_code == 3

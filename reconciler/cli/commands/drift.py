@@ -20,12 +20,20 @@ from reconciler.cli.screen import Screen
 @shared.state()
 @click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")
 @click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Write what is there into the YAML; may be given several times.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Known drift, with reasons and dates of expiry.")
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
 @reports.option()
 @shared.output(formats=("text", "json", "markdown", "html"))
 @click.pass_obj
 def command(
-    screen: Screen, /, coverage: bool, accept: tuple[str, ...], full: bool, report: tuple[tuple[str, Path], ...], **words: Any
+    screen: Screen,
+    /,
+    coverage: bool,
+    accept: tuple[str, ...],
+    baseline: Path | None,
+    full: bool,
+    report: tuple[tuple[str, Path], ...],
+    **words: Any,
 ) -> int:
     """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift.
 
@@ -36,10 +44,10 @@ def command(
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
     """
-    from reconciler.cli import accepting, exits, run
+    from reconciler.cli import accepting, baselines, exits, run
     from reconciler.cli.connect import connect, load, now, open_store
     from reconciler.cli.progress import Narration
-    from reconciler.drift import drift
+    from reconciler.drift import drift, silence
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
@@ -48,6 +56,7 @@ def command(
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
+    known = baselines.read(baseline) if baseline is not None else ()
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state = store.read()
@@ -58,6 +67,7 @@ def command(
     if accept:
         accepting.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE
+    found = silence(found, known, (planned.actual.date or now()).date())
     document, made_at = drift_document(found), now()
     reports.write(screen, report, document, lambda: drift_sheet(found, full=full), created_at=made_at)
     if options.format == "json":
