@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from reconciler.address import Address
+from reconciler.resource import UNSET
 
 # -- Desired ----------------------------------------------------------------------------------------------------------------------
 
@@ -283,7 +284,8 @@ class Cause(StrEnum):
 class Delta:
     """One field of a change, in the shown form; `before` is UNSET where nothing was known. `sensitive` values are never shown.
 
-    `note`: why it is shown although nothing is sent ("cannot be set: …", "no longer managed"); None for an ordinary one.
+    `note`: why it is shown although nothing is sent ("cannot be set: …", "no longer managed"); None for an ordinary one. `last`: what was
+    seen after our last write, UNSET where nothing was. `container`: the field says what the object stands in.
     """
 
     name: str
@@ -293,6 +295,8 @@ class Delta:
     sensitive: bool = False
     note: str | None = None
     source: Source | None = None
+    last: Any = UNSET
+    container: bool = False
 
 
 @dataclass(frozen=True)
@@ -434,7 +438,9 @@ class Plan:
 
     `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
     changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
-    sentences for the reader.
+    sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
+    nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
+    where they stand.
     """
 
     project: str
@@ -453,6 +459,8 @@ class Plan:
     forbidden: tuple[Forbidden, ...] = ()
     notes: tuple[str, ...] = ()
     managed: int = 0
+    differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+    strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:

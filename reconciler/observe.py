@@ -22,9 +22,12 @@ from reconciler.reading import is_kind, observed
 from reconciler.resource import UNSET, Kind, Kinds, Listing, One, Sighting, placeholders
 
 
-async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State) -> Actual:
-    """Read what the declared and the bound resources need. Raises `ServiceError` where the service refuses the token."""
-    survey = Survey(reader, kinds, desired, state)
+async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:
+    """Read what the declared and the bound resources need; with `everything`, all lists that there are below the declared roots.
+
+    Raises `ServiceError` where the service refuses the token.
+    """
+    survey = Survey(reader, kinds, desired, state, everything=everything)
     while tasks := survey.next_wave():
         await asyncio.gather(*tasks)
         survey.fail_early()
@@ -34,8 +37,8 @@ async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State) 
 class Survey:
     """One observation under way: what was asked already, and what came back."""
 
-    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State) -> None:
-        self.reader, self.kinds, self.desired, self.state = reader, kinds, desired, state
+    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
+        self.reader, self.kinds, self.desired, self.state, self.everything = reader, kinds, desired, state, everything
         self._objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
         self._complete: set[tuple[str, str]] = set()
         self._absent: set[tuple[str, str]] = set()
@@ -76,7 +79,22 @@ class Survey:
         """The readings that can be asked now and were not asked yet; empty when everything needed is known."""
         found = match(self.kinds, self.desired, self.state, self.actual())
         wave = [*self._roots(), *self._listings(found), *self._each(found)]
-        return wave or self._listers(found) or self._ones(found)
+        return wave or self._listers(found) or self._ones(found) or (self._rest(found) if self.everything else [])
+
+    def _rest(self, found: Matches) -> list[Awaitable[None]]:
+        """Every list below what was seen that was not read yet, whoever it belongs to."""
+        wave = []
+        lister = found.ids.get(self.desired.lister) if self.desired.lister is not None else None
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                host = reading.each or kind.within if isinstance(reading, Listing) else None
+                if not isinstance(reading, Listing) or host is None or (reading.lister and lister is None):
+                    continue
+                for one in list(self._objects[host].values()):
+                    if one.deleted_at is None:
+                        holes = {**one.within, host: one.id} | ({"lister": lister} if reading.lister and lister else {})
+                        wave += self._list(kind, reading, holes, None if reading.lister else one.id)
+        return wave
 
     def _once(self, path: str) -> bool:
         if path in self._asked:

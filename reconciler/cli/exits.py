@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from reconciler.drift import Drift
     from reconciler.model import Outcome, Plan
 
 DONE: Final = 0  # or nothing to do
 FAILED: Final = 1  # nothing of what was asked was done, or a defect
-PENDING: Final = 2  # changes pending, where that was asked for
+PENDING: Final = 2  # changes pending, where that was asked for; or drift
 WRONG: Final = 3  # the configuration or the command line
 REFUSED: Final = 4  # by a guard, policy or protection, or everything asked for is blocked
 PARTLY: Final = 5  # done in part; a second run continues
@@ -38,6 +39,16 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
         codes.append(FAILED)  # not one resource could be looked at
     if detailed and (asked or plan.deferred):
         codes.append(PENDING)
+    return strongest(codes)
+
+
+def of_drift(drift: Drift) -> int:
+    """Unmanaged objects alone are no drift."""
+    codes = [DONE]
+    if drift.resources:
+        codes.append(PENDING)
+    if drift.unknown or drift.unread:
+        codes.append(PARTLY)
     return strongest(codes)
 
 

@@ -96,11 +96,18 @@ def state() -> Decorator:
     return click.option("--state", metavar="URL", help="The state, e.g. sqlite:///PATH; also RECONCILER_STATE.")
 
 
-def selection() -> Decorator:
-    """What the run is about."""
+def targets() -> Decorator:
+    """Which addresses the run is about."""
     return _all(
         click.option("--target", metavar="GLOB", multiple=True, callback=_glob, help="Only addresses that match, and what they need."),
         click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="No addresses that match."),
+    )
+
+
+def selection() -> Decorator:
+    """What the run is about, and what it may make anew."""
+    return _all(
+        targets(),
         click.option("--allow-replace", metavar="ADDRESS", multiple=True, callback=_glob, help="May be deleted and made anew."),
     )
 

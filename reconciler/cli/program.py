@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "validate": Lazy("reconciler.cli.commands.validate", "Read and check a project, without the service."),
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change."),
     "apply": Lazy("reconciler.cli.commands.apply", "Recover, plan, ask, apply."),
+    "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside."),
     "graph": Lazy("reconciler.cli.commands.graph", "Resources or steps as mermaid or dot."),
     "import": Lazy("reconciler.cli.commands.importing", "Write a project from what is there."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Bind one object to an address."),

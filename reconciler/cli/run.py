@@ -41,16 +41,17 @@ class Planned:
 
 
 async def make_plan(
-    reader: Reader, kinds: Kinds, desired: Desired, state: State, *, selection: Selection, allow_replace: Collection[str]
-) -> Planned:
-    """Observe, plan, prove. Raises `ServiceError` where the service cannot be read at all."""
+    reader: Reader, kinds: Kinds, desired: Desired, state: State, *,
+    selection: Selection, allow_replace: Collection[str], everything: bool = False,
+) -> Planned:  # fmt: skip
+    """Observe, plan, prove. `everything`: read all there is. Raises `ServiceError` where the service cannot be read at all."""
     from reconciler.observe import observe
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
     from reconciler.prove import prove
 
     began, before = time.monotonic(), reader.requests
-    actual = await observe(reader, kinds, desired, state)
+    actual = await observe(reader, kinds, desired, state, everything=everything)
     seconds, reads = time.monotonic() - began, reader.requests - before
     made = plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
     _check_targets(selection, desired, state, made)
@@ -67,14 +68,18 @@ def _check_targets(selection: Selection, desired: Desired, state: State, made: P
             raise UsageError(f"--target {glob} matches no address", hint="reconciler state list shows those that are bound.")
 
 
-def read_only(narration: Narration, service: Service, kinds: Kinds, desired: Desired, state: State, options: Options) -> Planned:
+def read_only(
+    narration: Narration, service: Service, kinds: Kinds, desired: Desired, state: State, options: Options, *, everything: bool = False
+) -> Planned:
     """A plan made by a client that cannot write."""
 
     async def run() -> Planned:
         from reconciler.client import Reader
 
         async with Reader(service.settings, listener=narration) as reader:
-            return await make_plan(reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options))
+            return await make_plan(
+                reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options), everything=everything
+            )
 
     with narration.phase(f"Reading {desired.project} from {service.where}"):
         return asyncio.run(run())

@@ -25,7 +25,7 @@ from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
 from reconciler.plan.broken import broken
-from reconciler.plan.changes import blockages, changes, departures, remarks, unmanaged
+from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
 from reconciler.plan.drafts import drafts, replaced
 from reconciler.plan.exposure import exposures
 from reconciler.plan.keep import keep
@@ -99,6 +99,8 @@ def plan(
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),
+        differing=differing(mine, names),
+        strayed=strayed(rows),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
         ),

@@ -13,7 +13,7 @@ from reconciler.address import Address
 from reconciler.model import Origin, Place
 from reconciler.order import Move, moves
 from reconciler.plan.drafts import Draft
-from reconciler.plan.standing import standing
+from reconciler.plan.standing import placed, standing
 from reconciler.resource import Role
 
 
@@ -23,7 +23,8 @@ class Row:
 
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
     the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create or a join; then `moves`; then `tail`,
-    the newcomers at the end of the list, each by its own move or (an address) by its create or join.
+    the newcomers at the end of the list, each by its own move or (an address) by its create or join. `strayed`: those
+    that a listing shows elsewhere than they were placed, each with whom it was placed behind and whom it stands behind (of its kind).
     """
 
     parent: Address | None
@@ -32,6 +33,7 @@ class Row:
     arrivals: tuple[Address, ...]
     moves: tuple[Move[Address], ...]
     tail: tuple[Move[Address] | Address, ...] = ()
+    strayed: tuple[tuple[Address, Address | None, Address | None], ...] = ()
 
     def moving(self) -> tuple[Move[Address], ...]:
         """Every move of the row."""
@@ -111,7 +113,23 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
         previous = wanted[index - 1] if index else None
         beside = previous if previous is not None and kinds[previous] in anchors else None
         last.append(address if address in lands else Move(address, after=beside))
-    return Row(parent, wanted, current, comes, tuple(found), tuple(last))
+    strayed = _strayed(there, str(parent or "")) if found else ()
+    return Row(parent, wanted, current, comes, tuple(found), tuple(last), strayed)
+
+
+def _strayed(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
+    """The fewest siblings by which the order that a listing shows differs from the order they were last placed in, kind by kind."""
+    alike: dict[str, list[Draft]] = defaultdict(list)
+    for draft in present:
+        if draft.observed is not None and draft.observed.rank is not None and placed(draft, parent) is not None:
+            alike[draft.kind.name].append(draft)
+    found = []
+    for some in alike.values():
+        now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
+        then = [draft.address for draft in sorted(some, key=lambda draft: placed(draft, parent) or 0)]
+        behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
+        found += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
+    return tuple(found)
 
 
 def _never_placed(draft: Draft) -> bool:

@@ -56,6 +56,20 @@ def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.found if one.note is not None)
 
 
+def differing(mine: Mapping[Address, Draft], names: Mapping[str, Address]) -> dict[Address, tuple[Delta, ...]]:
+    """Every field of an existing object that is not as declared, whether a request mends it or not."""
+    return {
+        draft.address: tuple(_delta(draft, one, names) for one in draft.differing)
+        for draft in mine.values()
+        if draft.differing and not draft.restore
+    }
+
+
+def strayed(rows: Collection[Row]) -> dict[Address, tuple[Spot, Spot]]:
+    """Siblings that were moved since they were placed: where they were put, and where they stand."""
+    return {address: (Spot(row.parent, then), Spot(row.parent, now)) for row in rows for address, then, now in row.strayed}
+
+
 def named(value: Any, names: Mapping[str, Address]) -> Any:
     """A request form for people: ids that are known become addresses."""
     match value:
@@ -84,6 +98,8 @@ def _delta(draft: Draft, one: Difference, names: Mapping[str, Address]) -> Delta
         sensitive=hidden,
         note=one.note,
         source=draft.declared.positions.get(one.field.name),
+        last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(one.field.name, UNSET)),
+        container=one.field.container,
     )
 
 

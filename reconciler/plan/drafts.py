@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import Enum
 from typing import Any
 
 from reconciler.address import Address
@@ -24,8 +25,9 @@ class Draft:
     """One declared address on its way into the plan.
 
     `wants`: every declared field in the request form. `found`: what differs. `id`: of the object it is now, None where it must be made.
-    `born`: it is made in this run. `brought_by`: the address whose create makes it. `old`: the object it replaces. `blocked`: why nothing
-    can be done for it; `partly`: the fields that cannot be had, and why. `deferred`: why it waits for a second run.
+    `differing`: the same and what no request can mend, noted. `born`: it is made in this run. `brought_by`: the address whose create makes
+    it. `old`: the object it replaces. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be had, and why.
+    `deferred`: why it waits for a second run.
     """
 
     address: Address
@@ -36,6 +38,7 @@ class Draft:
     observed: Observed | None = None
     id: str | None = None
     found: tuple[Difference, ...] = ()
+    differing: tuple[Difference, ...] = ()
     actions: set[Action] = field(default_factory=set)
     born: bool = False
     restore: bool = False
@@ -125,15 +128,14 @@ def _existing(
     now = actual.find(kind.name, draft.id)
     assert now is not None
     if now.deleted_at is not None:
-        ago = max((actual.date or now.deleted_at) - now.deleted_at, timedelta(0))
-        left = timedelta(days=kind.restore_days) - ago
+        ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
             draft.id = None
             _missing(draft, True, may_replace)
             return
         draft.restore = True
         draft.actions.add(Action.RESTORE)
-        draft.reason = f"deleted {_span(ago)} ago, {_span(left)} left"
+        draft.reason = f"deleted {span(ago)} ago, {span(left)} left"
     draft.observed = now
     if draft.declared.implied:
         return
@@ -144,6 +146,7 @@ def _existing(
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"
     differing = differences(kind, draft.wants, now, draft.binding, chosen.get((kind.name, draft.id), {}))
+    draft.differing = tuple(_explained(kind, one) for one in differing if _fate(one) is not _Fate.NOTHING)
     kept: list[Difference] = []
     for one in differing:
         verdict = _verdict(draft, one)
@@ -164,30 +167,68 @@ def _existing(
         draft.actions.add(Action.MOVE if one.field.container else Action.UPDATE)
 
 
-def _span(delta: timedelta) -> str:
+def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta, timedelta]:
+    """How long ago an object was deleted, and how long it can still be restored (zero or less: no longer), by the service's clock."""
+    ago = max((actual.date or deleted_at) - deleted_at, timedelta(0))
+    return ago, timedelta(days=kind.restore_days) - ago
+
+
+def span(delta: timedelta) -> str:
+    """`3 days`, `5 hours`, `1 min`."""
     days, hours = delta.days, delta.seconds // 3600
     if days:
         return f"{days} day{'s' if days != 1 else ''}"
     return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"
 
 
+class _Fate(Enum):
+    """What can be done about a field that is not as declared."""
+
+    SEND = "send"
+    NOTHING = "nothing"
+    BACK = "back"
+    REPLACE = "replace"
+    REFUSE = "refuse"
+
+
+def _fate(one: Difference) -> _Fate:
+    field = one.field
+    if one.note is not None or field.role is Role.MEMBER:
+        return _Fate.SEND
+    if field.one_way and not one.after:
+        return _Fate.BACK if one.before else _Fate.NOTHING
+    if any(verb not in ("create", "delete", "restore") for verb in field.on):
+        return _Fate.SEND
+    return _Fate.REPLACE if field.on_change == "replace" else _Fate.REFUSE
+
+
+def _explained(kind: Kind, one: Difference) -> Difference:
+    """The difference with why no request mends it, where none does."""
+    match _fate(one):
+        case _Fate.BACK:
+            return replace(one, note="cannot be taken back by the service's API")
+        case _Fate.REPLACE:
+            return replace(one, note=f"cannot be changed on an existing {kind.name}; it would be replaced")
+        case _Fate.REFUSE:
+            return replace(one, note=f"cannot be changed on an existing {kind.name}")
+        case _:
+            return one
+
+
 def _verdict(draft: Draft, one: Difference) -> Difference | str | None:
     """The difference as it goes on, "replace", or None where it is blocked (noted on the draft)."""
-    field, kind = one.field, draft.kind
-    if one.note is not None or field.role is Role.MEMBER:
+    field, kind, fate = one.field, draft.kind, _fate(one)
+    if fate is _Fate.SEND:
         return one
-    if field.one_way and not one.after:
-        if one.before:
-            remedy = f"write {field.name}: true, or remove the line"
-            draft.partly.append((field.name, _block(draft, f"{field.name} cannot be taken back by the service's API", remedy)))
-        return None
-    if any(verb not in ("create", "delete", "restore") for verb in field.on):
-        return one
-    if field.on_change == "replace":
+    if fate is _Fate.REPLACE:
         return "replace"
-    shown = f"{field.shown(one.before)} -> {field.shown(one.after)}" if not field.sensitive else "its value"
-    remedy = f"write {field.name}: {field.shown(one.before)}, or remove the line" if not field.sensitive else "remove the line"
-    draft.partly.append((field.name, _block(draft, f"{field.name} cannot be changed on an existing {kind.name} ({shown})", remedy)))
+    if fate is _Fate.BACK:
+        remedy = f"write {field.name}: true, or remove the line"
+        draft.partly.append((field.name, _block(draft, f"{field.name} cannot be taken back by the service's API", remedy)))
+    if fate is _Fate.REFUSE:
+        shown = f"{field.shown(one.before)} -> {field.shown(one.after)}" if not field.sensitive else "its value"
+        remedy = f"write {field.name}: {field.shown(one.before)}, or remove the line" if not field.sensitive else "remove the line"
+        draft.partly.append((field.name, _block(draft, f"{field.name} cannot be changed on an existing {kind.name} ({shown})", remedy)))
     return None
 
 

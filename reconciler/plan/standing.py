@@ -34,9 +34,9 @@ S = TypeVar("S", bound=Sibling)
 def standing(present: Sequence[S], parent: str) -> list[S]:
     """The siblings that stand below `parent` (an address, as places name it), in their order there."""
     base = list(present)
-    placed = {one.address: _place(one, parent) for one in present}
-    if all(index is not None for index in placed.values()):
-        base.sort(key=lambda one: placed[one.address] or 0)
+    places = {one.address: placed(one, parent) for one in present}
+    if all(index is not None for index in places.values()):
+        base.sort(key=lambda one: places[one.address] or 0)
     shown: dict[str, list[S]] = defaultdict(list)
     for one in base:
         shown[one.kind.name].append(one)
@@ -48,7 +48,8 @@ def standing(present: Sequence[S], parent: str) -> list[S]:
     return base
 
 
-def _place(one: Sibling, parent: str) -> int | None:
+def placed(one: Sibling, parent: str) -> int | None:
+    """Its index below that parent when it was last placed there; None where it never was."""
     place = one.binding.place if one.binding is not None else None
     return place.index if place is not None and place.parent == parent else None
 

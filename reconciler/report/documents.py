@@ -1,21 +1,39 @@
-"""Plans and outcomes as data: the documents `reconciler.plan/1` and `reconciler.outcome/1`, described by `schemas`.
+"""Plans, outcomes and drift as data: the documents `reconciler.plan/1`, `outcome/1` and `drift/1`, described by `schemas`.
 
 No value of a sensitive field and no request body is in them. The same plan gives the same document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address
-from reconciler.model import Action, Blocked, BrokenUrl, Change, Delta, Exposure, Forecast, Outcome, Plan, Source, Spot, Status, Step
+from reconciler.drift import Drift, Drifted, Kept
+from reconciler.model import (
+    Action,
+    Blocked,
+    BrokenUrl,
+    Change,
+    Delta,
+    Exposure,
+    Forecast,
+    Outcome,
+    Plan,
+    Source,
+    Spot,
+    Status,
+    Step,
+    Unknown,
+    Unmanaged,
+)
 from reconciler.report.values import HIDDEN, data
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
 OUTCOME_FORMAT: Final = "reconciler.outcome/1"
+DRIFT_FORMAT: Final = "reconciler.drift/1"
 COUNTED: Final = (
     Action.CREATE, Action.UPDATE, Action.MOVE, Action.REPLACE, Action.DELETE, Action.ADOPT, Action.FORGET, Action.RESTORE,
 )  # fmt: skip
@@ -30,7 +48,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "format": PLAN_FORMAT,
         "project": plan.project,
         "environment": plan.environment,
-        "createdAt": created_at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "createdAt": _moment(created_at),
         "summary": {
             **{action.value: sum(action in change.actions for change in plan.changes) for action in COUNTED},
             "unmanaged": len(plan.unmanaged),
@@ -43,10 +61,8 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "exposures": [_exposure(one) for one in plan.exposures],
         "broken": [_broken(one) for one in plan.broken],
         "forbidden": [{"address": str(one.address), "verb": one.verb, "flag": one.flag, "of": str(one.of)} for one in plan.forbidden],
-        "unmanaged": [{"kind": one.kind, "id": one.id, "title": one.title} for one in plan.unmanaged],
-        "unknown": [
-            {"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in plan.unknown
-        ],
+        "unmanaged": _unmanaged(plan.unmanaged),
+        "unknown": _unknown(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
         "blocked": [{"address": str(one.address), "reason": one.reason, "remedy": one.remedy} for one in blocked],
     }
@@ -82,6 +98,69 @@ def outcome_document(outcome: Outcome) -> dict[str, Any]:
             for result in outcome.results
         ],
     }
+
+
+def drift_document(drift: Drift) -> dict[str, Any]:
+    """What changed outside; `whole`: everything there is to read was read, so that the coverage is of everything."""
+    return {
+        "format": DRIFT_FORMAT,
+        "project": drift.project,
+        "environment": drift.environment,
+        "summary": {
+            **{status.value: drift.count(status) for status in (Kept.CHANGED, Kept.DELETED, Kept.MOVED)},
+            "unmanaged": len(drift.unmanaged),
+            "managed": drift.managed,
+            "silenced": len(drift.silenced),
+            "coverage": {kind: share.ratio for kind, share in drift.coverage.items()},
+            "whole": drift.whole,
+        },
+        "resources": [_drifted(one) for one in drift.resources],
+        "unmanaged": _unmanaged(drift.unmanaged),
+        "unknown": [
+            *_unknown(drift.unknown),
+            *({"kind": address.kind, "reason": f"{address}: {reason}"} for address, reason in drift.unread.items()),
+        ],
+        "silenced": [
+            {"address": str(one.address), "field": one.field, "reason": one.known.reason, "until": one.known.until.isoformat()}
+            for one in drift.silenced
+        ],
+        "notes": list(drift.notes),
+    }
+
+
+def _drifted(one: Drifted) -> dict[str, Any]:
+    place = None if one.place is None else {"lastApplied": _spot(one.place[0]), "now": _spot(one.place[1])}
+    return {
+        "address": str(one.address),
+        "kind": one.kind,
+        "status": one.status.value,
+        "fields": [_drifted_field(delta) for delta in one.fields],
+        "cannotBeSet": one.cannot_be_set,
+        "place": place,
+        "deletedAt": None if one.deleted_at is None else _moment(one.deleted_at),
+        "restorableFor": None if one.left is None else int(one.left.total_seconds()),
+        "source": _source(one.source),
+    }
+
+
+def _drifted_field(delta: Delta) -> dict[str, Any]:
+    last, now, declared = (HIDDEN,) * 3 if delta.sensitive else (data(delta.last), data(delta.before), data(delta.after))
+    return {
+        "name": delta.name, "lastApplied": last, "now": now, "declared": declared, "cause": delta.cause.value,
+        "cannotBeSet": delta.note is not None, "note": delta.note,
+    }  # fmt: skip
+
+
+def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[dict[str, Any]]:
+    return [{"kind": one.kind, "id": one.id, "title": one.title} for one in unmanaged]
+
+
+def _unknown(unknown: Iterable[Unknown]) -> list[dict[str, Any]]:
+    return [{"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in unknown]
+
+
+def _moment(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def path_text(path: tuple[str | Address, ...]) -> str:

@@ -13,6 +13,12 @@ from reconciler.report.words import ENDINGS, count
 def outcome_text(outcome: Outcome, *, width: int = WIDTH) -> tuple[Span, ...]:
     """The report; nothing but its last line where all went well."""
     page = Page(width)
+    write(page, outcome)
+    return tuple(page.spans)
+
+
+def write(page: Page, outcome: Outcome) -> None:
+    """Put the report on a page of any kind."""
     troubled = [result for result in outcome.results if result.status is not Status.DONE]
     for address, group in groupby(troubled, key=lambda result: str(result.step.address)):
         page.head(address)
@@ -25,7 +31,6 @@ def outcome_text(outcome: Outcome, *, width: int = WIDTH) -> tuple[Span, ...]:
         page.line(note, Style.DIM)
     page.blank()
     page.line(summary(outcome))
-    return tuple(page.spans)
 
 
 def _ended(page: Page, result: Result) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from reconciler.address import KEY_PATTERN, KIND_PATTERN
+from reconciler.drift import Kept
 from reconciler.model import Action, Cause, Status
-from reconciler.report.documents import COUNTED, OUTCOME_FORMAT, PLAN_FORMAT
+from reconciler.report.documents import COUNTED, DRIFT_FORMAT, OUTCOME_FORMAT, PLAN_FORMAT
 from reconciler.report.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -18,7 +19,7 @@ Schema = dict[str, Any]
 
 def schemas() -> dict[str, Schema]:
     """Every schema of this package, by its file's name."""
-    return {"plan.schema.json": plan_schema(), "outcome.schema.json": outcome_schema()}
+    return {"plan.schema.json": plan_schema(), "outcome.schema.json": outcome_schema(), "drift.schema.json": drift_schema()}
 
 
 def dumped() -> dict[str, str]:
@@ -29,8 +30,8 @@ def dumped() -> dict[str, str]:
 def plan_schema() -> Schema:
     """Of `plan --format json` and, with digests, of what `plan --out` writes."""
     counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
-    source = _or_null(_object({"file": _text("Relative to the project."), "line": {"type": "integer", "minimum": 1}}))
-    spot = _object({"parent": _or_null(_ref("address")), "previous": _or_null(_ref("address"))})
+    source = _source()
+    spot = _spot()
     field = _object(
         {
             "name": _text("The field, as the YAML calls it."),
@@ -144,6 +145,71 @@ def outcome_schema() -> Schema:
     summary = _object({name: _count() for name in ("done", "failed", "skipped", "inDoubt", "requests")})
     whole = _object({"format": {"const": OUTCOME_FORMAT}, "summary": summary, "steps": _list(step)})
     return _document("What an apply did", whole, {})
+
+
+def drift_schema() -> Schema:
+    """Of `drift --format json`."""
+    field = _object(
+        {
+            "name": _text("The field, as the YAML calls it."),
+            "lastApplied": {"description": "What was seen after our last write."},
+            "now": {"description": "What is there; null also where nothing is known."},
+            "declared": {"description": "What the YAML says."},
+            "cause": {"enum": [Cause.DRIFT.value, Cause.BOTH.value], "description": "both: the YAML changed too."},
+            "cannotBeSet": {"type": "boolean", "description": "No request sets it back."},
+            "note": _or_null({"type": "string"}, "Why it cannot be set back; null where it can."),
+        }
+    )
+    resource = _object(
+        {
+            "address": _ref("address"),
+            "kind": _ref("kind"),
+            "status": {"enum": [status.value for status in Kept]},
+            "fields": _list(field, "What differs from what was last applied."),
+            "cannotBeSet": {"type": "boolean", "description": "Whether something of it cannot be set back by a request."},
+            "place": _or_null(_object({"lastApplied": _spot(), "now": _spot()}), "Where it stands among its siblings, if that changed."),
+            "deletedAt": _or_null({"type": "string", "format": "date-time"}, "When it was deleted, where the service still shows it."),
+            "restorableFor": _or_null(_count(), "Seconds in which it can still be restored; null where the kind cannot be."),
+            "source": _source(),
+        }
+    )
+    share = {"type": "number", "minimum": 0, "maximum": 1}
+    silenced = _object(
+        {
+            "address": _ref("address"),
+            "field": _or_null({"type": "string"}, "Null for a place or a deletion."),
+            "reason": _text(),
+            "until": {"type": "string", "format": "date"},
+        }
+    )
+    summary = _object({name: _count() for name in ("changed", "deleted", "moved", "unmanaged", "managed", "silenced")})
+    summary["properties"] |= {
+        "coverage": {"type": "object", "additionalProperties": share, "description": "Managed of what was read, by kind."},
+        "whole": {"type": "boolean", "description": "Everything there is to read was read (--coverage)."},
+    }
+    summary["required"] += ["coverage", "whole"]
+    whole = _object(
+        {
+            "format": {"const": DRIFT_FORMAT},
+            "project": _text("The project's name."),
+            "environment": _or_null({"type": "string"}),
+            "summary": summary,
+            "resources": _list(resource, "What was changed outside; nothing else is listed."),
+            "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
+            "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
+            "silenced": _list(silenced, "What a baseline lets be; it is not among the resources."),
+            "notes": _list(_text()),
+        }
+    )
+    return _document("Drift", whole, {})
+
+
+def _spot() -> Schema:
+    return _object({"parent": _or_null(_ref("address")), "previous": _or_null(_ref("address"))})
+
+
+def _source() -> Schema:
+    return _or_null(_object({"file": _text("Relative to the project."), "line": {"type": "integer", "minimum": 1}}))
 
 
 def _document(title: str, whole: Schema, extra: Schema) -> Schema:

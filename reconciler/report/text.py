@@ -24,6 +24,12 @@ T = TypeVar("T")
 def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
     """The whole report. `full`: alike changes are not folded."""
     page = Page(width, source=_source_column(plan, width))
+    write(page, plan, full=full)
+    return tuple(page.spans)
+
+
+def write(page: Page, plan: Plan, *, full: bool) -> None:
+    """Put the report on a page of any kind."""
     calm = [each for each in plan.changes if not DESTRUCTIVE & set(each.actions)]
     for group in _groups(calm, full):
         if len(group) > 1:
@@ -38,7 +44,6 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Sp
         page.line(note, Style.DIM)
     page.blank()
     page.line(summary(plan))
-    return tuple(page.spans)
 
 
 def summary(plan: Plan) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
 from reconciler.errors import UsageError
@@ -27,9 +29,12 @@ FRESH = 10.0  # seconds; what was read longer ago is read again before anything 
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
 @click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="After a failed request.")
 @click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
+@reports.option()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
-def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
+def command(
+    screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"], full: bool, report: tuple[tuple[str, Path], ...], **words: Any
+) -> int:
     """Make the organization what the files say: settle what earlier runs left open, plan, ask, apply, look again.
 
     \b
@@ -37,13 +42,14 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
       reconciler apply examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.connect import accounted, connect, load, now, open_store, who
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
     from reconciler.report.documents import outcome_document
     from reconciler.report.outcome import outcome_text
+    from reconciler.report.sheet import outcome_sheet
 
     options = Options.of(screen, words)
     if not yes and not screen.can_ask:
@@ -67,8 +73,10 @@ def command(screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"],
         outcome = session.apply(planned, on_error=on_error)
         code = exits.of_outcome(outcome, signal=session.signal)
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    document = outcome_document(outcome)
+    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now())
     if options.format == "json":
-        screen.document(outcome_document(outcome))
+        screen.document(document)
     elif does_anything(outcome.plan) or outcome.notes:
         screen.spans(outcome_text(outcome, width=screen.width))
     return code

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
+from reconciler.cli import reports
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
 
@@ -21,9 +22,12 @@ from reconciler.cli.screen import Screen
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan (readable by you only).")
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 where changes are pending.")
 @click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
-@shared.output(formats=("text", "json"))
+@reports.option()
+@shared.output(formats=("text", "json", "markdown", "html"))
 @click.pass_obj
-def command(screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, **words: Any) -> int:
+def command(
+    screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, report: tuple[tuple[str, Path], ...], **words: Any
+) -> int:
     """Show what would change, and why. Sends only GET requests, and writes nothing.
 
     \b
@@ -36,6 +40,7 @@ def command(screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: 
     from reconciler.guard import guard
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import plan_document
+    from reconciler.report.sheet import plan_sheet
     from reconciler.report.text import plan_text
     from reconciler.report.warnings import forecast_text
 
@@ -47,8 +52,13 @@ def command(screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: 
             state = store.read()
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
     plan = planned.plan
+    made_at = now()
+    document = plan_document(plan, created_at=made_at, forecast=planned.forecast)
+    reports.write(screen, report, document, lambda: plan_sheet(plan, full=full), created_at=made_at)
     if options.format == "json":
-        screen.document(plan_document(plan, created_at=now(), forecast=planned.forecast))
+        screen.document(document)
+    elif options.format in reports.FORMATS:
+        screen.out(reports.rendered(options.format, document, lambda: plan_sheet(plan, full=full), created_at=made_at))
     else:
         screen.spans(plan_text(plan, width=screen.width, full=full))
     if plan.steps:

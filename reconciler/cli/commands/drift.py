@@ -1,0 +1,82 @@
+"""`reconciler drift`: show what was changed outside. Reads; writes nothing, not even state, and takes no lease."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli import reports
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+
+@click.command("drift", short_help="Show what was changed outside.")
+@shared.project()
+@shared.targets()
+@shared.service()
+@shared.state()
+@click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")
+@click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Write what is there into the YAML; may be given several times.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Known drift, with reasons and dates of expiry.")
+@click.option("--full", is_flag=True, help="List every unmanaged object.")
+@reports.option()
+@shared.output(formats=("text", "json", "markdown", "html"))
+@click.pass_obj
+def command(
+    screen: Screen,
+    /,
+    coverage: bool,
+    accept: tuple[str, ...],
+    baseline: Path | None,
+    full: bool,
+    report: tuple[tuple[str, Path], ...],
+    **words: Any,
+) -> int:
+    """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift.
+
+    Sends only GET requests, and writes nothing but, with --accept, your YAML.
+
+    \b
+    Example:
+      reconciler drift examples/acme --sandbox .reconciler/acme.db
+      reconciler drift --accept acme/space/guides.title
+    """
+    from reconciler.cli import accepting, baselines, exits, run
+    from reconciler.cli.connect import connect, load, now, open_store
+    from reconciler.cli.progress import Narration
+    from reconciler.drift import drift, silence
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.documents import drift_document
+    from reconciler.report.drift import drift_text
+    from reconciler.report.sheet import drift_sheet
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    known = baselines.read(baseline) if baseline is not None else ()
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as store:
+            state = store.read()
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=coverage)
+    found = drift(
+        kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
+    )  # fmt: skip
+    if accept:
+        accepting.accept(screen, options, kinds, project, planned, found, accept)
+        return exits.DONE
+    found = silence(found, known, (planned.actual.date or now()).date())
+    document, made_at = drift_document(found), now()
+    reports.write(screen, report, document, lambda: drift_sheet(found, full=full), created_at=made_at)
+    if options.format == "json":
+        screen.document(document)
+    elif options.format in reports.FORMATS:
+        screen.out(reports.rendered(options.format, document, lambda: drift_sheet(found, full=full), created_at=made_at))
+    else:
+        screen.spans(drift_text(found, width=screen.width, full=full))
+        if found.resources:
+            screen.out(f"Set it back with: {options.command_line('apply')}\n")
+            screen.out(f"Or keep it with:  {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
+    return exits.of_drift(found)

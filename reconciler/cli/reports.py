@@ -1,0 +1,65 @@
+"""`--format` and `--report FORMAT=FILE`: one result in several formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.errors import ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.cli.screen import Screen
+    from reconciler.report.sheet import Sheet
+
+FORMATS: Final = ("json", "markdown", "html")
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def option() -> Decorator:
+    """The option; its value is a tuple of (format, file)."""
+    return click.option(
+        "--report", multiple=True, metavar="FORMAT=FILE", callback=_pairs, help=f"Write it to a file too: {', '.join(FORMATS)}; several."
+    )
+
+
+def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
+    found = []
+    for value in values:
+        name, equals, file = value.partition("=")
+        if not equals or not file or name not in FORMATS:
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(FORMATS)}", ctx=ctx, param=param)
+        found.append((name, Path(file)))
+    return tuple(found)
+
+
+def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime) -> str:
+    """A result in one of `FORMATS`."""
+    from reconciler.report.escape import as_json
+    from reconciler.report.html import html
+    from reconciler.report.markdown import markdown
+
+    match name:
+        case "json":
+            return as_json(document) + "\n"
+        case "markdown":
+            return markdown(sheet())
+        case _:
+            return html(sheet(), created_at=created_at)
+
+
+def write(
+    screen: Screen, asked: tuple[tuple[str, Path], ...], document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime
+) -> None:
+    """Write the files that were asked for. Raises `ReconcilerError` where one cannot be written."""
+    for name, file in asked:
+        text = screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at))
+        try:
+            file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise ReconcilerError(
+                f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The folder must be there."
+            ) from None

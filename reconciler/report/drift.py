@@ -1,0 +1,140 @@
+"""Drift as people read it: what changed outside, what is gone, what nobody manages, and a last line that sums up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.drift import Drift, Drifted, Kept
+from reconciler.model import Cause, Delta, Spot, Unmanaged
+from reconciler.plan.drafts import span
+from reconciler.report.layout import VALUE, Page, Span, Style
+from reconciler.report.text import FOLD, WIDTH
+from reconciler.report.values import HIDDEN, shown
+from reconciler.report.words import count, listed
+
+SYMBOLS: Final = {Kept.CHANGED: "~", Kept.MOVED: ">", Kept.DELETED: "-"}
+STYLES: Final = {Kept.CHANGED: Style.UPDATE, Kept.MOVED: Style.MOVE, Kept.DELETED: Style.DELETE}
+NAMED: Final = 5
+COVERAGE: Final = "Coverage"
+
+
+def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
+    """The whole report. `full`: unmanaged objects are listed however many they are."""
+    page = Page(width)
+    write(page, drift, full=full)
+    return tuple(page.spans)
+
+
+def write(page: Page, drift: Drift, *, full: bool) -> None:
+    """Put the report on a page of any kind."""
+    for one, within in gathered(drift.resources):
+        _write(page, one, within, full)
+    for address, reason in drift.unread.items():
+        page.head(str(address))
+        page.field(Style.BLOCKED, "?", "unknown", f"{reason}; not called drift")
+    for each in drift.unknown:
+        page.head(f"every {each.kind}" + (f" in {each.scope}" if each.scope is not None else ""))
+        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not called drift")
+    if drift.unmanaged:
+        _unmanaged(page, drift.unmanaged, full)
+    for note in drift.notes:
+        page.line(note, Style.DIM)
+    page.blank()
+    if drift.whole:
+        _coverage(page, drift)
+    page.line(summary(drift))
+
+
+def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
+    """Each object with the addresses that went with it: what stood in something that is gone too has no entry of its own."""
+    gone = {one.address for one in resources if one.status is Kept.DELETED}
+    within: dict[Address, list[Address]] = defaultdict(list)
+    for address in gone:
+        at = address
+        while at.container is not None and at.container in gone:
+            at = at.container
+        if at != address:
+            within[at].append(address)
+    for one in resources:
+        if one.status is not Kept.DELETED or one.address.container not in gone:
+            yield one, sorted(within[one.address])
+
+
+def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool) -> None:
+    page.head(str(one.address), f"{one.source.file}:{one.source.line}" if one.source is not None else "")
+    column = max([VALUE, *(len(delta.name) + 6 for delta in one.fields)])
+    style, symbol = STYLES[one.status], SYMBOLS[one.status]
+    if one.status is Kept.DELETED:
+        page.field(style, symbol, "deleted", deleted(one), column=column)
+        if within:
+            page.field(
+                style, symbol, "with it", listed([str(address) for address in within], len(within) if full else NAMED), column=column
+            )
+    for delta in one.fields:
+        moves = delta.container
+        page.field(
+            Style.MOVE if moves else Style.UPDATE, ">" if moves else "~", delta.name, values(delta), remark(delta),
+            column=column, mark=Style.DRIFT,
+        )  # fmt: skip
+    if one.place is not None:
+        page.field(Style.MOVE, ">", "place", f"{where(one.place[0])} -> {where(one.place[1])}", column=column)
+
+
+def deleted(one: Drifted) -> str:
+    """`outside, 2026-11-18; it can be restored for 4 days`."""
+    if one.deleted_at is None:
+        return "outside"
+    again = f"it can be restored for {span(one.left)}" if one.left else "it can no longer be restored"
+    return f"outside, {one.deleted_at.date().isoformat()}; {again}"
+
+
+def values(delta: Delta) -> str:
+    """`last applied -> now`."""
+    return HIDDEN if delta.sensitive else f"{shown(delta.last)} -> {shown(delta.before)}"
+
+
+def remark(delta: Delta) -> str:
+    """What there is to know of a field beside its values; often nothing."""
+    said = []
+    if delta.cause is Cause.BOTH:
+        said.append("the YAML changed too" if delta.sensitive else f"the YAML changed too: {shown(delta.after)}")
+    if delta.note is not None:
+        said.append(delta.note)
+    return "; ".join(said)
+
+
+def where(spot: Spot) -> str:
+    """`first`, or `after acme/space/guides`."""
+    return "first" if spot.previous is None else f"after {spot.previous}"
+
+
+def _unmanaged(page: Page, unmanaged: Sequence[Unmanaged], full: bool) -> None:
+    page.head(f"{count(len(unmanaged), 'object')} unmanaged")
+    for kind, number in Counter(one.kind for one in unmanaged).items():
+        names = [f'{one.id} "{one.title}"' for one in unmanaged if one.kind == kind]
+        more = "" if full or number <= FOLD else "; --full shows each"
+        page.field(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more)
+
+
+def _coverage(page: Page, drift: Drift) -> None:
+    page.head(COVERAGE)
+    column = max([VALUE, *(len(kind) + 6 for kind in drift.coverage)])
+    for kind, share in drift.coverage.items():
+        page.field(Style.PLAIN, " ", kind, f"{share.managed:,} of {share.seen:,} managed ({share.percent} %)", column=column)
+    page.blank()
+
+
+def summary(drift: Drift) -> str:
+    """`Drift: 2 changed, 1 deleted; 14 objects unmanaged. 40 objects managed.`"""
+    told = ", ".join(f"{number:,} {status}" for status in Kept if (number := drift.count(status)))
+    unknown = len(drift.unknown) + len(drift.unread)
+    rest = [
+        f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
+        f"{len(drift.silenced):,} known and silenced" if drift.silenced else "",
+        f"{count(unknown, 'reading')} failed" if unknown else "",
+    ]
+    said = "; ".join(filter(None, [f"Drift: {told}" if told else "No drift", *rest]))
+    return f"{said}. {count(drift.managed, 'object')} managed."

@@ -1,0 +1,100 @@
+"""A report as markdown for a comment on a pull request: never longer than the limit, and what destroys is never left out.
+
+Whatever comes from the service or the YAML stands in one fenced block, whose fence is longer than any run of backticks in it: nothing
+there is markup, a mention or a link. The hidden first line says which report it is, so that a comment can be updated in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from reconciler.report import escape
+from reconciler.report.layout import Style
+from reconciler.report.sheet import Entry, Line, Sheet
+from reconciler.report.words import count
+
+LIMIT: Final = 65_536  # characters of a comment on GitHub
+SIGNS: Final = {Style.CREATE: "+", Style.DELETE: "-", Style.DIM: " ", Style.PLAIN: " "}
+NOTES_MAX: Final = 2_000  # characters of sentences below the block
+
+
+def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
+    """The report; what destroys comes first, and what does not fit is counted instead."""
+    head = f"{marker(sheet)}\n### {_prose(sheet.title)}\n\n**{_prose(sheet.summary)}**\n"
+    notes = _notes(sheet)
+    covered = _coverage(sheet)
+    room = limit - len(head) - len(notes) - len(covered) - 300  # the fences, and the sentence on what is left out
+    last = [entry for entry in sheet.entries if entry.destructive]
+    kept = _fitting(last, room)
+    room -= sum(map(len, kept)) + len(kept)
+    left = 0
+    for entry in (entry for entry in sheet.entries if not entry.destructive):
+        text = _entry(entry)
+        if left or len(text) + 1 > room:
+            left += 1
+            continue
+        kept.append(text)
+        room -= len(text) + 1
+    more = f"\n{count(left, 'entry', 'entries')} more do not fit here; the report in HTML or JSON has all.\n" if left else ""
+    return head + _fenced(kept) + more + covered + notes
+
+
+def marker(sheet: Sheet) -> str:
+    """The hidden line that names the report; the same for each report of its kind on a project and environment."""
+    names = [re.sub(r"[^A-Za-z0-9._]+", "-", name) for name in (sheet.project, sheet.environment) if name]
+    return f"<!-- reconciler:{sheet.kind}:{'/'.join(names)} -->"
+
+
+def _fitting(entries: Sequence[Entry], room: int) -> list[str]:
+    """All of them: whole, else their addresses, else how many there are of each kind of line."""
+    whole = [_entry(entry) for entry in entries]
+    if sum(map(len, whole)) + len(whole) <= room:
+        return whole
+    short = [f"- {escape.terminal(entry.title)}" for entry in entries]
+    if sum(map(len, short)) + len(short) <= room:
+        return short
+    words = Counter(line.name for entry in entries for line in entry.lines if line.style is Style.DELETE)
+    return [f"- {number:,} × {word}: too many to name here" for word, number in words.items()]
+
+
+def _entry(entry: Entry) -> str:
+    where = f"  {escape.terminal(entry.where)}" if entry.where else ""
+    return "\n".join([f"@@ {escape.terminal(entry.title)} @@{where}", *map(_line, entry.lines)])
+
+
+def _line(line: Line) -> str:
+    sign = SIGNS.get(line.style, "!")
+    symbol = "" if line.symbol.strip() in ("", sign) else f"{line.symbol} "
+    note = f"  ({line.note})" if line.note else ""
+    return escape.terminal(f"{sign} {symbol}{line.name}  {line.value}{note}".rstrip())
+
+
+def _fenced(parts: Sequence[str]) -> str:
+    if not parts:
+        return ""
+    text = "\n".join(parts)
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"\n{fence}diff\n{text}\n{fence}\n"
+
+
+def _notes(sheet: Sheet) -> str:
+    text = "".join(f"\n- {_prose(note)}" for note in sheet.notes)
+    if len(text) > NOTES_MAX:
+        text = f"\n- {count(len(sheet.notes), 'remark')}: the report in HTML or JSON has them."
+    return f"{text}\n" if text else ""
+
+
+def _coverage(sheet: Sheet) -> str:
+    if not sheet.coverage:
+        return ""
+    rows = [f"| {kind} | {share.managed:,} | {share.seen:,} | {share.percent} % |" for kind, share in sheet.coverage.items()]
+    return "\n".join(["\n| kind | managed | of all | |", "|---|---:|---:|---:|", *rows]) + "\n"
+
+
+def _prose(text: str) -> str:
+    """A sentence in which nothing is markup, a mention or a link."""
+    return re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda found: f"&#{ord(found[0])};", escape.terminal(text))

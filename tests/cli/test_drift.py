@@ -1,0 +1,194 @@
+"""`reconciler drift`: what it says, what it exits with, and what it leaves alone."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+
+import jsonschema
+import pytest
+
+from reconciler.report.schemas import schemas
+from tests.cli.conftest import Cli
+
+WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
+PROJECT = "p"
+
+
+@pytest.fixture
+def applied(cli: Cli) -> Cli:
+    """A project that was applied to its own sandbox."""
+    assert cli("init", PROJECT, "--sandbox").exit_code == 0
+    result = cli("apply", PROJECT, "--yes")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    return cli
+
+
+def ids(cli: Cli) -> dict[str, str]:
+    with sqlite3.connect(cli.root / PROJECT / ".reconciler" / "state.db") as database:
+        return dict(database.execute("SELECT address, id FROM bindings"))
+
+
+def edit(cli: Cli, method: str, path: str, *fields: str) -> None:
+    """A call by somebody else."""
+    result = cli("api", method, path, "--sandbox", f"{PROJECT}/.reconciler/sandbox.db", *(word for one in fields for word in ("-f", one)))
+    assert result.exit_code == 0, result.stderr
+
+
+def rename(cli: Cli) -> None:
+    """The site gets another title."""
+    site = next(id for address, id in ids(cli).items() if "/site/" in address and address.count("/") == 2)
+    edit(cli, "PATCH", f"/orgs/org_acme/sites/{site}", "title=Handbook")
+
+
+def test_nothing_changed_is_exit_0_and_one_line(applied: Cli) -> None:
+    result = applied("drift", PROJECT, "-v")
+    assert (result.exit_code, result.stdout) == (0, "No drift. 12 objects managed.\n")
+    assert not WRITES.search(result.stderr)
+
+
+def test_drift_exits_with_2_and_leaves_state_and_yaml_as_they_are(applied: Cli) -> None:
+    rename(applied)
+    files = {path: path.read_bytes() for path in (applied.root / PROJECT).rglob("*") if path.is_file() and "sandbox" not in path.name}
+    result = applied("drift", PROJECT, "-v")
+    assert result.exit_code == 2
+    assert re.search(r"~ title +\S.* -> Handbook\n", result.stdout)
+    assert "Drift: 1 changed." in result.stdout
+    assert not WRITES.search(result.stderr)
+    assert files == {path: path.read_bytes() for path in files}
+
+
+def test_unmanaged_objects_alone_are_no_drift(applied: Cli) -> None:
+    edit(applied, "POST", "/orgs/org_acme/collections", "title=Wild")
+    result = applied("drift", PROJECT)
+    assert result.exit_code == 0
+    assert '"Wild"' in result.stdout
+    assert result.stdout.endswith("No drift; 1 object unmanaged. 12 objects managed.\n")
+
+
+def test_the_document_fits_its_schema(applied: Cli) -> None:
+    rename(applied)
+    document = applied.json("drift", PROJECT, "--coverage")
+    jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
+    assert next(iter(document)) == "format"
+    assert document["summary"] | {"coverage": {}} == {
+        "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "silenced": 0, "coverage": {}, "whole": True,
+    }  # fmt: skip
+    assert document["summary"]["coverage"]["site"] == 1.0
+    (one,) = document["resources"]
+    (field,) = one["fields"]
+    assert {key: field[key] for key in ("name", "now", "cause", "cannotBeSet")} == {
+        "name": "title", "now": "Handbook", "cause": "drift", "cannotBeSet": False,
+    }  # fmt: skip
+    assert field["lastApplied"] == field["declared"]
+
+
+def test_a_target_keeps_the_rest_out(applied: Cli) -> None:
+    rename(applied)
+    assert applied("drift", PROJECT, "--target", "acme/space/*").exit_code == 0
+    assert applied("drift", PROJECT, "--target", "acme/site/*").exit_code == 2
+    assert applied("drift", PROJECT, "--target", "acme/sight/*").exit_code == 3
+
+
+def test_accept_writes_the_yaml_and_leaves_nothing_to_do(applied: Cli) -> None:
+    path = applied.root / PROJECT / "reconciler.yaml"
+    applied.edit(f"{PROJECT}/reconciler.yaml", "    id: org_acme", "    id: org_acme  # ours\n    defaultRole: read  # for now")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    assert applied("apply", PROJECT, "--yes").exit_code == 0
+    before = path.read_bytes()
+    edit(applied, "PATCH", "/orgs/org_acme", "defaultRole=edit")
+    result = applied("drift", PROJECT, "--accept", "acme.defaultRole")
+    assert (result.exit_code, result.stdout) == (0, "acme.defaultRole is written in reconciler.yaml.\n")
+    assert path.read_bytes() == before.replace(b"defaultRole: read  # for now", b"defaultRole: edit  # for now")
+    assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
+    assert applied("drift", PROJECT).stdout == "No drift. 12 objects managed.\n"
+
+
+def test_a_value_from_an_expression_is_not_overwritten_and_the_place_is_named(applied: Cli) -> None:
+    path = applied.root / PROJECT / "reconciler.yaml"
+    applied.edit(f"{PROJECT}/reconciler.yaml", "    id: org_acme", "    id: org_acme\n    title: ${{ 'Ac' ~ 'me' }}")
+    assert applied("apply", PROJECT, "--yes").exit_code == 0
+    edit(applied, "PATCH", "/orgs/org_acme", "title=Other")
+    before = path.read_bytes()
+    result = applied("drift", PROJECT, "--accept", "acme.title")
+    assert result.exit_code == 4
+    assert "acme.title comes from an expression" in result.stderr
+    assert re.search(r"reconciler\.yaml:\d+:12", result.stderr)
+    assert path.read_bytes() == before
+
+
+def test_what_would_not_be_valid_leaves_the_files_as_they_are(applied: Cli) -> None:
+    assert applied("drift", PROJECT, "--accept", "acme.title").exit_code == 3
+    assert applied("drift", PROJECT, "--accept", "nonsense").exit_code == 3
+
+
+def test_a_report_in_each_format_is_written_beside_the_result(applied: Cli) -> None:
+    rename(applied)
+    result = applied("drift", PROJECT, *(word for name in ("json", "markdown", "html") for word in ("--report", f"{name}={name}.out")))
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[-3].startswith("Drift: 1 changed.")
+    assert (applied.root / "html.out").read_text("utf-8").startswith("<!doctype html>")
+    assert (applied.root / "markdown.out").read_text("utf-8").startswith("<!-- reconciler:drift:p -->")
+    assert (applied.root / "json.out").read_text("utf-8").startswith('{\n  "format": "reconciler.drift/1"')
+    assert applied("plan", PROJECT, "--format", "markdown").stdout.startswith("<!-- reconciler:plan:p -->")
+    assert applied("plan", PROJECT, "--format", "html").stdout.startswith("<!doctype html>")
+    assert applied("apply", PROJECT, "--yes", "--report", "html=o.html").exit_code == 0
+    assert "Outcome for p" in (applied.root / "o.html").read_text("utf-8")
+
+
+def test_a_report_that_cannot_be_written_is_said(applied: Cli) -> None:
+    assert applied("drift", PROJECT, "--report", "pdf=x").exit_code == 3
+    result = applied("drift", PROJECT, "--report", "html=no/such/folder.html")
+    assert result.exit_code == 1
+    assert "the report no/such/folder.html cannot be written" in result.stderr
+
+
+BASELINE = """
+known:
+  - {address: acme/site/*, field: title, reason: marketing renames it, until: 2999-12-31}
+  - {address: acme/space/*, reason: nobody knows, until: 2999-12-31}
+  - address: acme/**
+    field: visibility
+    reason: was tried
+    until: 2020-01-01
+"""
+
+
+def test_known_drift_is_silenced_visibly_and_no_longer_fails(applied: Cli) -> None:
+    rename(applied)
+    applied.write("known.yaml", BASELINE)
+    result = applied("drift", PROJECT, "--baseline", "known.yaml")
+    assert result.exit_code == 0
+    said = " ".join(result.stdout.split())
+    assert re.search(r"silenced by the baseline: acme/site/\S+\.title \(marketing renames it, until 2999-12-31\)", said)
+    assert "the baseline's entry for acme/**.visibility expired on 2020-01-01: was tried" in said
+    assert "the baseline's entry for acme/space/* meets nothing: it can go" in said
+    assert said.endswith("No drift; 1 known and silenced. 12 objects managed.")
+    document = applied.json("drift", PROJECT, "--baseline", "known.yaml")
+    jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
+    assert (document["summary"]["silenced"], document["resources"]) == (1, [])
+    assert document["silenced"][0]["reason"] == "marketing renames it"
+
+
+def test_a_baseline_silences_only_what_it_names(applied: Cli) -> None:
+    rename(applied)
+    applied.write("known.yaml", BASELINE.replace("field: title", "field: proxy"))
+    assert applied("drift", PROJECT, "--baseline", "known.yaml").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("- 1", "a baseline is"),
+        ("known: [{address: acme, reason: x}]", "known.yaml:1:9  until is missing"),
+        ("known: [{address: acme, reason: x, until: soon}]", "until is a date like 2026-12-31"),
+        ("known: [{address: acme, reason: x, until: 2999-01-01, what: 1}]", 'unknown key "what"'),
+        ("known: [{address: a//b, reason: x, until: 2999-01-01}]", "known.yaml:1:19"),
+    ],
+)
+def test_a_wrong_baseline_is_refused_with_its_place(applied: Cli, text: str, said: str) -> None:
+    applied.write("known.yaml", text)
+    result = applied("drift", PROJECT, "--baseline", "known.yaml")
+    assert result.exit_code == 3
+    assert said in result.stderr
+    assert applied("drift", PROJECT, "--baseline", "nowhere.yaml").exit_code == 3

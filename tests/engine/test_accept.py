@@ -1,0 +1,72 @@
+"""What was edited outside can be kept: the YAML says it afterwards, and nothing else in it has changed."""
+
+from __future__ import annotations
+
+import difflib
+
+import pytest
+
+from reconciler.errors import Refused, UsageError
+from reconciler.kinds import load as kinds
+from reconciler.plan import match
+from reconciler.writing.accept import Acceptance, chosen
+from tests.engine.outside import CASES, Case, drifted, edit, everything, observed
+from tests.engine.small import applied
+from tests.harness import Org
+
+
+@pytest.fixture
+def full(org: Org) -> Org:
+    """A sandbox to which a project with every field was applied, and comments in its YAML."""
+    applied(org, everything())
+    path = org.project / "reconciler.yaml"
+    lines = [f"{line}  # {number}" if line and number % 3 == 0 else line for number, line in enumerate(path.read_text().splitlines())]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return org
+
+
+def accept(org: Org, *words: str) -> None:
+    """Write living values into the YAML."""
+    desired = org.load().desired
+    state, actual = observed(org)
+    ids = match(kinds(), desired, state, actual).ids
+    texts = Acceptance(kinds(), desired, actual, ids, lambda file: (org.project / file).read_text("utf-8"))
+    for file, text in texts.edited(chosen(drifted(org), words)).items():
+        (org.project / file).write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.shown is None and case.accepts], ids=str)
+def test_an_accepted_value_is_in_the_yaml_at_its_line_and_the_plan_is_empty(full: Org, case: Case) -> None:
+    path = full.project / "reconciler.yaml"
+    before = path.read_text("utf-8")
+    edit(full, case)
+    accept(full, f"{case.address}.{case.field}")
+    made = full.plan()
+    assert (made.changes, made.steps, made.blocked, made.differing) == ((), (), (), {})
+    assert drifted(full).resources == ()
+    gone = [line[2:] for line in difflib.ndiff(before.splitlines(), path.read_text("utf-8").splitlines()) if line.startswith("- ")]
+    assert 1 <= len(gone) <= 4
+    assert len(set(before.splitlines())) - len(set(path.read_text("utf-8").splitlines())) <= 4
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.shown is None and not case.accepts], ids=str)
+def test_where_a_line_has_to_move_that_is_said(full: Org, case: Case) -> None:
+    edit(full, case)
+    with pytest.raises(Refused) as refused:
+        accept(full, case.address)
+    assert "follows from where its line stands" in refused.value.message
+    assert "reconciler.yaml:" in (refused.value.hint or "")
+
+
+def test_what_has_not_drifted_cannot_be_accepted(full: Org) -> None:
+    for word in ("acme/space/one.title", "acme/space/one", "acme/space/nowhere", "acme"):
+        with pytest.raises(UsageError):
+            accept(full, word)
+
+
+def test_an_object_that_nobody_declares_is_referenced_by_its_id(full: Org) -> None:
+    case = next(case for case in CASES if (case.kind, case.field) == ("saml", "defaultTeam"))
+    edit(full, case)
+    accept(full, case.address)
+    team = next(one["id"] for one in full.items("/orgs/org_acme/teams") if one["title"] == "Unmanaged")
+    assert f"defaultTeam: {{id: {team}}}" in (full.project / "reconciler.yaml").read_text("utf-8")
