@@ -1,0 +1,70 @@
+"""The nouns of a run as frozen data, no logic: Desired, Actual, State, Plan, Outcome and what they are made of.
+
+Values appear in three forms. *Written*: as the YAML has them after validation, references being `Address` or `Foreign`. *Request*: what is
+sent, and the only form that is compared; references are ids, or still an `Address` where the object is not born yet. *Shown*: for people.
+`UNSET` is absence everywhere; `None` is a value (`null`).
+"""
+
+from __future__ import annotations
+
+from reconciler.model.actual import Actual, Observed, Unknown
+from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Source
+from reconciler.model.history import Entry, Run
+from reconciler.model.outcome import Outcome, Result, Status
+from reconciler.model.plan import (
+    Action,
+    Allowance,
+    Blocked,
+    BrokenUrl,
+    Cause,
+    Change,
+    Delta,
+    Exposure,
+    Forbidden,
+    Forecast,
+    Memory,
+    Plan,
+    Spot,
+    Step,
+    Unmanaged,
+)
+from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
+
+__all__ = [
+    "Action",
+    "Actual",
+    "Allowance",
+    "Before",
+    "Binding",
+    "Blocked",
+    "BrokenUrl",
+    "Cause",
+    "Change",
+    "Declared",
+    "Delta",
+    "Desired",
+    "Entry",
+    "Exposure",
+    "Forbidden",
+    "Forecast",
+    "Guards",
+    "Intent",
+    "Memory",
+    "Moved",
+    "Observed",
+    "Origin",
+    "Outcome",
+    "Place",
+    "Plan",
+    "Removed",
+    "Result",
+    "Run",
+    "Source",
+    "Spot",
+    "State",
+    "Status",
+    "Step",
+    "Stood",
+    "Unknown",
+    "Unmanaged",
+]

@@ -1,0 +1,55 @@
+"""What the service last reported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One object as the service showed it.
+
+    `values`: the request form by field name, UNSET where nothing was said. `flags`: the booleans that a parent's choice sets. `within`: the
+    ids of its fixed containers by kind. `rank`: its place in an ordered listing, None where none showed it; comparable only between
+    siblings. `deleted_at`: set while it can still be restored. `raw`: the object itself.
+    """
+
+    kind: str
+    id: str
+    values: Mapping[str, Any]
+    within: Mapping[str, str]
+    raw: Mapping[str, Any]
+    flags: Mapping[str, bool] = field(default_factory=dict)
+    rank: int | None = None
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A reading that failed: of this kind, below this object (id; None for everything), nothing is known to be absent."""
+
+    kind: str
+    scope: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Actual:
+    """What the service last reported.
+
+    `complete`: the (kind, id of container or `each` object) whose listing ended, so that absence there is proven. `absent`: (kind, id)
+    proven gone by id. `date`: the service's clock at the newest reading; None where it sends none.
+    """
+
+    objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)
+    complete: frozenset[tuple[str, str]] = frozenset()
+    absent: frozenset[tuple[str, str]] = frozenset()
+    unknown: tuple[Unknown, ...] = ()
+    date: datetime | None = None
+
+    def find(self, kind: str, id: str) -> Observed | None:
+        """The object, or None where it was not seen."""
+        return self.objects.get(kind, {}).get(id)

@@ -1,0 +1,96 @@
+"""What the project declares, and where in the YAML it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reconciler.address import Address
+
+
+@dataclass(frozen=True, order=True)
+class Source:
+    """Where something stands in the YAML; line and column count from 1, the file is relative to the project."""
+
+    file: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One resource of the YAML.
+
+    `values`: the written form by field name, containers, choices and first children included. `parent`: the resource in whose map or
+    list it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only
+    referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
+    `aside`: managed fields that this run leaves as they are, in the service and in the state.
+    """
+
+    address: Address
+    kind: str
+    values: Mapping[str, Any]
+    source: Source
+    parent: Address | None
+    section: str
+    index: int
+    positions: Mapping[str, Source] = field(default_factory=dict)
+    id: str | None = None
+    previously: tuple[Address, ...] = ()
+    protect: bool | None = None
+    adopt: bool = True
+    implied: bool = False
+    aside: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Moved:
+    """`moved: [{from, to}]`: an address and everything below it was renamed."""
+
+    old: Address
+    new: Address
+    source: Source
+
+
+@dataclass(frozen=True)
+class Removed:
+    """`removed: [{address, action}]`: what shall happen to one address that is no longer declared. `says`: who says so.
+
+    `delete-all`: it goes with what is unmanaged in it.
+    """
+
+    address: Address
+    action: Literal["forget", "delete", "delete-all"]
+    source: Source
+    says: str = "removed: says so"
+
+
+@dataclass(frozen=True)
+class Guards:
+    """Limits of a run: at most `percent` of the managed objects may be deleted, but `at_least` always may."""
+
+    max_delete_percent: float = 20.0  # of managed objects; octoDNS uses 30
+    max_delete_at_least: int = 3
+    min_admins: int = 1
+
+
+@dataclass(frozen=True)
+class Desired:
+    """What the project declares: every resource, containers before what they contain, siblings in the order of the YAML.
+
+    `written`: the sections and lists that stand in the YAML, as (container, kind): only there may `prune: all` delete the unmanaged.
+    `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything. `digest`: of the evaluated configuration.
+    """
+
+    project: str
+    environment: str | None
+    resources: Mapping[Address, Declared]
+    prune: Mapping[str, Literal["owned", "all", "none"]]
+    protect: frozenset[str]
+    moved: tuple[Moved, ...] = ()
+    removed: Mapping[Address, Removed] = field(default_factory=dict)
+    written: frozenset[tuple[Address, str]] = frozenset()
+    guards: Guards = Guards()
+    lister: Address | None = None
+    digest: str = ""

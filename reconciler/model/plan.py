@@ -1,0 +1,245 @@
+"""What is to happen: changes, the requests they take, and what the reader must know before agreeing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model.actual import Unknown
+from reconciler.model.desired import Source
+from reconciler.model.state import Before, Binding, Place
+from reconciler.resource import UNSET
+
+
+class Action(StrEnum):
+    """What happens to one address; the value is the word users see."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    MOVE = "move"
+    REPLACE = "replace"
+    DELETE = "delete"
+    ADOPT = "adopt"
+    FORGET = "forget"
+    RESTORE = "restore"
+
+
+class Cause(StrEnum):
+    """Why a field differs: the YAML changed, the service changed, or both."""
+
+    YOURS = "yours"
+    DRIFT = "drift"
+    BOTH = "both"
+
+
+@dataclass(frozen=True)
+class Delta:
+    """One field of a change, in the shown form; `before` is UNSET where nothing was known. `sensitive` values are never shown.
+
+    `note`: why it is shown although nothing is sent ("cannot be set: …", "no longer managed"); None for an ordinary one. `last`: what was
+    seen after our last write, UNSET where nothing was. `container`: the field says what the object stands in.
+    """
+
+    name: str
+    before: Any
+    after: Any
+    cause: Cause
+    sensitive: bool = False
+    note: str | None = None
+    source: Source | None = None
+    last: Any = UNSET
+    container: bool = False
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place among siblings: the parent's address (None at the root) and the previous managed sibling's (None for the first)."""
+
+    parent: Address | None
+    previous: Address | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """One address and what happens to it. `id`: the object's, None before it is born. `reason`: one sentence, "" where it is plain.
+
+    `before` and `after`: its places, where it moves.
+    """
+
+    address: Address
+    kind: str
+    actions: tuple[Action, ...]
+    fields: tuple[Delta, ...] = ()
+    before: Spot | None = None
+    after: Spot | None = None
+    reason: str = ""
+    source: Source | None = None
+    id: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One request. In `path` and `body` an `Address` stands for the id of what is not born yet.
+
+    `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
+    sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
+    `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete. `before`: what
+    undoing it needs. `needs` must have succeeded, `after` must have ended,
+    before it is sent.
+    """
+
+    id: int
+    address: Address
+    kind: str
+    verb: str
+    method: str
+    path: tuple[str | Address, ...]
+    body: Any = None
+    writes: Mapping[str, Any] = field(default_factory=dict)
+    target: str | Address | None = None
+    create_like: bool = False
+    identity: Mapping[str, Any] = field(default_factory=dict)
+    source: str | Address | None = None
+    brings: tuple[tuple[str, str, Address], ...] = ()
+    takes: tuple[Address, ...] = ()
+    before: Before = field(default_factory=Before)
+    needs: frozenset[int] = frozenset()
+    after: frozenset[int] = frozenset()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields it carries."""
+        return tuple(self.writes)
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """A desire that cannot be met; the rest goes on. `refused`: a guard or protection said no, rather than the service's ways."""
+
+    address: Address
+    reason: str
+    remedy: str
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What becomes public, or loses its protection, by a change of the plan.
+
+    `field`: the field that does it, "" where the object goes. `before`, `after`: its values in the shown form, UNSET where there is none.
+    `says`: what is then so, as the end of a sentence. `asked`: somebody must agree to it; not where an unfinished run made the object.
+    """
+
+    address: Address
+    kind: str
+    field: str
+    before: Any
+    after: Any
+    says: str
+    source: Source | None = None
+    asked: bool = True
+
+
+@dataclass(frozen=True)
+class BrokenUrl:
+    """A public address that stops working by a change of the plan.
+
+    `before`: the address, None where it is a secret. `after`: where the same is read then, None where nowhere or where only the service
+    can tell. `reason`: one sentence.
+    """
+
+    address: Address
+    kind: str
+    before: str | None
+    after: str | None
+    reason: str
+    source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Forbidden:
+    """A request that the service will refuse, by what it says of the token: the permission `flag` of the object `of` is false."""
+
+    address: Address
+    verb: str
+    flag: str
+    of: Address
+
+
+@dataclass(frozen=True)
+class Unmanaged:
+    """An object nobody declared."""
+
+    kind: str
+    id: str
+    title: str
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What apply writes to the state without a request: the whole binding as it shall be, before any step runs."""
+
+    bind: Mapping[Address, Binding] = field(default_factory=dict)
+    forget: frozenset[Address] = frozenset()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All changes and their steps. Empty rather than None; `steps` in an order that could be run one by one.
+
+    `deferred`: addresses that wait for a second run, with the reason. `places`: where siblings stand when all is done. `memory`: the
+    changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
+    sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
+    nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
+    where they stand.
+    """
+
+    project: str
+    environment: str | None
+    changes: tuple[Change, ...] = ()
+    steps: tuple[Step, ...] = ()
+    unmanaged: tuple[Unmanaged, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    in_doubt: tuple[Address, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
+    deferred: Mapping[Address, str] = field(default_factory=dict)
+    places: Mapping[Address, Place] = field(default_factory=dict)
+    memory: Memory = Memory()
+    exposures: tuple[Exposure, ...] = ()
+    broken: tuple[BrokenUrl, ...] = ()
+    forbidden: tuple[Forbidden, ...] = ()
+    notes: tuple[str, ...] = ()
+    managed: int = 0
+    differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
+    strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to do and nothing that could not be done."""
+        return not (self.changes or self.steps or self.blocked or self.deferred)
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What the service last said of its rate limit: `remaining` of `limit` requests until it is reset in `resets_in` seconds."""
+
+    limit: int
+    remaining: int
+    resets_in: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What applying a plan will take: requests that write, about as many that read, and about how many seconds.
+
+    `held`: seconds of these that are spent waiting for the service's rate limit.
+    """
+
+    writes: int
+    reads: int
+    seconds: float
+    held: float = 0.0

@@ -1,0 +1,108 @@
+"""What is remembered: bindings, requests without an outcome, and what requests met."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from reconciler.address import Address
+
+
+class Origin(StrEnum):
+    """How an object came to be bound."""
+
+    CREATED = "created"
+    ADOPTED = "adopted"
+    RECOVERED = "recovered"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a sibling was last put: `parent` is the address it stood under, `index` its place among the managed siblings, from 0."""
+
+    parent: str
+    index: int
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What we remember of one object: its id, and per field what was *sent* and what was *seen* after it (request form, ids)."""
+
+    address: Address
+    kind: str
+    id: str
+    origin: Origin
+    sent: Mapping[str, Any] = field(default_factory=dict)
+    seen: Mapping[str, Any] = field(default_factory=dict)
+    protected: bool = False
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Stood:
+    """Where a sibling stood: below `parent`, `index` from 0 among the managed siblings, behind `previous` (None for the first)."""
+
+    parent: Address
+    index: int
+    previous: Address | None
+
+
+@dataclass(frozen=True)
+class Before:
+    """What a request met and is about to change, so that it can be undone.
+
+    `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `stood`: its
+    place, where the request changes that. `replaces`: the id of the object that a create stands in for.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    stood: Stood | None = None
+    replaces: str | None = None
+
+
+@dataclass(frozen=True)
+class Intent:
+    """One request that was about to be sent and has no outcome yet.
+
+    `known`: the ids that stood in the list when it was read. `target`: the id of the object acted on or copied, None for a create.
+    `writes`: the request form by field, the natural key of a create included, sensitive values left out. `date`: the service's clock when
+    the list was read; `deadline`: when the request can no longer take effect (service's clock, settle time not included). `brings`:
+    addresses of the children the create makes, by the key of the answer they stand under. `lookup`: the paths to read for finding it.
+    `before`: what undoing it needs.
+    """
+
+    id: int
+    run: str
+    step: int
+    address: Address
+    kind: str
+    verb: str
+    method: str
+    path: str
+    target: str | None
+    writes: Mapping[str, Any]
+    known: frozenset[str]
+    date: datetime | None
+    deadline: datetime | None
+    brings: Mapping[str, str] = field(default_factory=dict)
+    lookup: tuple[str, ...] = ()
+    before: Before = Before()
+
+
+@dataclass(frozen=True)
+class State:
+    """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
+
+    `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
+    `unfinished`: the last run that was not refused did not come to its end, or not well.
+    """
+
+    lineage: str
+    serial: int
+    bindings: Mapping[Address, Binding] = field(default_factory=dict)
+    intents: tuple[Intent, ...] = ()
+    foreign: frozenset[tuple[str, str]] = frozenset()
+    unfinished: bool = False
