@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reconciler.config.words import TOP
+from reconciler.edit import order
+from reconciler.edit.layout import layout
 from reconciler.model import Actual
 from reconciler.resource import Keyed, Kinds
 from reconciler.resource import Node as NodePlace
@@ -54,7 +57,8 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     texts = {PROJECT_FILE: document(words, head=head)}
     for path, some in files.items():
         texts[path] = document(some, head=[modeline(path, schema)])
-    return Written(texts, (*unseen, *missing(gathered)))
+    shape = order.document(kinds, TOP)
+    return Written({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)))
 
 
 def modeline(path: str, schema: str) -> str:
