@@ -212,12 +212,16 @@ class Intent:
 
 @dataclass(frozen=True)
 class State:
-    """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes."""
+    """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
+
+    `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
+    """
 
     lineage: str
     serial: int
     bindings: Mapping[Address, Binding] = field(default_factory=dict)
     intents: tuple[Intent, ...] = ()
+    foreign: frozenset[tuple[str, str]] = frozenset()
 
 
 # -- Plan -------------------------------------------------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class Org:
     root: Path
     seed: Mapping[str, Any] = field(default_factory=lambda: SEED)
     name: str = "sandbox"
+    scope_project: str = "test"
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -113,7 +114,7 @@ class Org:
     # -- runs --------------------------------------------------------------------------------------------------------------------
 
     def store(self) -> Store:
-        scope = Scope("test", None, f"sandbox:{self.name}")
+        scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
         return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True)
 
     def transport(self) -> httpx.AsyncBaseTransport:

@@ -79,7 +79,7 @@ MergeRules = Annotated[
                 {"const": "inherit"},
                 {
                     "type": "object",
-                    "properties": {"reviewers": {"type": "array", "items": {"type": "string"}}},
+                    "properties": {"reviewers": {"type": "array", "items": TypeAdapter(Annotated[Address, To("member")]).json_schema()}},
                     "required": ["reviewers"],
                     "additionalProperties": False,
                 },

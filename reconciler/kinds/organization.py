@@ -38,7 +38,7 @@ DefaultContent = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "object", "properties": {"site": {"type": "string"}}, "required": ["site"], "additionalProperties": False},
+                {"type": "object", "properties": {"site": _SITE.json_schema()}, "required": ["site"], "additionalProperties": False},
                 {"type": "null"},
             ]
         }

@@ -177,7 +177,7 @@ def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) ->
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> tuple[Unmanaged, ...]:
     held = {(desired.resources[address].kind, id) for address, id in found.ids.items()}
-    held |= {(binding.kind, binding.id) for binding in state.bindings.values()}
+    held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign
     return tuple(
         Unmanaged(name, one.id, title(one))
         for name in kinds

@@ -58,9 +58,9 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
         if binding is not None:
             _bound(kind, declared, binding, actual, found, index)
         elif declared.id is not None:
-            _by_id(kind, declared, actual, found, index)
+            _by_id(kind, declared, state, actual, found, index)
         elif _container_known(kinds, address, found):
-            _by_key(kinds, kind, declared, actual, found, index, taken)
+            _by_key(kinds, kind, declared, state, actual, found, index, taken)
     _undeclared(kinds, desired, state, actual, found)
     return found
 
@@ -187,11 +187,23 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, fou
         found.unknown[address] = _why(kind, found.ids.get(container) if container else None, actual)
 
 
-def _by_id(kind: Kind, declared: Declared, actual: Actual, found: Matches, index: _Index) -> None:
+def _theirs(declared: Declared, id: str, other: str) -> Blocked:
+    """Why an object is left to the project that has it; roots alone may be shared, as the place where projects meet."""
+    return Blocked(
+        declared.address,
+        f"{id} is bound by another project or environment of this state database",
+        f"leave it to that one, or let it go there: reconciler state forget; {other}",
+        declared.source,
+    )
+
+
+def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: _Index) -> None:
     address, container = declared.address, declared.address.container
     assert declared.id is not None
     scope = found.ids.get(container) if container is not None else ""
-    if actual.find(kind.name, declared.id) is not None:
+    if (kind.name, declared.id) in state.foreign and container is not None:
+        found.blocked[address] = _theirs(declared, declared.id, "or take the id out")
+    elif actual.find(kind.name, declared.id) is not None:
         found.ids[address] = declared.id
         found.adopted[address] = "by id"
     elif (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and index.complete(kind, scope)):
@@ -206,7 +218,14 @@ def _by_id(kind: Kind, declared: Declared, actual: Actual, found: Matches, index
 
 
 def _by_key(
-    kinds: Kinds, kind: Kind, declared: Declared, actual: Actual, found: Matches, index: _Index, taken: set[tuple[str, str]]
+    kinds: Kinds,
+    kind: Kind,
+    declared: Declared,
+    state: State,
+    actual: Actual,
+    found: Matches,
+    index: _Index,
+    taken: set[tuple[str, str]],
 ) -> None:
     address = declared.address
     scope = scope_id(kinds, address, found.ids) or ""
@@ -229,6 +248,11 @@ def _by_key(
 
     if not any(True for _ in unborn(list(sought))):
         here = free(index.candidates(kind, names, sought))
+        theirs = [] if declared.implied else [one for one in here if (kind.name, one.id) in state.foreign]
+        here = [one for one in here if one not in theirs]
+        if theirs and not here and declared.adopt:
+            found.blocked[address] = _theirs(declared, theirs[0].id, "to make another one, write adopt: never")
+            return
         if len(here) > 1:
             listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
             found.blocked[address] = Blocked(
@@ -256,7 +280,8 @@ def _by_key(
         return
     if inside is not None and inside.key and declared.adopt and inside.on_change == "send":
         rest = tuple(name for name in names if name != inside.name)
-        elsewhere = free(index.candidates(kind, rest, tuple(values[name] for name in rest)))
+        candidates = free(index.candidates(kind, rest, tuple(values[name] for name in rest)))
+        elsewhere = [one for one in candidates if (kind.name, one.id) not in state.foreign]
         if elsewhere:
             found.blocked[address] = Blocked(
                 address,

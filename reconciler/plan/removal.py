@@ -119,7 +119,7 @@ def _prune_unmanaged(
     drafts: Mapping[Address, Draft],
     made: dict[Address, Removal],
 ) -> None:
-    known = {(binding.kind, binding.id) for binding in state.bindings.values()}
+    known = {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign
     known |= {(drafts[address].kind.name, id) for address, id in found.ids.items()}
     for container, name in sorted(desired.written, key=lambda pair: (pair[0], pair[1])):
         kind = kinds.get(name)

@@ -42,18 +42,21 @@ def find(connection: Connection, scope: Scope) -> Any:
 
 def read_state(connection: Connection, state: int) -> State:
     """The state of that row; raises StateError where a value in it is broken."""
-    row = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one_or_none()
+    found = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service)
+    row = connection.execute(found.where(states.c.id == state)).one_or_none()
     if row is None:
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
-    return State(row.lineage, row.serial, rows.read_bindings(connection, state), rows.read_intents(connection, state))
+    scope = Scope(row.project, row.environment or None, row.service)
+    bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
+    return State(row.lineage, row.serial, bound, intents, read_foreign(connection, scope))
 
 
-def read_foreign(connection: Connection, scope: Scope, kind: str) -> frozenset[str]:
-    """The ids of that kind which other projects and environments bind on the same service."""
+def read_foreign(connection: Connection, scope: Scope) -> frozenset[tuple[str, str]]:
+    """The kinds and ids that other projects and environments bind on the same service."""
     others = (
-        select(bindings.c.id)
+        select(bindings.c.kind, bindings.c.id)
         .join(states, states.c.id == bindings.c.state)
-        .where(states.c.service == scope.service, bindings.c.kind == kind)
+        .where(states.c.service == scope.service)
         .where((states.c.project != scope.project) | (states.c.environment != scope.columns["environment"]))
     )
-    return frozenset(connection.execute(others).scalars())
+    return frozenset((row.kind, row.id) for row in connection.execute(others))

@@ -59,15 +59,11 @@ class Store:
     def read(self) -> State:
         """The state as it is, without a lock, also while another run writes it; lineage "" and serial 0 where there is none."""
 
-        def work(connection: Connection) -> State | None:
+        def work(connection: Connection) -> State:
             row = find(connection, self._scope)
-            return None if row is None else read_state(connection, row.id)
+            return State("", 0, foreign=read_foreign(connection, self._scope)) if row is None else read_state(connection, row.id)
 
         return self._database.read(work) or State("", 0)
-
-    def foreign(self, kind: str) -> frozenset[str]:
-        """The ids of that kind which other projects and environments bind on the same service."""
-        return self._database.read(lambda connection: read_foreign(connection, self._scope, kind)) or frozenset()
 
     def digest_key(self) -> bytes:
         """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""

@@ -12,7 +12,18 @@ LENGTH_MAX: Final = 40  # characters of a key made from a title; a number may fo
 _LATIN: Final = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ħ": "h", "ı": "i", "ŋ": "ng"}
 _CYRILLIC: Final = {
     **dict(zip("абвгдезийклмнопрстуфыэіґў", "abvgdeziyklmnoprstufyeigu", strict=True)),
-    **{"ж": "zh", "х": "kh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "shch", "ъ": "", "ь": "", "ю": "yu", "я": "ya", "ї": "yi", "є": "ye"},
+    "ж": "zh",
+    "х": "kh",
+    "ц": "ts",
+    "ч": "ch",
+    "ш": "sh",
+    "щ": "shch",
+    "ъ": "",
+    "ь": "",
+    "ю": "yu",
+    "я": "ya",
+    "ї": "yi",
+    "є": "ye",
 }
 _GREEK: Final = {**dict(zip("αβγδεζηικλμνξοπρσςτυφω", "avgdeziiklmnxoprsstyfo", strict=True)), "θ": "th", "χ": "ch", "ψ": "ps"}
 _SPELLED: Final = {**_LATIN, **_CYRILLIC, **_GREEK}

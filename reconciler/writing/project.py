@@ -31,14 +31,13 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     """
     gathered = Gathered(kinds, actual, {})
     writer = Writer(gathered)
-    modeline = MODELINE.format(schema="{up}" + schema)
     unseen = unread(actual)
     several = len(gathered.roots) > 1
     files: dict[str, Words] = {}
     tops: list[Line] = []
     for root in gathered.roots:
-        apart, rest = _apart(writer, root, several)
-        files |= apart
+        beside, rest = apart(writer, root, several)
+        files |= beside
         entry = writer.entry(root, without=rest)
         tops.append(Line(root.kind.place.section if isinstance(root.kind.place, Keyed) else "", Words([entry], open=True)))
     key = gathered.roots[0].key if gathered.roots else "docs"
@@ -51,14 +50,19 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     for line in tops:
         merged.setdefault(line.key or "", Words(open=True)).lines.extend(line.value.lines)
     words.lines += [Line(section, value) for section, value in merged.items()]
-    head = [modeline.format(up=""), *(f"Not seen: {one}" for one in unseen)]
+    head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {one}" for one in unseen)]
     texts = {PROJECT_FILE: document(words, head=head)}
     for path, some in files.items():
-        texts[path] = document(some, head=[modeline.format(up="../" * path.count("/"))])
+        texts[path] = document(some, head=[modeline(path, schema)])
     return Written(texts, (*unseen, *missing(gathered)))
 
 
-def _apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words], frozenset[str]]:
+def modeline(path: str, schema: str) -> str:
+    """What tells editors the schema of a file."""
+    return MODELINE.format(schema="../" * path.count("/") + schema)
+
+
+def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words], frozenset[str]]:
     """The files that hold parts of a root, and the names of these parts: each list, and each entry that things stand in."""
     kinds = writer.all.kinds
     whose = [Line(root.kind.name, root.key)] if several else []

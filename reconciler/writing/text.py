@@ -49,7 +49,7 @@ def document(words: Words, *, head: Sequence[str] = ()) -> str:
     parts = [f"# {comment(one)}" for one in head]
     before = bool(head)
     for line in words.lines:
-        made = list(_entry(line, 0))
+        made = list(entry(line, 0))
         if parts and (len(made) > 1 or before):
             parts.append("")
         before = len(made) > 1
@@ -65,7 +65,7 @@ def comment(text: str) -> str:
 # -- lines -------------------------------------------------------------------------------------------------------------------------
 
 
-def _entry(line: Line, indent: int) -> Iterator[str]:
+def entry(line: Line, indent: int) -> Iterator[str]:
     """A key with what stands behind it."""
     margin = " " * indent
     yield from (f"{margin}# {comment(one)}" for one in line.comments)
@@ -86,14 +86,14 @@ def block(value: Any, indent: int) -> Iterator[str]:
         value = Words([Line(str(key), part) for key, part in value.items()])
     if isinstance(value, Words):
         for line in value.lines:
-            yield from _entry(line, indent)
+            yield from entry(line, indent)
         return
     lines = value.lines if isinstance(value, Items) else [Line(None, part) for part in value]
     for line in lines:
-        yield from _item(line, indent)
+        yield from item(line, indent)
 
 
-def _item(line: Line, indent: int) -> Iterator[str]:
+def item(line: Line, indent: int) -> Iterator[str]:
     margin = " " * indent
     yield from (f"{margin}# {comment(one)}" for one in line.comments)
     short = flow(line.value)
@@ -140,6 +140,21 @@ def flow(value: Any) -> str | None:
             return None if None in items else "[" + ", ".join(one for one in items if one is not None) + "]"
         case str() if "\n" in value:
             return None
+        case _:
+            return scalar(value)
+
+
+def closed(value: Any) -> str:
+    """The value on one line, whatever it holds; comments in it are lost."""
+    match value:
+        case Words():
+            return "{" + ", ".join(f"{scalar(one.key or '')}: {closed(one.value)}" for one in value.lines) + "}"
+        case Items():
+            return "[" + ", ".join(closed(one.value) for one in value.lines) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{scalar(str(key))}: {closed(part)}" for key, part in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(closed(part) for part in value) + "]"
         case _:
             return scalar(value)
 

@@ -61,7 +61,7 @@ def test_a_reading_store_sees_what_a_writing_one_wrote(store: Store, open_store:
 def test_a_scope_without_a_state_is_empty(store: Store, open_store: OpenStore) -> None:
     reader = open_store(Scope("p", None, f"https://{uuid4()}"), create=False)
     assert reader.read() == State("", 0)
-    assert reader.foreign("space") == frozenset()
+    assert reader.read().foreign == frozenset()
 
 
 def test_lineage_and_key_stay_and_differ_between_states(store: Store, open_store: OpenStore) -> None:
@@ -103,8 +103,7 @@ def test_ids_bound_by_others_on_the_same_service_are_foreign(open_store: OpenSto
             journal.remember(bind=[binding(id=id)])
     with mine.lease(**WHO) as journal:
         journal.remember(bind=[binding(id="d")])
-    assert mine.foreign("space") == {"a", "b"}
-    assert mine.foreign("site") == frozenset()
+    assert mine.read().foreign == {("space", "a"), ("space", "b")}
 
 
 def test_an_environment_without_a_name_is_refused() -> None:

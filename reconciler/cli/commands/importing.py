@@ -12,10 +12,10 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options, near
 from reconciler.cli.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from reconciler.cli.connect import Service
     from reconciler.cli.progress import Narration
@@ -44,7 +44,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     Example:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.connect import connect
+    from reconciler.cli.connect import connect, load
     from reconciler.cli.progress import Narration
     from reconciler.kinds import load as load_kinds
 
@@ -53,19 +53,34 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     narration = Narration(screen)
     if org is not None and directory is None:
         raise UsageError("it is not said where to write", hint=f"Name a directory: reconciler import DIR --org {org}")
-    with connect(screen, options, None, None) as service:
+    if into and directory is None:
+        raise UsageError("it is not said into which project", hint="Name its directory: reconciler import DIR --into")
+    project = load(screen, options, kinds) if into else None
+    with connect(screen, options, project, kinds if into else None) as service:
+        org = org if project is None else _declared(project, org)
         if org is None or directory is None:
             _list(screen, narration, service, kinds)
             return 0
-        _check_empty(directory)
+        if project is None:
+            _check_empty(directory)
         actual = _read(narration, service, kinds, org)
-        found = _written(kinds, actual, service, options, directory)
+        if project is not None:
+            found = _added(screen, options, service, kinds, actual, project)
+        else:
+            found = _written(kinds, actual, service, options, directory)
         if dry_run:
             for path, text in found.files.items():
                 screen.out(f"--- {path}\n{text}\n")
             _tell_missing(screen, found)
             return 0
-        return _adopt(screen, options, service, kinds, actual, directory, found)
+        before = {path: (directory / path).read_bytes() for path in found.files if (directory / path).exists()}
+        _write(directory, found.files, kinds, project)
+        try:
+            made = load(screen, options, kinds)
+        except ConfigError:
+            _take_back(directory, found.files, before)
+            raise
+        return _adopt(screen, options, service, kinds, actual, made, found)
 
 
 def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) -> None:
@@ -105,6 +120,31 @@ def _written(kinds: Kinds, actual: Actual, service: Service, options: Options, d
     return project(kinds, actual, service=_service(kinds, actual, service, options, directory), schema=".reconciler/config.schema.json")
 
 
+def _declared(project: Project, org: str | None) -> str:
+    """The organization that is meant, of those the project declares."""
+    ids = [one.id for one in project.desired.resources.values() if one.address.container is None and one.id is not None]
+    if org is None and len(ids) == 1:
+        return ids[0]
+    if org not in ids:
+        raise UsageError(
+            f"the project does not declare {org}" if org is not None else "the project declares several organizations",
+            hint=f"Name one of them: --org {' or '.join(ids)}" if ids else "Declare it first, by its id.",
+        )
+    return str(org)
+
+
+def _added(screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project) -> Written:
+    """What the project lacks, as changed and new files."""
+    from reconciler.cli.connect import open_store
+    from reconciler.writing.into import into
+
+    with open_store(screen, options, project, service, create=False) as store:
+        state = store.read()
+    root = project.settings.root
+    texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in map(root.joinpath, project.settings.files)}
+    return into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
+
+
 def _service(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path) -> dict[str, object]:
     """The words by which the project finds this service again."""
     from reconciler.census import reaching
@@ -130,16 +170,14 @@ def _check_empty(directory: Path) -> None:
 
 
 def _adopt(
-    screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, directory: Path, found: Written
+    screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project, found: Written
 ) -> int:  # fmt: skip
-    """Write the files, load them as any project is loaded, and bind what the planner finds in what was read."""
+    """Bind what the planner finds in what was read; the project was loaded as any is."""
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, load, open_store, who
+    from reconciler.cli.connect import accounted, open_store, who
     from reconciler.plan import plan
     from reconciler.prove import prove
 
-    _write(directory, found.files, kinds)
-    project = load(screen, options, kinds)
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command="import") as journal,
@@ -149,31 +187,40 @@ def _adopt(
         made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
         journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
         journal.remember(places=made.places)
-        code = _tell(screen, directory, project, made, found)
+        code = _tell(screen, options.project, made, found)
         journal.finish(exit_code=code, summary={})
     return exits.strongest([code, exits.PARTLY if actual.unknown else exits.DONE])
 
 
-def _write(directory: Path, files: Mapping[str, str], kinds: Kinds) -> None:
-    """Write the files of a new project and what editors need. Raises `UsageError`; nothing that exists is touched."""
+def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Project | None) -> None:
+    """Write the files, and what editors need. Raises `UsageError`; of what exists only the files of the project are touched."""
     from reconciler.cli.commands.init import IGNORED
     from reconciler.config.schema import dumped
 
-    there = [path for path in files if (directory / path).exists()]
+    mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
+    there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
     if there:
         raise UsageError(f"{near(directory / there[0])} exists already", hint="Name another directory, or move it away.")
     beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
     try:
         (directory / ".reconciler").mkdir(mode=0o700, parents=True, exist_ok=True)
-        for path, text in {**files, **beside}.items():
+        for path, text in {**{path: text for path, text in beside.items() if not (directory / path).exists()}, **files}.items():
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
-            if not (directory / path).exists():
-                (directory / path).write_text(text, encoding="utf-8", newline="\n")
+            (directory / path).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
         raise UsageError(f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}") from error
 
 
-def _tell(screen: Screen, directory: Path, project: Project, made: Plan, found: Written) -> int:
+def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes]) -> None:
+    """Leave the files as they were."""
+    for path in files:
+        if path in before:
+            (directory / path).write_bytes(before[path])
+        else:
+            (directory / path).unlink(missing_ok=True)
+
+
+def _tell(screen: Screen, directory: Path, made: Plan, found: Written) -> int:
     """Say what was done; the exit code."""
     from reconciler.cli import exits
 

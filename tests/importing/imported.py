@@ -1,0 +1,104 @@
+"""Import in process: what the command does, against a sandbox over ASGI; and what must hold after it."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+from reconciler import edit
+from reconciler.census import read_all
+from reconciler.client import Reader
+from reconciler.config import load, schema
+from reconciler.config.evaluate import Files
+from reconciler.config.nodes import Problems, plain
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Plan
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.prove import prove
+from reconciler.state import Scope, Store
+from reconciler.writing.into import into
+from reconciler.writing.project import Written, project
+from tests.harness import ORGANIZATION, Org
+
+
+def everything(org: Org, *, failing: tuple[str, ...] = ()) -> Actual:
+    """The whole organization as a token sees it."""
+
+    async def run() -> Actual:
+        async with org.client(Reader, failing=failing) as reader:
+            return await read_all(reader, kinds(), [ORGANIZATION])
+
+    return asyncio.run(run())
+
+
+def written(actual: Actual) -> Written:
+    return project(kinds(), actual, service={"member": "ada@acme.example"}, schema="config.schema.json")
+
+
+def imported(org: Org, folder: Path) -> tuple[Written, Plan]:
+    """Write the organization into a folder, bind it, and plan anew from fresh readings."""
+    actual = everything(org)
+    return bound(org, folder, actual, written(actual))
+
+
+def added(org: Org, folder: Path) -> tuple[Written, Plan]:
+    """Write into a folder what its project lacks, bind it, and plan anew from fresh readings."""
+    actual = everything(org)
+    project = load(folder, kinds())
+    with store(folder, project.desired.project) as opened:
+        state = opened.read()
+    texts = {
+        path.relative_to(folder.resolve()).as_posix(): path.read_text() for path in map(folder.resolve().joinpath, project.settings.files)
+    }
+    return bound(org, folder, actual, into(kinds(), actual, project.desired, state, texts, schema="config.schema.json"))
+
+
+def store(folder: Path, name: str) -> Store:
+    return Store.open(f"sqlite:///{folder}/state.db", Scope(name, None, "sandbox"), clock=lambda: datetime.now(UTC), create=True)
+
+
+def bound(org: Org, folder: Path, actual: Actual, found: Written) -> tuple[Written, Plan]:
+    """What the command does once it knows what to write."""
+    for path, text in found.files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8", newline="\n")
+    desired = load(folder, kinds()).desired
+    with store(folder, desired.project) as opened:
+        with opened.lease(who="test", command="import") as journal:
+            made = prove(kinds(), desired, journal.state(), actual, plan(kinds(), desired, journal.state(), actual))
+            assert troubles(made) == [], troubles(made)
+            journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
+            journal.remember(places=made.places)
+        state = opened.read()
+
+    async def look() -> Actual:
+        async with org.client(Reader) as reader:
+            return await observe(reader, kinds(), desired, state)
+
+    again = asyncio.run(look())
+    return found, prove(kinds(), desired, state, again, plan(kinds(), desired, state, again))
+
+
+def troubles(made: Plan) -> list[str]:
+    """What an import must never leave to do."""
+    steps = [f"{one.verb} {one.address} {dict(one.writes)}" for one in made.steps]
+    return [*steps, *(f"{one.address}: {one.reason}" for one in made.blocked), *map(repr, made.unknown)]
+
+
+def fits(folder: Path) -> list[str]:
+    """Where the YAML of a folder does not fit the schema, or does not stand as our own editor would write it."""
+    validator = Draft202012Validator(schema(kinds()))
+    found: list[str] = []
+    for file in sorted(folder.rglob("*.yaml")):
+        problems = Problems([])
+        node = Files(folder, problems).read(file.relative_to(folder).as_posix())
+        data: Any = plain(node) if node is not None else problems.found
+        found += [f"{file.name}: {error.json_path}: {error.message}" for error in validator.iter_errors(data)]
+        text = file.read_text(encoding="utf-8")
+        edit.write(edit.read(text))
+    return found
