@@ -1,0 +1,87 @@
+"""One value in a YAML text is changed, and nothing else: comments, quotes, order and spacing stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.edit.values import DROP, Place, Untouchable, put, raw
+from reconciler.writing.accept import SPELLING
+
+TEXT = """\
+# top
+x-a: &two {reviewers: [a]}
+teams:
+  # lead
+  writers:
+    title:   Writers   # said
+    rules: *two
+    cert: |
+      abc
+      def
+
+    # about the source
+    source:
+      # why
+      url: http://x   # here
+    names:
+      - a
+      - b
+  ed: {title: "A", b: 1} # c
+content:
+  - {space: one, title: x}
+  - two
+  - space: three
+    default: true   # note
+    title: T
+members:
+  ada: admin
+"""
+
+
+def place(key: str, tag: str | None = None, bare: str | None = None) -> Place:
+    at = TEXT.index(key)
+    return Place(TEXT.count("\n", 0, at) + 1, at - TEXT.rfind("\n", 0, at), tag, bare)
+
+
+@pytest.mark.parametrize(
+    ("where", "values", "old", "new"),
+    [
+        (place("writers:"), {"title": "New: #1"}, "title:   Writers   #", 'title:   "New: #1"   #'),
+        (place("writers:"), {"title": "007"}, "Writers   #", '"007"   #'),
+        (place("writers:"), {"title": "${{ x }}"}, "Writers   #", '"$${{ x }}"   #'),
+        (place("writers:"), {"rules": "inherit"}, "rules: *two", "rules: inherit"),
+        (place("writers:"), {"cert": "one\ntwo\n"}, "      abc\n      def\n", "      one\n      two\n"),
+        (place("writers:"), {"source": {"url": "http://y"}}, "url: http://x   #", 'url: "http://y"   #'),
+        (place("writers:"), {"names": ["q"]}, "names:\n      - a\n      - b\n", "names: [q]\n"),
+        (place("writers:"), {"icon": "z"}, "# said\n", "# said\n    icon: z\n"),
+        (place("ed:"), {"title": "B"}, '"A"', "B"),
+        (place("ed:"), {"c": None}, "b: 1}", "b: 1, c: null}"),
+        (place("ed:"), {"b": DROP}, ", b: 1", ""),
+        (place("ed:"), {"title": DROP}, 'title: "A", ', ""),
+        (place("space: one", "space"), {"title": "z"}, "title: x", "title: z"),
+        (Place(22, 5, "space"), {"space": "six", "key": "two"}, "- two\n", "- {space: six, key: two}\n"),
+        (Place(22, 5, "space"), {"default": True}, "- two\n", "- {space: two, default: true}\n"),
+        (place("space: three", "space"), {"default": DROP}, "    default: true   # note\n", ""),
+        (place("ada:", None, "role"), {"role": "read"}, "ada: admin", "ada: read"),
+    ],
+)  # fmt: skip
+def test_only_what_is_meant_changes(where: Place, values: dict[str, Any], old: str, new: str) -> None:
+    assert old in TEXT
+    assert put(TEXT, where, values, SPELLING) == TEXT.replace(old, new, 1)
+
+
+def test_what_others_repeat_is_not_touched() -> None:
+    with pytest.raises(Untouchable) as refused:
+        put("a: {t: &x old}\nb: {t: *x}\n", Place(1, 1), {"t": "new"}, SPELLING)
+    assert (refused.value.line, refused.value.column) == (1, 8)
+    assert put("a: {t: &x old}\nb: {t: *x}\n", Place(2, 1), {"t": "new"}, SPELLING) == "a: {t: &x old}\nb: {t: new}\n"
+    with pytest.raises(Untouchable):
+        put("a: &x {t: old}\nb: *x\n", Place(2, 1), {"t": "new"}, SPELLING)
+
+
+def test_what_is_written_is_told_as_it_stands() -> None:
+    assert raw(TEXT, place("ed:"), "title") == '"A"'
+    assert raw(TEXT, place("writers:"), "rules") == "*two"
+    assert raw(TEXT, place("writers:"), "nothing") is None
