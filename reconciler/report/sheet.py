@@ -117,6 +117,8 @@ def drift_sheet(drift: Drift, *, full: bool = False) -> Sheet:
     page.entries = [entry for entry in page.entries if entry.title != drifts.COVERAGE]
     parts = [Part(status.value, drift.count(status), drifts.STYLES[status]) for status in Kept if drift.count(status)]
     parts += [Part("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
+    calm = drift.managed - len(drift.resources)
+    parts += [Part("as applied", calm, Style.CREATE)] if parts and calm > 0 else []
     return _sheet("drift", drift.project, drift.environment, page, parts, drift.coverage if drift.whole else {})
 
 
