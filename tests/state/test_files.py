@@ -54,7 +54,6 @@ def test_existing_directories_keep_their_permissions(open_here: Any, tmp_path: P
 def test_reading_what_is_not_there_makes_nothing(open_here: Any, tmp_path: Path) -> None:
     store = open_here(create=False, path="a/state.db")
     assert store.read() == State("", 0)
-    assert store.foreign("space") == frozenset()
     assert store.digest_key() == store.digest_key()
     assert list(tmp_path.iterdir()) == []
 
@@ -65,7 +64,6 @@ def test_reading_writes_no_byte_and_no_file(open_here: Any, tmp_path: Path) -> N
     before = contents(tmp_path)
     reader = open_here(create=False)
     assert set(reader.read().bindings) == {GUIDES}
-    reader.foreign("space")
     reader.digest_key()
     reader.close()
     assert contents(tmp_path) == before

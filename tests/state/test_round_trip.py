@@ -54,6 +54,7 @@ def test_a_reading_store_sees_what_a_writing_one_wrote(store: Store, open_store:
         journal.remember(bind=[binding()])
         meanwhile = open_store(create=False).read()
         assert meanwhile == journal.state() == store.read()
+        journal.finish(exit_code=0, summary={})
     store.close()
     assert open_store(create=False).read() == meanwhile
 
