@@ -102,7 +102,7 @@ class Page:
     def edited(self) -> str:
         """The text with its edits."""
         parts, at = [], 0
-        for begin, length, text in sorted(self._edits, key=lambda one: one[0]):
+        for begin, length, text in sorted(self._edits, key=lambda one: (one[0], -_indent(one[2]))):  # what stands deeper ends first
             parts += [self.text[at:begin], text]
             at = begin + length
         return "".join([*parts, self.text[at:]])
@@ -142,6 +142,11 @@ def _value(holder: yaml.CollectionNode, index: int) -> yaml.Node:
     found = holder.value[index]
     value: yaml.Node = found[1] if isinstance(holder, yaml.MappingNode) else found
     return value
+
+
+def _indent(text: str) -> int:
+    plain = text.lstrip("\n")
+    return len(plain) - len(plain.lstrip(" "))
 
 
 def _start(node: yaml.Node) -> tuple[int, int]:
