@@ -61,7 +61,10 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
 
 
 def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address]) -> Row:
-    """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already."""
+    """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
+
+    Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
+    """
     fixed = [
         draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.restore and not _arrives(draft)
     ]
@@ -72,9 +75,13 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
             order.insert(order.index(previous) + 1 if previous is not None else 0, draft)
         if draft in order:
             previous = draft
-    calm = _row(parent, order, frozenset())
-    misplaced = {move.item for move in calm.moving()}
-    return calm if misplaced <= set(mine) else _row(parent, order, frozenset(mine))
+    for forced in (frozenset[Address](), frozenset(mine)):
+        row = _row(parent, order, forced)
+        if {move.item for move in row.moving()} <= set(mine):
+            return row
+    there = [draft for draft in siblings if draft.active or draft.address not in mine]
+    stay = standing([draft for draft in there if draft.id is not None and not draft.restore and not _arrives(draft)], str(parent or ""))
+    return _row(parent, [*stay, *(draft for draft in there if draft not in stay and draft.address in mine)], frozenset())
 
 
 def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[Address]) -> Row:
