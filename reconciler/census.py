@@ -69,14 +69,19 @@ class _Census(Survey):
 
     def _anyone(self) -> list[Observed]:
         """Where nobody is known to reach everything: everybody."""
-        return [one for kind in self.kinds.values() if kind.undeclared for one in self._objects[kind.name].values()]
+        return list(people(self.kinds, self._objects))
+
+
+def people(kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
+    """Whoever may be referenced without being declared."""
+    for kind in kinds.values():
+        if kind.undeclared:
+            yield from objects.get(kind.name, {}).values()
 
 
 def reaching(kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
     """Those who reach most: whoever holds a value of which some must always be left."""
-    for kind in kinds.values():
-        if not kind.undeclared:
-            continue
-        people = list(objects.get(kind.name, {}).values())
-        scarce = [field for field in kind.fields.values() if field.scarce is not None]
-        yield from (one for one in people if any(one.values.get(field.name) == field.body(field.scarce) for field in scarce))
+    for one in people(kinds, objects):
+        scarce = [field for field in kinds[one.kind].fields.values() if field.scarce is not None]
+        if any(one.values.get(field.name) == field.body(field.scarce) for field in scarce):
+            yield one

@@ -121,3 +121,15 @@ def test_keys_are_short_plain_and_free() -> None:
         taken.add(free("Overview", "space", "Product", taken))
     assert taken == {"overview", "product-overview", "overview-2", "overview-3"}
     assert free("🚀", "space", "", {"space-1"}) == "space-2"
+
+
+def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:
+    named = ("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run")
+    assert "\n  member: linus@acme.example\n" in acme(*named, "--member", "Linus@ACME.example").stdout
+    refused = acme(*named, "--member", "nobody@acme.example")
+    assert refused.exit_code == 3
+    assert "nobody@acme.example is no member there" in refused.stderr
+    assert "Took" not in acme(*named).stderr  # there is one admin only
+    second = acme("api", "PATCH", "/orgs/org_acme/members/usr_linus", "-f", "role=admin", "--sandbox", "s.db", "--project", "acme")
+    assert second.exit_code == 0, second.stderr
+    assert "one of 2 who reach everything" in acme(*named).stderr

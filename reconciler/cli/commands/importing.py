@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reconciler.cli.progress import Narration
     from reconciler.client import Reader
     from reconciler.config import Project
-    from reconciler.model import Actual, Plan
+    from reconciler.model import Actual, Observed, Plan
     from reconciler.resource import Kinds
     from reconciler.writing.project import Written
 
@@ -33,11 +33,12 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option("--org", metavar="ID", help="The organization; without it those within reach are listed.")
 @click.option("--dry-run", is_flag=True, help="Print what would be written; write nothing, bind nothing.")
 @click.option("--into", is_flag=True, help="Add to the project in DIR what it does not declare yet.")
+@click.option("--member", metavar="EMAIL", help="Whose token it is, written as service.member; else one who reaches everything is taken.")
 @shared.service()
 @shared.state()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, **words: Any) -> int:
+def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **words: Any) -> int:
     """Read an organization completely, write it as a project a person can go on with, and bind every object in it. Sends only GET requests.
 
     \b
@@ -55,6 +56,8 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         raise UsageError("it is not said where to write", hint=f"Name a directory: reconciler import DIR --org {org}")
     if into and directory is None:
         raise UsageError("it is not said into which project", hint="Name its directory: reconciler import DIR --into")
+    if into and member is not None:
+        raise UsageError("--member is for a new project", hint="Write service.member into reconciler.yaml.")
     project = load(screen, options, kinds) if into else None
     with connect(screen, options, project, kinds if into else None) as service:
         org = org if project is None else _declared(project, org)
@@ -67,7 +70,8 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
         if project is not None:
             found = _added(screen, options, service, kinds, actual, project)
         else:
-            found = _written(kinds, actual, service, options, directory)
+            owner = _owner(screen, kinds, actual, member)
+            found = _written(kinds, actual, service, options, directory, owner)
         if dry_run:
             for path, text in found.files.items():
                 screen.out(f"--- {path}\n{text}\n")
@@ -114,10 +118,10 @@ async def _with_reader(narration: Narration, service: Service, work: Any) -> Any
         return await work(reader)
 
 
-def _written(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path) -> Written:
+def _written(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path, owner: str | None) -> Written:
     from reconciler.writing.project import project
 
-    return project(kinds, actual, service=_service(kinds, actual, service, options, directory), schema=".reconciler/config.schema.json")
+    return project(kinds, actual, service=_service(service, options, directory, owner), schema=".reconciler/config.schema.json")
 
 
 def _declared(project: Project, org: str | None) -> str:
@@ -145,21 +149,36 @@ def _added(screen: Screen, options: Options, service: Service, kinds: Kinds, act
     return into(kinds, actual, project.desired, state, texts, schema=".reconciler/config.schema.json")
 
 
-def _service(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path) -> dict[str, object]:
+def _service(service: Service, options: Options, directory: Path, owner: str | None) -> dict[str, object]:
     """The words by which the project finds this service again."""
-    from reconciler.census import reaching
     from reconciler.config.words import Service as Word
-    from reconciler.resource import Keyed
 
     if options.sandbox is not None:
         found: dict[str, object] = {Word.SANDBOX.value: Path(os.path.relpath(options.sandbox, directory)).as_posix()}
     else:
         found = {Word.BASE_URL.value: service.settings.base_url}
-    for one in sorted(reaching(kinds, actual.objects), key=lambda one: one.id)[:1]:
-        place = kinds[one.kind].place
-        if isinstance(place, Keyed) and place.key_is is not None:
-            found[Word.MEMBER.value] = one.values[place.key_is]
-    return found
+    return found if owner is None else {**found, Word.MEMBER.value: owner}
+
+
+def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
+    """The key of the member whose token it is: the named one, else the first of those who reach most, which is said; None without any."""
+    from reconciler.census import people, reaching
+    from reconciler.report.escape import terminal
+    from reconciler.resource import Keyed
+
+    def keys(found: Iterable[Observed]) -> list[str]:
+        return [str(one.values[place.key_is]) for one in found if isinstance(place := kinds[one.kind].place, Keyed) and place.key_is]
+
+    if named is not None:
+        owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
+        if owner is None:
+            raise UsageError(f"{named} is no member there", hint="Name one by e-mail: --member ada@acme.example")
+        return owner
+    able = keys(sorted(reaching(kinds, actual.objects), key=lambda one: one.id))
+    if len(able) > 1:
+        told = f"Took {terminal(able[0])}, one of {len(able)} who reach everything, for the owner of the token."
+        screen.say(f"{told} If that is wrong, mend service.member.")
+    return able[0] if able else None
 
 
 def _check_empty(directory: Path) -> None:
