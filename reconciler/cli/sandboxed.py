@@ -75,8 +75,8 @@ def identity(path: Path) -> str | None:
 def sandbox_errors() -> Iterator[None]:
     """What the sandbox raises, as errors of this program; it knows none of them."""
     try:
+        from reconciler.sandbox.file import NotASandbox
         from reconciler.sandbox.seed import SeedError
-        from reconciler.sandbox.store import NotASandbox
     except ModuleNotFoundError as error:
         raise ReconcilerError(f"the sandbox needs {error.name}", hint="pip install 'reconciler[sandbox]'") from error
     try:

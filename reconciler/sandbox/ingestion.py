@@ -9,7 +9,7 @@ from fastapi import Body as InBody
 from pydantic import AfterValidator, Field, StrictStr, ValidatorFunctionWrapHandler, WrapValidator
 
 from reconciler.sandbox.body import Open
-from reconciler.sandbox.store import iso
+from reconciler.sandbox.file import iso
 
 
 def _moment(text: str) -> str:

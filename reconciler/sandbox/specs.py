@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 
 import yaml
 
+from reconciler.sandbox.file import iso
 from reconciler.sandbox.service import Caller
-from reconciler.sandbox.store import Object, Store, iso
+from reconciler.sandbox.store import Object, Store
 from reconciler.sandbox.views import View
 
 PROGRESS, COMPLETE = 1.0, 2.0  # seconds of the service's clock after the request

@@ -9,8 +9,9 @@ from pydantic import Field, StrictStr
 
 from reconciler.sandbox import content, revisions, rich
 from reconciler.sandbox.body import Open
+from reconciler.sandbox.file import iso
 from reconciler.sandbox.service import RANKS, Caller, Fault
-from reconciler.sandbox.store import Object, Store, iso
+from reconciler.sandbox.store import Object, Store
 
 KIND = "translation"
 RUNNING, COMPLETED = 1.0, 2.0  # seconds of the service's clock after a run was asked for

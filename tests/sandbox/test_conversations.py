@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.sandbox.store import iso
+from reconciler.sandbox.file import iso
 from tests.sandbox.box import ADA_READS, BASE, BOB, CARA, DAY, RITA, ZOE, Box
 
 ACME = "/orgs/org_a"

@@ -14,9 +14,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from reconciler.sandbox.file import NotASandbox
 from reconciler.sandbox.seed import SeedError, seed
 from reconciler.sandbox.server import embedded, serve
-from reconciler.sandbox.store import NotASandbox, Store
+from reconciler.sandbox.store import Store
 from tests.sandbox.box import ADA, SEED, Box
 from tests.sandbox.serving import SERVE, serving
 

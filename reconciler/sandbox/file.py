@@ -1,0 +1,149 @@
+"""The SQLite file behind a sandbox: opening it, transactions, its own identity and clock, the tokens. Safe between processes."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+APPLICATION = 0x52434E53  # "RCNS" in the file's header: this file is a sandbox
+BUSY = 10_000  # milliseconds a writer waits for another process
+
+SCHEMA = """
+create table if not exists meta (key text primary key, value text not null);
+create table if not exists tokens (token text primary key, member text not null, organization text not null, access text not null);
+create table if not exists objects (
+  id text not null, kind text not null, organization text not null, container text not null, position real not null,
+  data text not null, primary key (kind, id)
+) without rowid;
+create table if not exists requests (
+  id integer primary key, at text not null, method text not null, path text not null, status integer not null
+);
+create index if not exists siblings on objects (kind, container, position);
+create index if not exists level on objects (container, position);
+create index if not exists owned on objects (organization, kind, position);
+create index if not exists in_site on objects (json_extract(data, '$.site'), kind, position);
+create index if not exists deleted on objects (id) where kind = 'space' and json_extract(data, '$.deletedAt') is not null;
+"""
+
+
+class NotASandbox(Exception):
+    """The file exists and is something else."""
+
+
+class File:
+    """One open file; use one a thread or one an event loop."""
+
+    def __init__(self, db: Path, *, new_id: Callable[[str], str] | None = None) -> None:
+        self.db = db
+        self.new_id = new_id or (lambda prefix: f"{prefix}_{secrets.token_hex(6)}")
+        db.parent.mkdir(parents=True, exist_ok=True)
+        self.created = not db.exists() or db.stat().st_size == 0
+        if self.created:
+            os.close(os.open(db, os.O_CREAT | os.O_RDWR, 0o600))
+        self.connection = sqlite3.connect(db, timeout=BUSY / 1000, isolation_level=None, check_same_thread=False)
+        try:
+            self._open()
+        except sqlite3.DatabaseError as error:
+            self.connection.close()
+            raise NotASandbox(f"{db} is not a sandbox ({error}); choose another file") from error
+        except NotASandbox:
+            self.connection.close()
+            raise
+
+    def _open(self) -> None:
+        run = self.connection.execute
+        run(f"pragma busy_timeout={BUSY}")
+        run("pragma synchronous=normal")
+        self._refuse_others()
+        with self.write():
+            if self.db.stat().st_size:  # whoever else was making the file has made it by now
+                self._refuse_others()
+            run(f"pragma application_id={APPLICATION}")
+            for statement in SCHEMA.split(";"):
+                if statement.strip():
+                    run(statement)
+            run("insert or ignore into meta values ('identity', ?)", (secrets.token_hex(16),))
+        self._log_ahead()
+
+    def _refuse_others(self) -> None:
+        made = self.connection.execute("pragma application_id").fetchone()[0]
+        if made != APPLICATION and self.db.stat().st_size:
+            raise NotASandbox(f"{self.db} is not a sandbox; choose another file")
+
+    def _log_ahead(self) -> None:
+        """Switch to the write-ahead log; SQLite itself does not wait for others here."""
+        until = time.monotonic() + BUSY / 1000
+        while True:
+            try:
+                self.connection.execute("pragma journal_mode=wal")
+                return
+            except sqlite3.OperationalError:
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.01)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    # -- transactions ----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        """One transaction that holds the file's only write lock; nests."""
+        if self.connection.in_transaction:
+            yield
+            return
+        self.connection.execute("begin immediate")
+        try:
+            yield
+        except BaseException:
+            self.connection.execute("rollback")
+            raise
+        self.connection.execute("commit")
+
+    # -- identity and clock ----------------------------------------------------------------------------------------------------
+
+    def meta(self, key: str) -> str | None:
+        row = self.connection.execute("select value from meta where key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self.write():
+            self.connection.execute("insert or replace into meta values (?, ?)", (key, value))
+
+    @property
+    def identity(self) -> str:
+        """Never changes for a file; ids of one file mean nothing in another."""
+        return str(self.meta("identity"))
+
+    def now(self) -> datetime:
+        """The service's clock: the machine's, moved by what was set, or standing still."""
+        still = self.meta("clock")
+        if still is not None:
+            return datetime.fromisoformat(still)
+        return datetime.now(UTC) + timedelta(seconds=float(self.meta("offset") or 0))
+
+    def stamp(self) -> str:
+        return iso(self.now())
+
+    # -- tokens ----------------------------------------------------------------------------------------------------------------
+
+    def token(self, token: str) -> tuple[str, str, str] | None:
+        """(member, organization, access) of a seeded token."""
+        row = self.connection.execute("select member, organization, access from tokens where token = ?", (token,)).fetchone()
+        return (row[0], row[1], row[2]) if row else None
+
+    def add_token(self, token: str, member: str, organization: str, access: str) -> None:
+        with self.write():
+            self.connection.execute("insert or replace into tokens values (?, ?, ?, ?)", (token, member, organization, access))
+
+
+def iso(moment: datetime) -> str:
+    """A time as the service writes it."""
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
