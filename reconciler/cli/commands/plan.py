@@ -64,7 +64,7 @@ def command(
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)
-    if options.format == "text" and (plan.changes or plan.steps):
+    if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.command_line('apply')}\n")
     if out is not None:
         saved.write(screen, out, planned, project.desired, kinds, created_at=now())
