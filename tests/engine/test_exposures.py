@@ -138,7 +138,11 @@ def test_protection_that_is_let_go_of_is_a_line(tmp_path: Any) -> None:
     org = Org(tmp_path)
     applied(org, small(), protect=["site"])
     org.write(small(), protect=[])
-    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [f"{DOCS} protect", "acme/site/flat protect"]
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [
+        "protect site",
+        f"{DOCS} protect",
+        "acme/site/flat protect",
+    ]
 
 
 def test_what_a_first_apply_makes_exposes_nothing_that_was_there(tmp_path: Any) -> None:
