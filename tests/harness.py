@@ -158,7 +158,7 @@ class Org:
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
                     outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
                     if outcome.went_through and made.memory.rules is not None:
-                        journal.rule(made.memory.rules)
+                        journal.remember_rules(made.memory.rules)
                     return outcome
         finally:
             store.close()

@@ -186,5 +186,5 @@ class Session:
             )  # fmt: skip
         self.signal = stop.signal
         if outcome.went_through and planned.plan.memory.rules is not None:
-            self.journal.rule(planned.plan.memory.rules)
+            self.journal.remember_rules(planned.plan.memory.rules)
         return outcome

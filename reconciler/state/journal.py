@@ -137,7 +137,7 @@ class Journal:
                 protected = [{**at, "at": str(address), "protected": value} for address, value in protect.items()]
                 connection.execute(update(bindings).where(*_here()).values(protected=bindparam("protected")), protected)
 
-    def rule(self, rules: Rules) -> None:
+    def remember_rules(self, rules: Rules) -> None:
         """Remember the rules under which the project was applied."""
         with self._writing() as connection:
             write_rules(connection, self._state, rules)
