@@ -1,7 +1,7 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
 - `match`: which object is which resource
-- `drafts`: what happens to each declared address
+- `drafts`: what happens to each declared address, `fate` to one field of it
 - `removal`: what happens to what is no longer declared
 - `likeness`: what is probably a rename
 - `keep`: what must not go, because something needs it or stands in it
