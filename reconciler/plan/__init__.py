@@ -37,7 +37,7 @@ from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
 from reconciler.plan.reshape import reshape
-from reconciler.plan.rules import changed, loosened
+from reconciler.plan.rules import changed, freed, loosened
 from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
 from reconciler.plan.standing import stood
@@ -83,7 +83,10 @@ def plan(
         binding.id: address for address, binding in state.bindings.items() if address not in desired.resources
     }
     steps = requests(kinds, mine, rows, gone, found.ids, stood([*every.values(), *leaving.values()], names))
-    ruled = selection.only is None  # else it is a run about other runs, not about the project
+    about_rules = selection.only is None  # else it is a run about other runs, not about the project
+    rules = changed(desired, state) if about_rules else None
+    looser = loosened(desired, state) if about_rules else ()
+    opened = exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ())
     listed = [*changes(desired, mine, rows, names), *departures(gone)]
     return Plan(
         project=desired.project,
@@ -99,8 +102,8 @@ def plan(
             **{removal.address: removal.deferred for removal in gone.values() if removal.deferred is not None},
         },
         places=_places(rows),
-        memory=replace(memory(desired, state, found, mine, gone), rules=changed(desired, state) if ruled else None),
-        exposures=(*(loosened(desired, state) if ruled else ()), *exposures(desired, state, mine, gone, names)),
+        memory=replace(memory(desired, state, found, mine, gone), rules=rules),
+        exposures=(*looser, *opened),
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),

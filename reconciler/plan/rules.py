@@ -26,7 +26,15 @@ def changed(desired: Desired, state: State) -> Rules | None:
 
 def loosened(desired: Desired, state: State) -> tuple[Exposure, ...]:
     """One for each rule that is looser."""
-    return () if state.rules is None else tuple(_loosened(desired, state.rules))
+    if state.rules is None:
+        return ()
+    unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(freed(desired, state))]
+    return (*_loosened(desired, state.rules), *unprotected)
+
+
+def freed(desired: Desired, state: State) -> frozenset[str]:
+    """The kinds that were protected and are no longer."""
+    return frozenset() if state.rules is None else (state.rules.protect - desired.protect) & desired.prune.keys()
 
 
 def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
@@ -43,8 +51,6 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
         before = was.prune.get(kind, scope)
         if SCOPES.index(scope) > SCOPES.index(before):
             yield _exposure(desired, "prune", kind, before, scope, PRUNED[scope])
-    for kind in sorted((was.protect - desired.protect) & desired.prune.keys()):
-        yield _exposure(desired, "protect", kind, True, False, UNPROTECTED)
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:

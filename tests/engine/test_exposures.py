@@ -137,12 +137,12 @@ def test_what_somebody_closed_outside_is_opened_again_only_with_a_line(tmp_path:
 def test_protection_that_is_let_go_of_is_a_line(tmp_path: Any) -> None:
     org = Org(tmp_path)
     applied(org, small(), protect=["site"])
+    tree = small()
+    tree["sites"]["docs"]["protect"] = False
+    org.write(tree, protect=["site"])
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [f"{DOCS} protect"]
     org.write(small(), protect=[])
-    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [
-        "protect site",
-        f"{DOCS} protect",
-        "acme/site/flat protect",
-    ]
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == ["protect site"]
 
 
 def test_what_a_first_apply_makes_exposes_nothing_that_was_there(tmp_path: Any) -> None:
