@@ -41,7 +41,7 @@ def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
         return plan
     told = [f"{one.address} ({one.field or 'deleted'}): {one.says}" for one in found]
     names = "; ".join(told[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
-    way = " ".join(f"--allow-exposure {address}" for address in sorted({str(one.address) for one in found})[:5])
+    way = " ".join(f"--allow-exposure {address}" for address in list(dict.fromkeys(str(one.address) for one in found))[:5])
     raise Refused(
         f"the plan makes something public or takes a protection away, and nobody agreed to it: {names}", hint=f"if that is meant: {way}"
     )

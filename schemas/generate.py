@@ -1,4 +1,4 @@
-"""Write the JSON Schemas of projects, plans, outcomes and drift, and the service's OpenAPI document with its
+"""Write the JSON Schemas of projects and of the documents that commands print, and the service's OpenAPI document with its
 examples: `python schemas/generate.py`.
 
 A test fails where one of them is stale.

@@ -156,7 +156,10 @@ class Org:
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
-                    return await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
+                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
+                    if outcome.went_through and made.memory.rules is not None:
+                        journal.remember_rules(made.memory.rules)
+                    return outcome
         finally:
             store.close()
 

@@ -30,7 +30,7 @@ def strongest(codes: Iterable[int]) -> int:
 def of_plan(plan: Plan, *, detailed: bool) -> int:
     """`detailed`: changes that are pending have a code of their own."""
     codes = [DONE]
-    asked = bool(plan.changes or plan.steps)
+    asked = plan.pending
     if plan.blocked:
         codes.append(PARTLY if asked or plan.deferred else REFUSED)
     if plan.unknown or plan.in_doubt:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,7 @@ from reconciler.errors import ReconcilerError
 
 if TYPE_CHECKING:
     from reconciler.cli.screen import Screen
+    from reconciler.report.layout import Span
     from reconciler.report.sheet import Sheet
 
 FORMATS: Final = ("json", "markdown", "html")
@@ -49,6 +50,24 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
             return markdown(sheet())
         case _:
             return html(sheet(), created_at=created_at)
+
+
+def show(
+    screen: Screen,
+    name: str,
+    document: Mapping[str, Any],
+    sheet: Callable[[], Sheet],
+    text: Callable[[], Sequence[Span]],
+    *,
+    created_at: datetime,
+) -> None:
+    """Print a result in the format of that name; `text`: as it stands on a screen."""
+    if name == "json":
+        screen.document(document)
+    elif name in FORMATS:
+        screen.out(rendered(name, document, sheet, created_at=created_at))
+    else:
+        screen.spans(text())
 
 
 def write(

@@ -185,4 +185,6 @@ class Session:
                 stop=stop.event,
             )  # fmt: skip
         self.signal = stop.signal
+        if outcome.went_through and planned.plan.memory.rules is not None:
+            self.journal.remember_rules(planned.plan.memory.rules)
         return outcome

@@ -23,7 +23,8 @@ from reconciler.config.nodes import PROBLEMS_MAX, Enough, Entry, Map, Problems, 
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import check_previously, read_moved, read_removed
 from reconciler.config.reserved import later
-from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_guards, read_protect, read_prune, read_settings
+from reconciler.config.rules import read_guards, read_protect, read_prune, rule_lines
+from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.suggest import did_you_mean
 from reconciler.config.tree import Tree
@@ -134,7 +135,7 @@ class _Load:
         desired = Desired(
             project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
             moved=read_moved(self.kinds, moved, items, self.problems), removed=read_removed(self.kinds, removed, items, self.problems),
-            written=frozenset(tree.written), guards=guards, lister=lister,
+            written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
         )  # fmt: skip
         settings = replace(settings, files=tuple(files.seen))
         return Project(settings, replace(desired, digest=digest(desired)))

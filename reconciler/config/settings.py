@@ -1,6 +1,6 @@
 """The project file's own settings: what to run against, where the state lives, how careful to be. Pure but for resolving paths.
 
-In: the evaluated top of the project file. Out: `Settings`, and the parts of Desired that belong to no resource.
+In: the evaluated top of the project file. Out: `Settings`.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.nodes import Entry, List, Map, Problems, Scalar, described, shown
+from reconciler.config.nodes import Entry, Map, Problems, Scalar, described, shown
 from reconciler.config.suggest import did_you_mean, one_of
 from reconciler.config.values import empty, untainted
-from reconciler.config.words import CREATE_STRATEGIES, LATER_STRATEGIES, PRUNE_SCOPES, Service
-from reconciler.model import Desired, Guards, Source
-from reconciler.resource import Kinds
+from reconciler.config.words import CREATE_STRATEGIES, LATER_STRATEGIES, Service
+from reconciler.model import Desired, Source
 
 CreateStrategy = Literal["snapshot"]
-Prune = Literal["owned", "all", "none"]
 
 STATE = "state"
 DEFAULT_STATE = ".reconciler/state.db"
@@ -254,48 +252,3 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
         problems.add(at, "state holds a password, which never stands in the YAML; give the whole URL in RECONCILER_STATE")
         return ""
     return url
-
-
-def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
-    """The scope of every kind."""
-    words = Words.of("prune", top.entry("prune"), problems)
-    found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
-    words.rest()
-    return found
-
-
-def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]:
-    """The kinds whose deletes want consent."""
-    entry = top.entry("protect")
-    if entry is None:
-        return frozenset(name for name, kind in kinds.items() if kind.protected)
-    if not isinstance(entry.node, List):
-        nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("protect") if nothing else f"protect is a list of kinds, not {described(entry.node)}; write [] for none"
-        problems.add(entry.node.at, wrong)
-        return frozenset()
-    found = set()
-    for node in entry.node.items:
-        name = node.text if isinstance(node, Scalar) else ""
-        if not untainted(node, "protect", problems.add):
-            continue
-        if name in kinds:
-            found.add(name)
-        else:
-            problems.add(node.at, f"protect names {described(node)}, which is no kind{did_you_mean(name, kinds)}")
-    return frozenset(found)
-
-
-def read_guards(top: Words, problems: Problems) -> Guards:
-    """The limits of a run."""
-    words = Words.of("guards", top.entry("guards"), problems)
-    limit = Words.of("guards.maxDelete", words.entry("maxDelete"), problems)
-    plain = Guards()
-    made = Guards(
-        limit.number("percent", plain.max_delete_percent, most=100.0),
-        limit.whole("atLeast", plain.max_delete_at_least),
-        words.whole("minAdmins", plain.min_admins),
-    )
-    limit.rest()
-    words.rest()
-    return made

@@ -8,7 +8,7 @@ sent, and the only form that is compared; references are ids, or still an `Addre
 from __future__ import annotations
 
 from reconciler.model.actual import Actual, Observed, Unknown
-from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Source
+from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
 from reconciler.model.history import Entry, Run
 from reconciler.model.outcome import Outcome, Result, Status
 from reconciler.model.plan import (
@@ -58,6 +58,7 @@ __all__ = [
     "Plan",
     "Removed",
     "Result",
+    "Rules",
     "Run",
     "Source",
     "Spot",

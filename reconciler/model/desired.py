@@ -76,11 +76,21 @@ class Guards:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """What holds for a whole project: the limits of a run, what is pruned by kind, and the kinds whose deletes want consent."""
+
+    guards: Guards
+    prune: Mapping[str, str]
+    protect: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Desired:
     """What the project declares: every resource, containers before what they contain, siblings in the order of the YAML.
 
     `written`: the sections and lists that stand in the YAML, as (container, kind): only there may `prune: all` delete the unmanaged.
     `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything. `digest`: of the evaluated configuration.
+    `rule_lines`: where the rules stand, by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``.
     """
 
     project: str
@@ -94,3 +104,9 @@ class Desired:
     guards: Guards = Guards()
     lister: Address | None = None
     digest: str = ""
+    rule_lines: Mapping[str, Source] = field(default_factory=dict)
+
+    @property
+    def rules(self) -> Rules:
+        """Its guards, prune and protect, as the state remembers them."""
+        return Rules(self.guards, self.prune, self.protect)

@@ -39,5 +39,10 @@ class Outcome:
     notes: tuple[str, ...] = ()
     stopped: str | None = None
 
+    @property
+    def went_through(self) -> bool:
+        """Whether every step was done and nothing stopped the run."""
+        return self.stopped is None and all(result.status is Status.DONE for result in self.results)
+
     def count(self, status: Status) -> int:
         return sum(1 for result in self.results if result.status is status)

@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
-from reconciler.model.desired import Source
+from reconciler.model.desired import Rules, Source
 from reconciler.model.state import Before, Binding, Place
 from reconciler.resource import UNSET
 
@@ -128,8 +128,9 @@ class Blocked:
 
 @dataclass(frozen=True)
 class Exposure:
-    """What becomes public, or loses its protection, by a change of the plan.
+    """What becomes public, or loses its protection, by a change of the plan, or by a looser rule of the project.
 
+    A rule's `address` is its word at the top of the project file, its `kind` is `project`.
     `field`: the field that does it, "" where the object goes. `before`, `after`: its values in the shown form, UNSET where there is none.
     `says`: what is then so, as the end of a sentence. `asked`: somebody must agree to it; not where an unfinished run made the object.
     """
@@ -181,10 +182,14 @@ class Unmanaged:
 
 @dataclass(frozen=True)
 class Memory:
-    """What apply writes to the state without a request: the whole binding as it shall be, before any step runs."""
+    """What apply writes to the state without a request: the whole binding as it shall be, before any step runs.
+
+    `rules`: what is to be remembered of the project when the run went through; None where the state has it already.
+    """
 
     bind: Mapping[Address, Binding] = field(default_factory=dict)
     forget: frozenset[Address] = frozenset()
+    rules: Rules | None = None
 
 
 @dataclass(frozen=True)
@@ -218,9 +223,14 @@ class Plan:
     strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
 
     @property
+    def pending(self) -> bool:
+        """Whether there is anything to agree to; a looser rule alone is."""
+        return bool(self.changes or self.steps or self.exposures)
+
+    @property
     def empty(self) -> bool:
         """Whether there is nothing to do and nothing that could not be done."""
-        return not (self.changes or self.steps or self.blocked or self.deferred)
+        return not (self.pending or self.blocked or self.deferred)
 
 
 @dataclass(frozen=True)

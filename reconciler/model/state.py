@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.model.desired import Rules
 
 
 class Origin(StrEnum):
@@ -97,7 +98,8 @@ class State:
     """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
 
     `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
-    `unfinished`: the last run that was not refused did not come to its end, or not well.
+    `unfinished`: the last run that was not refused did not come to its end, or not well. `rules`: those of the project's last run that
+    went through; None where none did, or none since states remember them.
     """
 
     lineage: str
@@ -106,3 +108,4 @@ class State:
     intents: tuple[Intent, ...] = ()
     foreign: frozenset[tuple[str, str]] = frozenset()
     unfinished: bool = False
+    rules: Rules | None = None

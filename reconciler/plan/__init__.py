@@ -1,7 +1,7 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
 - `match`: which object is which resource
-- `drafts`: what happens to each declared address
+- `drafts`: what happens to each declared address, `fate` to one field of it
 - `removal`: what happens to what is no longer declared
 - `likeness`: what is probably a rename
 - `keep`: what must not go, because something needs it or stands in it
@@ -13,6 +13,7 @@
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
 - `changes`: what people read of it
 - `exposure`, `broken`: what opens, and which public addresses break
+- `rules`: which rules of the project are looser than they were
 - `leave`: what the token is not allowed
 - `memory`: what the state shall hold before the first request
 """
@@ -20,6 +21,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
@@ -35,6 +37,7 @@ from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.removal import removals
 from reconciler.plan.reshape import reshape
+from reconciler.plan.rules import changed, freed, loosened
 from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
 from reconciler.plan.standing import stood
@@ -71,7 +74,8 @@ def plan(
     keep(kinds, desired, actual, every, leaving)
     spare(kinds, desired, actual, every, leaving)
     reshape(kinds, actual, found, every, leaving)
-    mine, gone, along = select(selection or Selection(), every, leaving)
+    selection = selection or Selection()
+    mine, gone, along = select(selection, every, leaving)
     block_what_waits(mine)
     gone = {address: removal for address, removal in gone.items() if removal.replaces is None or mine[removal.replaces].active}
     rows = arrange(every, mine)
@@ -79,6 +83,10 @@ def plan(
         binding.id: address for address, binding in state.bindings.items() if address not in desired.resources
     }
     steps = requests(kinds, mine, rows, gone, found.ids, stood([*every.values(), *leaving.values()], names))
+    about_rules = selection.only is None  # else it is a run about other runs, not about the project
+    rules = changed(desired, state) if about_rules else None
+    looser = loosened(desired, state) if about_rules else ()
+    opened = exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ())
     listed = [*changes(desired, mine, rows, names), *departures(gone)]
     return Plan(
         project=desired.project,
@@ -94,8 +102,8 @@ def plan(
             **{removal.address: removal.deferred for removal in gone.values() if removal.deferred is not None},
         },
         places=_places(rows),
-        memory=memory(desired, state, found, mine, gone),
-        exposures=exposures(desired, state, mine, gone, names),
+        memory=replace(memory(desired, state, found, mine, gone), rules=rules),
+        exposures=(*looser, *opened),
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import Enum
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.diff import Difference, differences
 from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
+from reconciler.plan.fate import Fate, explained, fate
 from reconciler.plan.match import Matches
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
@@ -146,7 +146,7 @@ def _existing(
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"
     differing = differences(kind, draft.wants, now, draft.binding, chosen.get((kind.name, draft.id), {}))
-    draft.differing = tuple(_explained(kind, one) for one in differing if _fate(one) is not _Fate.NOTHING)
+    draft.differing = tuple(explained(kind, one) for one in differing if fate(one) is not Fate.NOTHING)
     kept: list[Difference] = []
     for one in differing:
         verdict = _verdict(draft, one)
@@ -181,51 +181,17 @@ def span(delta: timedelta) -> str:
     return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"
 
 
-class _Fate(Enum):
-    """What can be done about a field that is not as declared."""
-
-    SEND = "send"
-    NOTHING = "nothing"
-    BACK = "back"
-    REPLACE = "replace"
-    REFUSE = "refuse"
-
-
-def _fate(one: Difference) -> _Fate:
-    field = one.field
-    if one.note is not None or field.role is Role.MEMBER:
-        return _Fate.SEND
-    if field.one_way and not one.after:
-        return _Fate.BACK if one.before else _Fate.NOTHING
-    if any(verb not in ("create", "delete", "restore") for verb in field.on):
-        return _Fate.SEND
-    return _Fate.REPLACE if field.on_change == "replace" else _Fate.REFUSE
-
-
-def _explained(kind: Kind, one: Difference) -> Difference:
-    """The difference with why no request mends it, where none does."""
-    match _fate(one):
-        case _Fate.BACK:
-            return replace(one, note="cannot be taken back by the service's API")
-        case _Fate.REPLACE:
-            return replace(one, note=f"cannot be changed on an existing {kind.name}; it would be replaced")
-        case _Fate.REFUSE:
-            return replace(one, note=f"cannot be changed on an existing {kind.name}")
-        case _:
-            return one
-
-
 def _verdict(draft: Draft, one: Difference) -> Difference | str | None:
     """The difference as it goes on, "replace", or None where it is blocked (noted on the draft)."""
-    field, kind, fate = one.field, draft.kind, _fate(one)
-    if fate is _Fate.SEND:
+    field, kind, end = one.field, draft.kind, fate(one)
+    if end is Fate.SEND:
         return one
-    if fate is _Fate.REPLACE:
+    if end is Fate.REPLACE:
         return "replace"
-    if fate is _Fate.BACK:
+    if end is Fate.BACK:
         remedy = f"write {field.name}: true, or remove the line"
         draft.partly.append((field.name, _block(draft, f"{field.name} cannot be taken back by the service's API", remedy)))
-    if fate is _Fate.REFUSE:
+    if end is Fate.REFUSE:
         shown = f"{field.shown(one.before)} -> {field.shown(one.after)}" if not field.sensitive else "its value"
         remedy = f"write {field.name}: {field.shown(one.before)}, or remove the line" if not field.sensitive else "remove the line"
         draft.partly.append((field.name, _block(draft, f"{field.name} cannot be changed on an existing {kind.name} ({shown})", remedy)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from reconciler.address import Address
@@ -17,14 +17,24 @@ UNGUARDED = "it is deleted without being asked when its line goes"
 
 
 def exposures(
-    desired: Desired, state: State, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal], names: Mapping[str, Address]
+    desired: Desired,
+    state: State,
+    mine: Mapping[Address, Draft],
+    gone: Mapping[Address, Removal],
+    names: Mapping[str, Address],
+    *,
+    freed: Collection[str],
 ) -> tuple[Exposure, ...]:
-    """One for each field that opens something, each protection that is let go, and each delete that takes one away."""
+    """One for each field that opens something, each protection that is let go, and each delete that takes one away.
+
+    `freed`: kinds that are no longer protected, of which a line of its own tells already.
+    """
     found = []
     for draft in mine.values():
         if draft.active:
             found += _opened(draft, state, mine, names)
-            found += _unguarded(desired, draft)
+            if draft.declared.protect is not None or draft.kind.name not in freed:
+                found += _unguarded(desired, draft)
     for removal in gone.values():
         if removal.active and removal.delete and removal.replaces is None and removal.kind.loses:
             found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses))

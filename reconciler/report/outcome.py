@@ -43,7 +43,7 @@ def summary(outcome: Outcome) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
     done, steps = outcome.count(Status.DONE), len(outcome.results)
     if done == steps:
-        nothing = "Applied; it took no request." if outcome.plan.changes else "Nothing to apply."
+        nothing = "Applied; it took no request." if outcome.plan.pending else "Nothing to apply."
         said = f"Applied {count(done, 'request')}." if steps else nothing
     else:
         parts = [

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from reconciler.address import KEY_PATTERN, KIND_PATTERN
 from reconciler.drift import Kept
-from reconciler.model import Action, Cause, Status
+from reconciler.model import Action, Cause
 from reconciler.report.documents import COUNTED, DRIFT_FORMAT, OUTCOME_FORMAT, PLAN_FORMAT
 from reconciler.report.escape import as_json
-
-DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}(/{KEY_PATTERN})?)*$"
-METHODS: Final = ["POST", "PUT", "PATCH", "DELETE"]
-
-Schema = dict[str, Any]
+from reconciler.report.schema_parts import (
+    METHODS,
+    Schema,
+    document,
+    items,
+    number,
+    or_null,
+    outcome_properties,
+    record,
+    ref,
+    source,
+    spot,
+    text,
+)
+from reconciler.report.schemas_of_runs import doctor_schema, history_schema, run_schema, undo_schema
 
 
 def schemas() -> dict[str, Schema]:
     """Every schema of this package, by its file's name."""
-    return {"plan.schema.json": plan_schema(), "outcome.schema.json": outcome_schema(), "drift.schema.json": drift_schema()}
+    found = {
+        "plan": plan_schema(),
+        "outcome": outcome_schema(),
+        "drift": drift_schema(),
+        "history": history_schema(),
+        "run": run_schema(),
+        "undo": undo_schema(),
+        "doctor": doctor_schema(),
+    }
+    return {f"{name}.schema.json": schema for name, schema in found.items()}
 
 
 def dumped() -> dict[str, str]:
@@ -30,216 +45,160 @@ def dumped() -> dict[str, str]:
 def plan_schema() -> Schema:
     """Of `plan --format json` and, with digests, of what `plan --out` writes."""
     counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
-    source = _source()
-    spot = _spot()
-    field = _object(
+    field = record(
         {
-            "name": _text("The field, as the YAML calls it."),
+            "name": text("The field, as the YAML calls it."),
             "before": {"description": "What is there; null also where nothing is known."},
             "after": {"description": "What is wanted."},
             "cause": {"enum": [cause.value for cause in Cause], "description": "Who changed it: your files, the service, or both."},
         }
     )
-    change = _object(
+    change = record(
         {
-            "address": _ref("address"),
-            "kind": _ref("kind"),
+            "address": ref("address"),
+            "kind": ref("kind"),
             "actions": {"type": "array", "items": {"enum": [action.value for action in Action]}, "minItems": 1, "uniqueItems": True},
-            "fields": _list(field),
-            "place": _or_null(_object({"before": spot, "after": spot}), "Where it moves from and to, among its managed siblings."),
-            "reason": _text("One sentence, empty where it is plain."),
-            "source": source,
+            "fields": items(field),
+            "place": or_null(record({"before": spot(), "after": spot()}), "Where it moves from and to, among its managed siblings."),
+            "reason": text("One sentence, empty where it is plain."),
+            "source": source(),
         }
     )
-    step = _object(
+    step = record(
         {
-            "id": _ref("step"),
-            "address": _ref("address"),
-            "verb": _text("What the request does to the address."),
+            "id": ref("step"),
+            "address": ref("address"),
+            "verb": text("What the request does to the address."),
             "method": {"enum": METHODS},
             "path": {"type": "string", "pattern": "^/v1/", "description": "`{address}` stands for the id of what is not born yet."},
-            "fields": _list(_text("A field the request carries.")),
-            "needs": _list(_ref("step"), "Steps that must have succeeded."),
-            "after": _list(_ref("step"), "Steps that must have ended."),
+            "fields": items(text("A field the request carries.")),
+            "needs": items(ref("step"), "Steps that must have succeeded."),
+            "after": items(ref("step"), "Steps that must have ended."),
         }
     )
-    exposure = _object(
+    exposure = record(
         {
-            "address": _ref("address"),
-            "kind": _ref("kind"),
-            "field": _or_null({"type": "string"}, "The field that does it; null where the object goes."),
+            "address": ref("address"),
+            "kind": ref("kind"),
+            "field": or_null({"type": "string"}, "The field that does it; null where the object goes."),
             "before": {"description": "What is there; null also where nothing is known."},
             "after": {"description": "What is wanted."},
-            "says": _text("What is then so, as the end of a sentence."),
+            "says": text("What is then so, as the end of a sentence."),
             "asked": {"type": "boolean", "description": "Whether apply --yes wants a consent."},
-            "source": source,
+            "source": source(),
         }
     )
-    broken = _object(
+    broken = record(
         {
-            "address": _ref("address"),
-            "kind": _ref("kind"),
-            "before": _or_null({"type": "string"}, "The public address; null where it is a secret."),
-            "after": _or_null({"type": "string"}, "Where the same is read then; null where nowhere, or where only the service can tell."),
-            "reason": _text("One sentence."),
-            "source": source,
+            "address": ref("address"),
+            "kind": ref("kind"),
+            "before": or_null({"type": "string"}, "The public address; null where it is a secret."),
+            "after": or_null({"type": "string"}, "Where the same is read then; null where nowhere, or where only the service can tell."),
+            "reason": text("One sentence."),
+            "source": source(),
         }
     )
-    forbidden = _object(
-        {"address": _ref("address"), "verb": _text(), "flag": _text("The permission that is false."), "of": _ref("address")}
-    )
+    forbidden = record({"address": ref("address"), "verb": text(), "flag": text("The permission that is false."), "of": ref("address")})
     seconds = {"type": "number", "minimum": 0}
-    forecast = _object(
+    forecast = record(
         {
-            "writes": _count(),
-            "reads": _count() | {"description": "About."},
+            "writes": number(),
+            "reads": number() | {"description": "About."},
             "seconds": seconds | {"description": "About, waiting included."},
             "held": seconds | {"description": "How many of them are spent waiting for the service's rate limit."},
         }
     )
     properties = {
         "format": {"const": PLAN_FORMAT},
-        "project": _text("The project's name."),
-        "environment": _or_null({"type": "string"}),
+        "project": text("The project's name."),
+        "environment": or_null({"type": "string"}),
         "createdAt": {"type": "string", "format": "date-time"},
-        "summary": _object({name: _count() for name in counts}),
-        "forecast": _or_null(forecast, "What applying it takes; null where nobody measured, as in a saved plan."),
-        "changes": _list(change, "What happens to each address; nothing else is listed."),
-        "steps": _list(step, "The requests that write, in an order that could be run one by one."),
-        "exposures": _list(exposure, "What becomes public or loses its protection."),
-        "broken": _list(broken, "Public addresses that stop working."),
-        "forbidden": _list(forbidden, "Requests that the service will refuse, by what it says of the token."),
-        "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
-        "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
-        "inDoubt": _list(_ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),
-        "blocked": _list(_object({"address": _ref("address"), "reason": _text(), "remedy": _text()}), "What cannot be done in this run."),
+        "summary": record({name: number() for name in counts}),
+        "forecast": or_null(forecast, "What applying it takes; null where nobody measured, as in a saved plan."),
+        "changes": items(change, "What happens to each address; nothing else is listed."),
+        "steps": items(step, "The requests that write, in an order that could be run one by one."),
+        "exposures": items(exposure, "What becomes public or loses its protection; a looser rule of the project is of the kind `project`."),
+        "broken": items(broken, "Public addresses that stop working."),
+        "forbidden": items(forbidden, "Requests that the service will refuse, by what it says of the token."),
+        "unmanaged": items(record({"kind": ref("kind"), "id": text(), "title": text()})),
+        "unknown": items(record({"kind": ref("kind"), "reason": text()}), "What could not be read."),
+        "inDoubt": items(ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),
+        "blocked": items(record({"address": ref("address"), "reason": text(), "remedy": text()}), "What cannot be done in this run."),
     }
-    whole = _object(properties)
+    whole = record(properties)
     whole["properties"] |= {
         "digests": {
             "type": "object",
             "description": "Only in a saved plan: what it was made from.",
-            "properties": {"configuration": _text(), "lineage": _text(), "serial": {"type": "integer", "minimum": 0}},
+            "properties": {"configuration": text(), "lineage": text(), "serial": {"type": "integer", "minimum": 0}},
             "required": ["configuration", "lineage", "serial"],
             "additionalProperties": False,
         },
-        "preconditions": _list(
-            _object({"address": _ref("address"), "id": _or_null({"type": "string"}), "seen": _or_null({"type": "string"})}),
+        "preconditions": items(
+            record({"address": ref("address"), "id": or_null({"type": "string"}), "seen": or_null({"type": "string"})}),
             "Only in a saved plan: the object of each change, and a digest of what was seen of it.",
         ),
     }
-    return _document("A plan", whole, {"step": {"type": "integer", "minimum": 1}})
+    return document("A plan", whole, {"step": {"type": "integer", "minimum": 1}})
 
 
 def outcome_schema() -> Schema:
     """Of `apply --format json`."""
-    step = _object(
-        {
-            "id": {"type": "integer", "minimum": 1},
-            "address": _ref("address"),
-            "verb": _text(),
-            "status": {"enum": [status.value for status in Status]},
-            "error": _or_null({"type": "string"}, "Why it did not end well; null where it is done."),
-        }
-    )
-    summary = _object({name: _count() for name in ("done", "failed", "skipped", "inDoubt", "requests")})
-    whole = _object({"format": {"const": OUTCOME_FORMAT}, "summary": summary, "steps": _list(step)})
-    return _document("What an apply did", whole, {})
+    return document("What an apply did", record({"format": {"const": OUTCOME_FORMAT}, **outcome_properties()}), {})
 
 
 def drift_schema() -> Schema:
     """Of `drift --format json`."""
-    field = _object(
+    field = record(
         {
-            "name": _text("The field, as the YAML calls it."),
+            "name": text("The field, as the YAML calls it."),
             "lastApplied": {"description": "What was seen after our last write."},
             "now": {"description": "What is there; null also where nothing is known."},
             "declared": {"description": "What the YAML says."},
             "cause": {"enum": [Cause.DRIFT.value, Cause.BOTH.value], "description": "both: the YAML changed too."},
             "cannotBeSet": {"type": "boolean", "description": "No request sets it back."},
-            "note": _or_null({"type": "string"}, "Why it cannot be set back; null where it can."),
+            "note": or_null({"type": "string"}, "Why it cannot be set back; null where it can."),
         }
     )
-    resource = _object(
+    resource = record(
         {
-            "address": _ref("address"),
-            "kind": _ref("kind"),
+            "address": ref("address"),
+            "kind": ref("kind"),
             "status": {"enum": [status.value for status in Kept]},
-            "fields": _list(field, "What differs from what was last applied."),
+            "fields": items(field, "What differs from what was last applied."),
             "cannotBeSet": {"type": "boolean", "description": "Whether something of it cannot be set back by a request."},
-            "place": _or_null(_object({"lastApplied": _spot(), "now": _spot()}), "Where it stands among its siblings, if that changed."),
-            "deletedAt": _or_null({"type": "string", "format": "date-time"}, "When it was deleted, where the service still shows it."),
-            "restorableFor": _or_null(_count(), "Seconds in which it can still be restored; null where the kind cannot be."),
-            "source": _source(),
+            "place": or_null(record({"lastApplied": spot(), "now": spot()}), "Where it stands among its siblings, if that changed."),
+            "deletedAt": or_null({"type": "string", "format": "date-time"}, "When it was deleted, where the service still shows it."),
+            "restorableFor": or_null(number(), "Seconds in which it can still be restored; null where the kind cannot be."),
+            "source": source(),
         }
     )
     share = {"type": "number", "minimum": 0, "maximum": 1}
-    silenced = _object(
+    silenced = record(
         {
-            "address": _ref("address"),
-            "field": _or_null({"type": "string"}, "Null for a place or a deletion."),
-            "reason": _text(),
+            "address": ref("address"),
+            "field": or_null({"type": "string"}, "Null for a place or a deletion."),
+            "reason": text(),
             "until": {"type": "string", "format": "date"},
         }
     )
-    summary = _object({name: _count() for name in ("changed", "deleted", "moved", "unmanaged", "managed", "silenced")})
+    summary = record({name: number() for name in ("changed", "deleted", "moved", "unmanaged", "managed", "silenced")})
     summary["properties"] |= {
         "coverage": {"type": "object", "additionalProperties": share, "description": "Managed of what was read, by kind."},
         "whole": {"type": "boolean", "description": "Everything there is to read was read (--coverage)."},
     }
     summary["required"] += ["coverage", "whole"]
-    whole = _object(
+    whole = record(
         {
             "format": {"const": DRIFT_FORMAT},
-            "project": _text("The project's name."),
-            "environment": _or_null({"type": "string"}),
+            "project": text("The project's name."),
+            "environment": or_null({"type": "string"}),
             "summary": summary,
-            "resources": _list(resource, "What was changed outside; nothing else is listed."),
-            "unmanaged": _list(_object({"kind": _ref("kind"), "id": _text(), "title": _text()})),
-            "unknown": _list(_object({"kind": _ref("kind"), "reason": _text()}), "What could not be read."),
-            "silenced": _list(silenced, "What a baseline lets be; it is not among the resources."),
-            "notes": _list(_text()),
+            "resources": items(resource, "What was changed outside; nothing else is listed."),
+            "unmanaged": items(record({"kind": ref("kind"), "id": text(), "title": text()})),
+            "unknown": items(record({"kind": ref("kind"), "reason": text()}), "What could not be read."),
+            "silenced": items(silenced, "What a baseline lets be; it is not among the resources."),
+            "notes": items(text()),
         }
     )
-    return _document("Drift", whole, {})
-
-
-def _spot() -> Schema:
-    return _object({"parent": _or_null(_ref("address")), "previous": _or_null(_ref("address"))})
-
-
-def _source() -> Schema:
-    return _or_null(_object({"file": _text("Relative to the project."), "line": {"type": "integer", "minimum": 1}}))
-
-
-def _document(title: str, whole: Schema, extra: Schema) -> Schema:
-    shared = {
-        "address": {"type": "string", "pattern": ADDRESS, "description": "The stable name of a resource."},
-        "kind": {"type": "string", "pattern": f"^{KIND_PATTERN}$"},
-    }
-    used = {name: each for name, each in {**shared, **extra}.items() if f"#/$defs/{name}" in repr(whole)}
-    return {"$schema": DRAFT, "title": title, **whole, "$defs": used}
-
-
-def _object(properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
-
-
-def _list(items: Schema, description: str = "") -> Schema:
-    return {"type": "array", "items": items} | ({"description": description} if description else {})
-
-
-def _or_null(schema: Schema, description: str = "") -> Schema:
-    return {"anyOf": [schema, {"type": "null"}]} | ({"description": description} if description else {})
-
-
-def _text(description: str = "") -> Schema:
-    return {"type": "string"} | ({"description": description} if description else {})
-
-
-def _count() -> Schema:
-    return {"type": "integer", "minimum": 0}
-
-
-def _ref(name: str) -> Schema:
-    return {"$ref": f"#/$defs/{name}"}
+    return document("Drift", whole, {})

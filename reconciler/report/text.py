@@ -61,7 +61,8 @@ def summary(plan: Plan) -> str:
         said = f"No changes. {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
         return f"{said} {troubles[0].upper()}{troubles[1:]}." if troubles else said
     numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
-    todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or "nothing to do"
+    nothing = "a looser rule to remember" if plan.exposures else "nothing to do"
+    todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or nothing
     rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else ""]
     return "; ".join(["Plan: " + todo, *filter(None, [", ".join(filter(None, rest))])]) + f". {count(len(plan.steps), 'request')}."
 

@@ -4,35 +4,22 @@ from reconciler.resource.dangers import Exposes, Leave, Needed, Published
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.registry import Kinds
+from reconciler.resource.values import UNSET, Foreign, Named, Spelled, To, Unset, Wire
+from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Api, Verb, placeholders
 from reconciler.resource.words import (
-    DELETE,
-    LIFECYCLE,
-    PATCH,
-    POST,
-    PUT,
-    UNSET,
-    Api,
-    Foreign,
     Keyed,
     Listing,
-    Named,
     Node,
     One,
     Reading,
     Role,
     Sighting,
-    Spelled,
-    To,
-    Unset,
-    Verb,
-    Wire,
     choice,
     field,
     first,
     inside,
     member_of,
     output,
-    placeholders,
     seed,
     within,
 )

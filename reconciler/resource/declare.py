@@ -13,7 +13,9 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 from reconciler.errors import DeclarationError
 from reconciler.resource.dangers import Leave, Needed, Published
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import UNSET, Api, Keyed, Listing, Node, One, Reading, Role, To, Verb, Wire, Word, placeholders
+from reconciler.resource.values import UNSET, To, Wire
+from reconciler.resource.verbs import Api, Verb, placeholders
+from reconciler.resource.words import Keyed, Listing, Node, One, Reading, Role, Word
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "forEach")
 """Words that stand on every resource; no field may be called like one."""

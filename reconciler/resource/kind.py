@@ -10,17 +10,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
-from reconciler.resource.words import (
-    LIFECYCLE,
-    UNSET,
-    Keyed,
-    Node,
-    OnChange,
-    Reading,
-    Role,
-    Verb,
-    Wire,
-)
+from reconciler.resource.values import UNSET, Wire
+from reconciler.resource.verbs import LIFECYCLE, Verb
+from reconciler.resource.words import Keyed, Node, OnChange, Reading, Role
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The words a kind is declared with: places, readings, verbs and fields.
+"""The words a kind is declared with: places, readings and fields; its requests are in `verbs`, values in `values`.
 
 A declaration in `reconciler/kinds/` imports these and nothing else of the engine. Each word has one generic rule in the engine; the
 table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are frozen and hold no behaviour. No I/O, clock or randomness.
@@ -6,96 +6,14 @@ table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are fro
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from dataclasses import field as dataclass_field
 from enum import Enum
-from typing import Any, Final, Literal
-
-from pydantic_core import PydanticCustomError, core_schema
+from typing import Any, Literal
 
 from reconciler.resource.dangers import AddressPart, Exposes
-
-
-class _Unset(Enum):
-    UNSET = "unset"
-
-    def __repr__(self) -> str:
-        return "UNSET"
-
-    def __bool__(self) -> bool:
-        return False
-
-
-UNSET: Final = _Unset.UNSET
-"""Absence: not written in the YAML (not managed), or not reported by the service (not known). Never `None`, which is a value."""
-
-Unset = Literal[_Unset.UNSET]
-
-
-# -- values -----------------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Named:
-    """A reference as written: the key of a resource of `kind`, not yet looked up. Lives only inside the configuration."""
-
-    kind: str
-    key: str
-
-
-@dataclass(frozen=True)
-class Foreign:
-    """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML)."""
-
-    id: str
-
-
-@dataclass(frozen=True)
-class To:
-    """`Annotated[Address, To("space")]`: the value is a reference to a resource of that kind; it becomes an id when it is sent."""
-
-    kind: str
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        def named(value: Any) -> Named | Foreign:
-            if isinstance(value, str):
-                return Named(self.kind, value)
-            if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
-                return Foreign(value["id"])
-            raise PydanticCustomError(
-                "reference", "expected the key of a {kind}, or {{id: …}} for one outside the project", {"kind": self.kind}
-            )
-
-        return core_schema.no_info_plain_validator_function(named)
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        text = {"type": "string"}
-        outside = {"type": "object", "properties": {"id": text}, "required": ["id"], "additionalProperties": False}
-        return {"description": f"The key of a {self.kind}, or {{id: …}} for one outside the project.", "anyOf": [text, outside]}
-
-
-@dataclass(frozen=True)
-class Wire:
-    """How a value travels when it is not sent as it is written: `body` makes the request's form, `show` makes the YAML's again.
-
-    Both are total and pure, and `body` leaves a request's form as it is. Stands in `Annotated[...]`, beside the type.
-    """
-
-    body: Callable[[Any], Any]
-    show: Callable[[Any], Any]
-
-
-@dataclass(frozen=True)
-class Spelled:
-    """How a request's value is written in the YAML again, where its type does not tell. Stands in `Annotated[...]`, beside the type.
-
-    `write(value, name)`, where `name(kind, id)` is a reference as it is written: a key, or `{id: …}`. Total and pure.
-    """
-
-    write: Callable[[Any, Callable[[str, str], Any]], Any]
-
+from reconciler.resource.values import UNSET
+from reconciler.resource.verbs import Verb
 
 # -- places in the YAML -----------------------------------------------------------------------------------------------------------
 
@@ -162,76 +80,6 @@ class One:
 
 
 Reading = Listing | Sighting | One
-
-
-# -- verbs ------------------------------------------------------------------------------------------------------------------------
-
-Method = Literal["POST", "PUT", "PATCH", "DELETE"]
-
-
-@dataclass(frozen=True)
-class Verb:
-    """One request the service understands for a kind.
-
-    `always`: fields sent along whenever the verb is used. `upsert`: sending it twice does no harm although it creates. `copies`: the field
-    that names the object a create copies; the copy's title and place are the service's choice. `fingerprint`: a reading whose titles,
-    slugs and order are the same for a copy and its source. `brings`: kinds of children that the
-    answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges when the
-    first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`: the kinds
-    that can be named so.
-    """
-
-    method: Method
-    path: str
-    name: str = ""
-    always: tuple[str, ...] = ()
-    upsert: bool = False
-    copies: str | None = None
-    fingerprint: str | None = None
-    brings: Mapping[str, str] = dataclass_field(default_factory=dict)
-    reshapes: tuple[str, ...] = ()
-    anchor: Mapping[str, str] = dataclass_field(default_factory=dict)
-    anchors: tuple[str, ...] = ()
-
-    @property
-    def placeholders(self) -> tuple[str, ...]:
-        return placeholders(self.path)
-
-
-def placeholders(path: str) -> tuple[str, ...]:
-    """The names in braces of a path template, in order."""
-    return tuple(re.findall(r"\{(\w[\w-]*)\}", path))
-
-
-def POST(path: str, **words: Any) -> Verb:  # noqa: N802 - reads as the request it declares
-    return Verb("POST", path, **words)
-
-
-def PUT(path: str, **words: Any) -> Verb:  # noqa: N802
-    return Verb("PUT", path, **words)
-
-
-def PATCH(path: str, **words: Any) -> Verb:  # noqa: N802
-    return Verb("PATCH", path, **words)
-
-
-def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
-    return Verb("DELETE", path, **words)
-
-
-class Api(dict[str, Verb]):
-    """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
-
-    `create`, `delete`, `restore` and `move` mean what they say to the engine; every other verb carries fields of an object that exists.
-    """
-
-    def __init__(self, **verbs: Verb) -> None:
-        super().__init__()
-        for name, verb in verbs.items():
-            self[name] = Verb(**{**vars(verb), "name": name})
-
-
-LIFECYCLE: Final = ("create", "delete", "restore", "move")
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------------------

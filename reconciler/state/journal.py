@@ -16,11 +16,12 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Intent, Place, State
+from reconciler.model import Binding, Intent, Place, Rules, State
 from reconciler.state import rows
 from reconciler.state.database import Database
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
+from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
 
 _RAISE_SERIAL: Final = (
@@ -135,6 +136,11 @@ class Journal:
             if protect:
                 protected = [{**at, "at": str(address), "protected": value} for address, value in protect.items()]
                 connection.execute(update(bindings).where(*_here()).values(protected=bindparam("protected")), protected)
+
+    def remember_rules(self, rules: Rules) -> None:
+        """Remember the rules under which the project was applied."""
+        with self._writing() as connection:
+            write_rules(connection, self._state, rules)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""

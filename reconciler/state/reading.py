@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from reconciler.errors import StateError
 from reconciler.model import State
 from reconciler.state import rows
+from reconciler.state.rules import read_rules
 from reconciler.state.schema import bindings, leases, runs, states
 
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
@@ -51,7 +52,8 @@ def read_state(connection: Connection, state: int) -> State:
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
-    return State(row.lineage, row.serial, bound, intents, read_foreign(connection, scope), _unfinished(connection, state))
+    foreign, rules = read_foreign(connection, scope), read_rules(connection, state)
+    return State(row.lineage, row.serial, bound, intents, foreign, _unfinished(connection, state), rules)
 
 
 def _unfinished(connection: Connection, state: int) -> bool:

@@ -182,6 +182,13 @@ afters = Table(  # append-only: what was seen when an intent was done
     ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
 )
 
+rules = Table(
+    "rules",
+    METADATA,
+    _state(primary=True),
+    Column("value", Text, nullable=False),  # JSON: guards, prune, protect of the last run that went through
+)
+
 Migration = Callable[[Connection], None]
 
 
@@ -190,7 +197,12 @@ def _befores_and_afters(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[befores, afters])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters,)  # the nth takes version n to n + 1; they only ever grow in number
+def _rules(connection: Connection) -> None:
+    """3: under which rules the project was last applied."""
+    METADATA.create_all(connection, tables=[rules])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules)  # the nth takes version n to n + 1; they only ever grow in number
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli import main
+from reconciler.report.schemas import schemas
 
 CLEAN = dict.fromkeys(
     ("RECONCILER_TOKEN", "RECONCILER_BASE_URL", "RECONCILER_STATE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM"), None
@@ -48,6 +50,13 @@ class Cli:
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def valid(document: Any, name: str) -> Any:
+    """The document, which is as its schema says."""
+    schema = schemas()[f"{name}.schema.json"]
+    jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).validate(document)
+    return document
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import State
 from reconciler.report.findings import Finding, Level
 from reconciler.sandbox.server import Embedded, embedded
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, valid
 from tests.harness import Org
 
 PROJECT = """\
@@ -61,7 +61,7 @@ def served(cli: Cli) -> Iterator[Embedded]:
 
 def checks(cli: Cli, *words: str) -> tuple[int, list[dict[str, Any]]]:
     done = cli("doctor", *words, "--format", "json")
-    document = json.loads(done.stdout)
+    document = valid(json.loads(done.stdout), "doctor")
     assert document["format"] == "reconciler.doctor/1"
     return done.exit_code, document["checks"]
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 import sqlite3
 
-import jsonschema
 import pytest
 
-from reconciler.report.schemas import schemas
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, valid
 
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 PROJECT = "p"
@@ -69,7 +67,7 @@ def test_unmanaged_objects_alone_are_no_drift(applied: Cli) -> None:
 def test_the_document_fits_its_schema(applied: Cli) -> None:
     rename(applied)
     document = applied.json("drift", PROJECT, "--coverage")
-    jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
+    valid(document, "drift")
     assert next(iter(document)) == "format"
     assert document["summary"] | {"coverage": {}} == {
         "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "silenced": 0, "coverage": {}, "whole": True,
@@ -165,7 +163,7 @@ def test_known_drift_is_silenced_visibly_and_no_longer_fails(applied: Cli) -> No
     assert "the baseline's entry for acme/space/* meets nothing: it can go" in said
     assert said.endswith("No drift; 1 known and silenced. 12 objects managed.")
     document = applied.json("drift", PROJECT, "--baseline", "known.yaml")
-    jsonschema.Draft202012Validator(schemas()["drift.schema.json"]).validate(document)
+    valid(document, "drift")
     assert (document["summary"]["silenced"], document["resources"]) == (1, [])
     assert document["silenced"][0]["reason"] == "marketing renames it"
 

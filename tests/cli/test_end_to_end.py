@@ -13,13 +13,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 
-from reconciler.report.schemas import schemas
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, valid
 
 SUMMARY = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "unmanaged", "blocked", "requests")
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
@@ -38,11 +35,6 @@ def applied(docs: Cli) -> Cli:
     assert result.exit_code == 0, result.stdout + result.stderr
     assert result.stdout.endswith("Applied 11 requests. The plan is now empty.\n")
     return docs
-
-
-def valid(document: Any, name: str) -> Any:
-    jsonschema.Draft202012Validator(schemas()[f"{name}.schema.json"]).validate(document)
-    return document
 
 
 # -- a first run --------------------------------------------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, valid
 
 
 @pytest.fixture
@@ -18,7 +20,7 @@ def renamed(cli: Cli) -> Cli:
 
 
 def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> None:
-    document = renamed.json("history", "p")
+    document = valid(renamed.json("history", "p"), "history")
     assert [(run["command"], run["exit"], run["did"]) for run in document["runs"]] == [
         ("apply", 0, {"update": 1}),
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
@@ -31,18 +33,18 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
 def test_history_before_anything_ran_is_empty(cli: Cli) -> None:
     cli("init", "p", "--sandbox")
     assert cli("history", "p").stdout == ""
-    assert cli.json("history", "p") == {"format": "reconciler.history/1", "runs": []}
+    assert valid(cli.json("history", "p"), "history") == {"format": "reconciler.history/1", "runs": []}
     assert cli("show", "last", "p").exit_code == 3
     assert not (cli.root / "p" / ".reconciler" / "state.db").exists()
 
 
 def test_a_run_that_failed_is_listed_with_its_exit(renamed: Cli) -> None:
     renamed("state", "forget", "acme/team/nobody", "p")
-    assert renamed.json("history", "p")["runs"][0]["exit"] == 3
+    assert valid(renamed.json("history", "p"), "history")["runs"][0]["exit"] == 3
 
 
 def test_show_tells_before_and_after_of_each_field(renamed: Cli) -> None:
-    (step,) = renamed.json("show", "last", "p")["steps"]
+    (step,) = valid(renamed.json("show", "last", "p"), "run")["steps"]
     assert (step["address"], step["verb"], step["status"]) == ("acme/team/writers", "update", "done")
     assert step["fields"] == [{"name": "title", "before": "Writers", "after": "Authors"}]
     assert "Writers -> Authors" in renamed("show", "last", "p").stdout
@@ -50,7 +52,7 @@ def test_show_tells_before_and_after_of_each_field(renamed: Cli) -> None:
 
 def test_a_run_is_named_by_the_beginning_of_its_id(renamed: Cli) -> None:
     runs = renamed.json("history", "p")["runs"]
-    assert renamed.json("show", runs[1]["id"][:8], "p")["id"] == runs[1]["id"]
+    assert valid(renamed.json("show", runs[1]["id"][:8], "p"), "run")["id"] == runs[1]["id"]
     missing = renamed("show", "nothing", "p")
     assert (missing.exit_code, "there is no run nothing" in missing.stderr) == (3, True)
 
@@ -61,7 +63,7 @@ def test_undo_takes_a_run_back_and_names_the_line_that_wants_it_again(renamed: C
     line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("Authors")[0].count("\n") + 1
     assert f"reconciler.yaml:{line}  acme/team/writers: sets title again" in result.stderr
     assert renamed.json("history", "p")["runs"][0]["command"].startswith("undo ")
-    document = renamed.json("undo", "last", "p", "--yes")
+    document = valid(renamed.json("undo", "last", "p", "--yes"), "undo")
     assert (document["format"], document["cannot"], document["yaml"]) == ("reconciler.undo/1", [], [])
     assert "No changes" in renamed("plan", "p").stdout
 
@@ -72,8 +74,13 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     refused = renamed("undo", first, "p", "--yes")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
     assert "acme/team/writers: was made, and title changed since; it stays" in refused.stderr
-    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20")
+    done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json")
     assert done.exit_code == 5
+    document = valid(json.loads(done.stdout), "undo")
+    assert document["run"] == first
+    assert "acme/team/writers" in [one["address"] for one in document["cannot"]]
+    assert document["yaml"]
+    assert all(one["verb"] for one in valid(renamed.json("show", "last", "p"), "run")["steps"])
     left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
     assert left == ["acme", "acme/member/ada@acme.example", "acme/space/blank", "acme/team/writers"]
 

@@ -208,7 +208,18 @@ DANGERS = (
     ),
     Danger(
         "all unmanaged sites are pruned", lambda d: d.update(prune={"site": "all"}), "'Stray' is unmanaged and of a protected kind",
-        "take site out of protect:, or declare it", (lambda d: acme(d)["sites"].update(stray={"title": "Stray"}),), outside=(STRAY,),
+        "take site out of protect:, or declare it", (lambda d: acme(d)["sites"].update(stray={"title": "Stray"}),),
+        ("--allow-exposure", "prune"), outside=(STRAY,),
+    ),
+    exposure("unmanaged teams are pruned from now on", lambda d: d.update(prune={"team": "all"}), "what nobody declared", "prune"),
+    exposure("members are pruned", lambda d: d.update(prune={"member": "owned"}), "what has no line any more", "prune"),
+    exposure(
+        "one run may delete half of it", lambda d: d.update(guards={"maxDelete": {"percent": 50}}), "one run may delete more", "guards"
+    ),
+    exposure("no admin has to be left", lambda d: d.update(guards={"minAdmins": 0}), "fewer may be left", "guards"),
+    exposure(
+        "a kind is protected no longer", lambda d: d.update(protect=["space", "collection", "site"]),
+        "deleted without being asked", "protect",
     ),
     exposure("a site becomes public", lambda d: site(d).update(visibility="public"), "more people can read it", DOCS),
     exposure("a site is published", lambda d: site(d, "flat").update(published=True), "cannot be taken back", "acme/site/flat"),

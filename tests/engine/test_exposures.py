@@ -137,8 +137,12 @@ def test_what_somebody_closed_outside_is_opened_again_only_with_a_line(tmp_path:
 def test_protection_that_is_let_go_of_is_a_line(tmp_path: Any) -> None:
     org = Org(tmp_path)
     applied(org, small(), protect=["site"])
+    tree = small()
+    tree["sites"]["docs"]["protect"] = False
+    org.write(tree, protect=["site"])
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [f"{DOCS} protect"]
     org.write(small(), protect=[])
-    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [f"{DOCS} protect", "acme/site/flat protect"]
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == ["protect site"]
 
 
 def test_what_a_first_apply_makes_exposes_nothing_that_was_there(tmp_path: Any) -> None:
@@ -169,6 +173,8 @@ BROKEN: list[tuple[str, Edit, str]] = [
         f"{DOCS}/share-link/partners a secret -> nowhere",
     ),
     ("a site less", lambda t: (t.update(defaultContent=None), t["sites"].pop("docs")), f"{DOCS} …/docs -> nowhere"),
+    ("a site for visitors who sign in", lambda t: docs(t).update(visibility="visitor-auth"), f"{DOCS} …/docs -> nowhere"),
+    ("a variant less", lambda t: node(t, "guides")["spaces"].pop(0), f"{DOCS}/site-space/one …/v2 -> nowhere"),
     ("a private description", lambda t: t["openapi"]["pets"].update(visibility="private"), "acme/openapi/pets …/pets -> nowhere"),
 ]
 
@@ -198,6 +204,82 @@ def test_each_public_address_that_breaks_is_a_line_of_its_own(living: Org, edit:
     assert (told[0].after or "nowhere").endswith(after.removeprefix("…"))
     assert "! breaks" in plain(plan_text(plan))
     assert "?key=" not in plain(plan_text(plan))
+
+
+def regrouped(tree: Tree) -> None:
+    node(tree, "reference")["structure"].append(docs(tree)["structure"].pop())
+
+
+def ungrouped(tree: Tree) -> None:
+    docs(tree)["structure"].append(node(tree, "reference")["structure"].pop())
+
+
+def another_default_section(tree: Tree) -> None:
+    del node(tree, "guides")["default"]
+    node(tree, "more")["default"] = True
+
+
+def another_default_variant(tree: Tree) -> None:
+    del node(tree, "guides")["spaces"][1]["default"]
+    node(tree, "guides")["spaces"][0]["default"] = True
+
+
+KEPT: list[tuple[str, Edit]] = [
+    ("a section put into a group", regrouped),
+    ("a section taken out of its group", ungrouped),
+    ("another title of a group", lambda t: node(t, "reference").update(title="Handbook")),
+    ("another default section", another_default_section),
+    ("another default variant", another_default_variant),
+    ("another order", lambda t: docs(t)["structure"].reverse()),
+    ("another title of a site", lambda t: docs(t).update(title="Handbook")),
+    ("a wider site", lambda t: docs(t).update(visibility="public")),
+]
+
+
+@pytest.mark.parametrize("edit", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
+def test_what_is_no_part_of_a_public_address_breaks_none(living: Org, edit: Edit) -> None:
+    tree = {**small(), "hostname": "acme"}
+    edit(tree)
+    living.write(tree)
+    assert living.plan().broken == ()
+
+
+def test_the_addresses_that_no_line_tells_of_are_the_same_afterwards(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    before = published(org)
+    for edit in (regrouped, another_default_section, another_default_variant):
+        tree = small()
+        edit(tree)
+        org.write(tree)
+        assert org.plan().steps
+        org.apply()
+        assert published(org) == before, edit.__name__
+
+
+def published(org: Org) -> dict[str, str]:
+    """By id, where the service says that the sections and site spaces of a site are read."""
+    of = f"/orgs/org_acme/sites/{org.id(DOCS)}"
+    return {one["id"]: one["urls"]["published"] for part in ("sections", "site-spaces") for one in org.items(f"{of}/{part}")}
+
+
+def test_a_site_cannot_be_unpublished_so_that_no_address_breaks(living: Org) -> None:
+    tree = {**small(), "hostname": "acme"}
+    docs(tree)["published"] = False
+    living.write(tree)
+    plan = living.plan()
+    assert (plan.broken, plan.steps) == ((), ())
+    assert "published" in plan.blocked[0].reason
+
+
+def test_a_variant_that_is_made_anew_elsewhere_loses_its_address(living: Org) -> None:
+    tree = {**small(), "hostname": "acme"}
+    node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
+    living.write(tree)
+    plan = living.plan(allow_replace=("**",))
+    assert [(str(one.address), one.after, one.reason) for one in plan.broken] == [
+        (f"{DOCS}/site-space/one", None, "it is made anew; the service says where")
+    ]
 
 
 def test_nobody_misses_the_addresses_of_a_site_that_was_never_published(living: Org) -> None:

@@ -8,7 +8,8 @@ from uuid import uuid4
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from reconciler.model import Binding, Intent, State
+from reconciler.errors import StateError
+from reconciler.model import Binding, Guards, Intent, Rules, State
 from reconciler.resource import UNSET
 from reconciler.state import Scope, Store
 from tests.state.conftest import OpenStore
@@ -38,6 +39,21 @@ def test_intents_come_back_as_they_were(open_store: OpenStore, written: list[Int
         numbered = journal.intend(written)
         assert numbered == tuple(replace(one, id=index, run=journal.run) for index, one in enumerate(written, 1))
         assert store.read().intents == numbered
+
+
+def test_rules_are_remembered_whole_and_by_scope(store: Store, open_store: OpenStore) -> None:
+    first = Rules(Guards(12.5, 3, 1), {"team": "none"}, frozenset({"site", "space"}))
+    last = Rules(Guards(20, 0, 2), {"team": "all", "space": "owned"}, frozenset())
+    assert store.read().rules is None
+    for rules in (first, last):
+        with store.lease(**WHO) as journal:
+            journal.remember_rules(rules)
+            assert journal.state().rules == rules
+    assert open_store(create=False).read().rules == last
+    assert open_store(other_scope()).read().rules is None
+    with pytest.raises(StateError):
+        journal.remember_rules(first)
+    assert store.read().rules == last
 
 
 def test_null_is_a_value_and_unset_is_nothing(store: Store) -> None:

@@ -10,13 +10,14 @@ import pytest
 from sqlalchemy import Connection, create_engine, text
 
 from reconciler.errors import StateError
-from reconciler.model import State
+from reconciler.model import Guards, Rules, State
 from reconciler.state import Scope, Store, schema
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 
 RELEASED = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))
 REMEMBERED = Scope("acme-docs", "staging", SERVICE)
+REMEMBERED_RULES = Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"}))
 
 
 def load(dump: Path, into: Path) -> str:
@@ -46,6 +47,7 @@ def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dum
             {GUIDES: binding(seen={"title": None})},
             (intent(id=1, run="run-1"),),
             unfinished=True,  # its run was killed
+            rules=REMEMBERED_RULES if int(dump.stem) >= 3 else None,
         )
         assert store.digest_key() == bytes(range(32))
 

@@ -77,7 +77,7 @@ def command(
     reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now())
     if options.format == "json":
         screen.document(document)
-    elif does_anything(outcome.plan) or outcome.notes:
+    elif outcome.plan.pending or outcome.notes:
         screen.spans(outcome_text(outcome, width=screen.width))
     return code
 
@@ -90,7 +90,7 @@ def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, ful
     while True:
         _show(screen, options, planned.plan, ask=ask, full=full)
         guard(planned.plan, session.desired, allow_delete=options.allow_delete)
-        if not ask or not does_anything(planned.plan):
+        if not ask or not planned.plan.pending:
             consent(planned.plan, options.allow_exposure)
             return planned
         if not click.confirm(_question(planned.plan), default=False, err=True):
@@ -115,14 +115,8 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
 
 
 def _question(plan: Plan) -> str:
-    number = len(plan.steps)
-    if not number:
-        return "Apply this plan? It takes no request."
-    opened = len(plan.exposures)
+    number, opened = len(plan.steps), len(plan.exposures)
     told = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
+    if not number:
+        return f"Apply this plan? It takes no request.{told}"
     return f"Apply {'this request' if number == 1 else f'these {number} requests'}?{told}"
-
-
-def does_anything(plan: Plan) -> bool:
-    """Whether there is anything to agree to."""
-    return bool(plan.changes or plan.steps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +70,10 @@ def command(
         return exits.DONE
     found = silence(found, known, (planned.actual.date or now()).date())
     document, made_at = drift_document(found), now()
-    reports.write(screen, report, document, lambda: drift_sheet(found, full=full), created_at=made_at)
-    if options.format == "json":
-        screen.document(document)
-    elif options.format in reports.FORMATS:
-        screen.out(reports.rendered(options.format, document, lambda: drift_sheet(found, full=full), created_at=made_at))
-    else:
-        screen.spans(drift_text(found, width=screen.width, full=full))
-        if found.resources:
-            screen.out(f"Set it back with: {options.command_line('apply')}\n")
-            screen.out(f"Or keep it with:  {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
+    sheet, text = partial(drift_sheet, found, full=full), partial(drift_text, found, width=screen.width, full=full)
+    reports.write(screen, report, document, sheet, created_at=made_at)
+    reports.show(screen, options.format, document, sheet, text, created_at=made_at)
+    if options.format == "text" and found.resources:
+        screen.out(f"Set it back with: {options.command_line('apply')}\n")
+        screen.out(f"Or keep it with:  {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
     return exits.of_drift(found)

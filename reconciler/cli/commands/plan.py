@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,17 +55,13 @@ def command(
     plan = planned.plan
     made_at = now()
     document = plan_document(plan, created_at=made_at, forecast=planned.forecast)
-    reports.write(screen, report, document, lambda: plan_sheet(plan, full=full), created_at=made_at)
-    if options.format == "json":
-        screen.document(document)
-    elif options.format in reports.FORMATS:
-        screen.out(reports.rendered(options.format, document, lambda: plan_sheet(plan, full=full), created_at=made_at))
-    else:
-        screen.spans(plan_text(plan, width=screen.width, full=full))
+    sheet, text = partial(plan_sheet, plan, full=full), partial(plan_text, plan, width=screen.width, full=full)
+    reports.write(screen, report, document, sheet, created_at=made_at)
+    reports.show(screen, options.format, document, sheet, text, created_at=made_at)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)
-    if options.format == "text" and (plan.changes or plan.steps):
+    if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.command_line('apply')}\n")
     if out is not None:
         saved.write(screen, out, planned, project.desired, kinds, created_at=now())

@@ -74,6 +74,7 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
     Example:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
+    from reconciler.cli.remembered import not_bound
     from reconciler.report.values import HIDDEN, data, shown
     from reconciler.resource import UNSET
 
@@ -81,7 +82,7 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
     state, kinds = _read(screen, options)
     binding = state.bindings.get(address)
     if binding is None:
-        raise UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
+        raise not_bound(address)
     kind = kinds.get(binding.kind)
     fields = {}
     for name in dict.fromkeys([*binding.sent, *binding.seen]):
@@ -119,21 +120,10 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
     Example:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, known_service, load, open_store, who
-    from reconciler.kinds import load as load_kinds
+    from reconciler.cli.remembered import changing, not_bound
     from reconciler.state import Ending
 
-    options = Options.of(screen, words)
-    project = load(screen, options, load_kinds())
-    service = known_service(screen, options, project)
-    if service is None:
-        raise UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
-    with (
-        open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command="state forget") as journal,
-        accounted(journal),
-    ):
+    with changing(screen, Options.of(screen, words), address, command="state forget") as journal:
         state = journal.state()
         if in_doubt:
             found = [one.address for one in state.intents if one.address == address]
@@ -145,10 +135,9 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
         else:
             found = [one for one in state.bindings if one == address or one.is_within(address)]
             if not found:
-                raise UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
+                raise not_bound(address)
             journal.remember(forget=found)
             screen.out("".join(f"{one} is let go of ({state.bindings[one].id}).\n" for one in sorted(found)))
-        journal.finish(exit_code=exits.DONE, summary={})
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

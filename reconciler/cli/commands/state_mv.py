@@ -30,33 +30,22 @@ def command(screen: Screen, /, old: Address, new: Address, **words: Any) -> None
     Example:
       reconciler state mv acme/team/writers acme/team/authors examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, known_service, load, open_store, who
-    from reconciler.kinds import load as load_kinds
+    from reconciler.cli.remembered import changing
 
-    options = Options.of(screen, words)
-    project = load(screen, options, load_kinds())
-    service = known_service(screen, options, project)
-    if service is None:
-        raise UsageError(f"{old} is not bound", hint="reconciler state list shows what is.")
-    with (
-        open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command="state mv") as journal,
-        accounted(journal),
-    ):
+    with changing(screen, Options.of(screen, words), old, command="state mv") as journal:
         state = journal.state()
         rename = renamed(state, old, new)
         journal.remember(rename=rename)
-        journal.finish(exit_code=exits.DONE, summary={})
     screen.out("".join(f"{to} is bound to {state.bindings[at].id} (was {at}).\n" for at, to in sorted(rename.items())))
 
 
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     """The new address of everything at and below the old one. Raises `UsageError` and `Refused` with the way past them."""
     from reconciler.address import Address
+    from reconciler.cli.remembered import not_bound
 
     if old not in state.bindings:
-        raise UsageError(f"{old} is not bound", hint="reconciler state list shows what is.")
+        raise not_bound(old)
     if old.kind != new.kind:
         raise UsageError(
             f"{old} is a {old.kind or 'root'}, and {new} names a {new.kind or 'root'}",

@@ -1,0 +1,79 @@
+"""The rules of the whole project (`prune`, `protect`, `guards`), and where in the YAML each of them stands. Pure.
+
+In: the evaluated top of the project file. Out: the parts of Desired that belong to no resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from reconciler.config.nodes import Entry, List, Map, Problems, Scalar, described
+from reconciler.config.settings import Words
+from reconciler.config.suggest import did_you_mean
+from reconciler.config.values import empty, untainted
+from reconciler.config.words import PRUNE_SCOPES
+from reconciler.model import Guards, Source
+from reconciler.resource import Kinds
+
+Prune = Literal["owned", "all", "none"]
+RULES = ("prune", "protect", "guards")
+
+
+def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
+    """The scope of every kind."""
+    words = Words.of("prune", top.entry("prune"), problems)
+    found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
+    words.rest()
+    return found
+
+
+def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]:
+    """The kinds whose deletes want consent."""
+    entry = top.entry("protect")
+    if entry is None:
+        return frozenset(name for name, kind in kinds.items() if kind.protected)
+    if not isinstance(entry.node, List):
+        nothing = isinstance(entry.node, Scalar) and entry.node.empty
+        wrong = empty("protect") if nothing else f"protect is a list of kinds, not {described(entry.node)}; write [] for none"
+        problems.add(entry.node.at, wrong)
+        return frozenset()
+    found = set()
+    for node in entry.node.items:
+        name = node.text if isinstance(node, Scalar) else ""
+        if not untainted(node, "protect", problems.add):
+            continue
+        if name in kinds:
+            found.add(name)
+        else:
+            problems.add(node.at, f"protect names {described(node)}, which is no kind{did_you_mean(name, kinds)}")
+    return frozenset(found)
+
+
+def read_guards(top: Words, problems: Problems) -> Guards:
+    """The limits of a run."""
+    words = Words.of("guards", top.entry("guards"), problems)
+    limit = Words.of("guards.maxDelete", words.entry("maxDelete"), problems)
+    plain = Guards()
+    made = Guards(
+        limit.number("percent", plain.max_delete_percent, most=100.0),
+        limit.whole("atLeast", plain.max_delete_at_least),
+        words.whole("minAdmins", plain.min_admins),
+    )
+    limit.rest()
+    words.rest()
+    return made
+
+
+def rule_lines(top: Words) -> dict[str, Source]:
+    """Where each rule stands: `guards.maxDelete.percent`; `` is the first line of the file, for those that are not written."""
+    found = dict(_lines({name: top.entries[name] for name in RULES if name in top.entries}, ""))
+    first = min((entry.at for entry in top.entries.values()), default=None)
+    return found if first is None else {"": first, **found}
+
+
+def _lines(entries: Mapping[str, Entry], within: str) -> Iterator[tuple[str, Source]]:
+    for key, entry in entries.items():
+        yield within + key, entry.at
+        if isinstance(entry.node, Map):
+            yield from _lines(entry.node.entries, f"{within}{key}.")

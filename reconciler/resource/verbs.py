@@ -1,0 +1,76 @@
+"""The requests that a kind is declared with. Frozen data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
+from typing import Any, Final, Literal
+
+Method = Literal["POST", "PUT", "PATCH", "DELETE"]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One request the service understands for a kind.
+
+    `always`: fields sent along whenever the verb is used. `upsert`: sending it twice does no harm although it creates. `copies`: the field
+    that names the object a create copies; the copy's title and place are the service's choice. `fingerprint`: a reading whose titles,
+    slugs and order are the same for a copy and its source. `brings`: kinds of children that the
+    answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges when the
+    first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`: the kinds
+    that can be named so.
+    """
+
+    method: Method
+    path: str
+    name: str = ""
+    always: tuple[str, ...] = ()
+    upsert: bool = False
+    copies: str | None = None
+    fingerprint: str | None = None
+    brings: Mapping[str, str] = dataclass_field(default_factory=dict)
+    reshapes: tuple[str, ...] = ()
+    anchor: Mapping[str, str] = dataclass_field(default_factory=dict)
+    anchors: tuple[str, ...] = ()
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        return placeholders(self.path)
+
+
+def placeholders(path: str) -> tuple[str, ...]:
+    """The names in braces of a path template, in order."""
+    return tuple(re.findall(r"\{(\w[\w-]*)\}", path))
+
+
+def POST(path: str, **words: Any) -> Verb:  # noqa: N802 - reads as the request it declares
+    return Verb("POST", path, **words)
+
+
+def PUT(path: str, **words: Any) -> Verb:  # noqa: N802
+    return Verb("PUT", path, **words)
+
+
+def PATCH(path: str, **words: Any) -> Verb:  # noqa: N802
+    return Verb("PATCH", path, **words)
+
+
+def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
+    return Verb("DELETE", path, **words)
+
+
+class Api(dict[str, Verb]):
+    """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
+
+    `create`, `delete`, `restore` and `move` mean what they say to the engine; every other verb carries fields of an object that exists.
+    """
+
+    def __init__(self, **verbs: Verb) -> None:
+        super().__init__()
+        for name, verb in verbs.items():
+            self[name] = Verb(**{**vars(verb), "name": name})
+
+
+LIFECYCLE: Final = ("create", "delete", "restore", "move")
