@@ -13,16 +13,10 @@ from typing import Any, Final
 from ruamel.yaml import YAML
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
+from reconciler.edit.untouchable import Untouchable
+
 DROP: Final = object()
 """Instead of a value: the key goes."""
-
-
-class Untouchable(Exception):
-    """A value stands somewhere else, or others use it too; `str(error)` says which. `line` and `column` count from 1."""
-
-    def __init__(self, message: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.line, self.column = line, column
 
 
 @dataclass(frozen=True)
