@@ -186,10 +186,10 @@ def same(before: Tree, made: str) -> bool:
         after = parse(made)
     except Exception:  # whatever the parser says of a broken text: it is not the same
         return False
-    return before.comments == after.comments and _data(before.root, (), {}) == _data(after.root, (), {})
+    return before.comments == after.comments and data(before.root, (), {}) == data(after.root, (), {})
 
 
-def _data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]) -> Any:
+def data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]) -> Any:
     """What a value says, the order of keys aside; an alias says where the value stands that it repeats."""
     if node.shape == "alias":
         return "*", anchors.get(node.text)
@@ -201,5 +201,5 @@ def _data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]
     found = {}
     for at, child in enumerate(node.children):
         name = (child.key.shape, child.key.text) if child.key is not None else at
-        found[name] = _data(child.value, (*path, name), anchors)
+        found[name] = data(child.value, (*path, name), anchors)
     return node.anchor, node.shape, found

@@ -17,19 +17,20 @@ from reconciler.config.expressions import ExpressionError, Hole, holds_expressio
 from reconciler.config.shapes import shapes
 from reconciler.config.words import TOP
 from reconciler.drift import Drift, Drifted, Kept
+from reconciler.edit.entries import Loose, Spelling
 from reconciler.edit.layout import layout
 from reconciler.edit.order import document
 from reconciler.edit.tracked import Tracked, index
 from reconciler.edit.untouchable import Untouchable
-from reconciler.edit.values import DROP, Place, Spelling, put, raw
+from reconciler.edit.values import DROP, Place, put, raw
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.model import Actual, Delta, Desired, Source, State
 from reconciler.resource import UNSET, Keyed, Kinds, Node, Role
 from reconciler.writing.moves import Moves
-from reconciler.writing.text import block, flow, scalar
+from reconciler.writing.text import block, closed
 from reconciler.writing.values import Unwritable, written
 
-SPELLING: Final = Spelling(lambda value: flow(value) or scalar(value), lambda key, value, indent: "\n".join(block({key: value}, indent)))
+SPELLING: Final = Spelling(closed, lambda key, value, indent: "\n".join(block({key: value}, indent)))
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ class Acceptance:
         except Unwritable as error:
             raise Refused(f"{each} cannot be written: {error}", hint="Apply sets it back.") from None
         edits = self._edits[address]
-        edits[name] = value
+        edits[name] = Loose(value) if field.unordered and isinstance(value, list) else value
         place = kind.place
         if isinstance(place, Node) and name == place.tag and raw(self._text(address), self._place(address), "key") is None:
             edits["key"] = address.key  # the tag's value was the key too
