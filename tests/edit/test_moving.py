@@ -24,7 +24,8 @@ def test_lines_go_into_braces_that_open_for_them() -> None:
     )
     run.move("x", Host("-", True, "content", ("y", "h")), behind="h")
     assert run.files["a"].text == (
-        "content:\n  - y: 2\n  # h\n  - h: 1\n    t: T\n    content: []\n  # of x\n  - x: 1  # behind\n    # in x\n    t: |\n      text\n# end\n"
+        "content:\n  - y: 2\n  # h\n  - h: 1\n    t: T\n    content: []\n"
+        "  # of x\n  - x: 1  # behind\n    # in x\n    t: |\n      text\n# end\n"
     )
 
 
