@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.edit.values import DROP, Place, Untouchable, put, raw
+from reconciler.edit.entries import Loose
+from reconciler.edit.untouchable import Untouchable
+from reconciler.edit.values import DROP, Place, put, raw
 from reconciler.writing.accept import SPELLING
 
 TEXT = """\
@@ -85,3 +87,49 @@ def test_what_is_written_is_told_as_it_stands() -> None:
     assert raw(TEXT, place("ed:"), "title") == '"A"'
     assert raw(TEXT, place("writers:"), "rules") == "*two"
     assert raw(TEXT, place("writers:"), "nothing") is None
+
+
+LISTS = """\
+a:
+  list:
+    # of one
+    - one   # 1
+    - two   # 2
+
+    # of three
+    - "three"  # 3
+  rules:
+    # about users
+    - rule: users  # which
+      # whom
+      users: [x, 'y', z]
+      least: 2  # at least
+    - other
+  map:
+    # first
+    k: v  # vv
+    # second
+    gone: 1  # away
+    m: {p: 1,   q: 2}
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "cuts"),
+    [
+        ({"list": ["one", "three", "four"]}, [("    - two   # 2\n", ""), ('"three"  # 3\n', '"three"  # 3\n    - four\n')]),
+        ({"list": ["zero", "one", "two", "three"]}, [("    # of one\n", "    - zero\n    # of one\n")]),
+        ({"list": ["two", "new", "three"]}, [("    # of one\n    - one   # 1\n", ""), ("# 2\n", "# 2\n    - new\n")]),
+        ({"list": Loose(["three", "two", "one"])}, []),
+        ({"rules": [{"rule": "users", "users": ["x", "z"], "least": 3}, "other"]}, [("[x, 'y', z]", "[x, z]"), ("least: 2", "least: 3")]),
+        ({"rules": [{"rule": "users", "users": ["x", "y"]}, "other"]}, [("'y', z]", "'y']"), ("      least: 2  # at least\n", "")]),
+        ({"map": {"k": "w", "m": {"p": 1, "q": 3}}}, [("k: v", "k: w"), ("    gone: 1  # away\n", ""), ("q: 2", "q: 3")]),
+        ({"map": {"k": "v", "gone": 1, "m": {"p": 1}, "new": None}}, [("{p: 1,   q: 2}\n", "{p: 1}\n    new: null\n")]),
+    ],
+)
+def test_what_stays_in_a_list_or_map_keeps_its_comments(values: dict[str, Any], cuts: list[tuple[str, str]]) -> None:
+    made = LISTS
+    for old, new in cuts:
+        assert made.count(old) == 1, old
+        made = made.replace(old, new)
+    assert put(LISTS, Place(1, 1), values, SPELLING) == made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reconciler.cli.screen import Screen
     from reconciler.config import Project
     from reconciler.drift import Drift
+    from reconciler.model import Plan
     from reconciler.resource import Kinds
     from reconciler.writing.accept import Accepted
 
@@ -25,30 +26,27 @@ BOM = "\ufeff"
 
 def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
     """Write what the words name. Raises `Refused` or `UsageError` before anything is written; files are as before where it fails."""
+    from reconciler.config.texts import texts as read
     from reconciler.plan import match
     from reconciler.writing.accept import Acceptance, chosen
 
-    root = project.settings.root
-    before: dict[str, str] = {}
-
-    def text(file: str) -> str:
-        if file not in before:
-            before[file] = (root / file).read_bytes().decode("utf-8")
-        return before[file].removeprefix(BOM).replace(CRLF, "\n")
-
+    root, before = read(options.project)
+    plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
     picked = chosen(drift, words)
     ids = match(kinds, project.desired, planned.state, planned.actual).ids
-    texts = Acceptance(kinds, project.desired, planned.actual, ids, text).edited(picked)
+    acceptance = Acceptance(kinds, project.desired, planned.state, planned.actual, ids, plain)
+    texts = acceptance.edited(picked, planned.plan.strayed)
     for file, made in texts.items():
         _write(root / file, _as_it_was(made, before[file]))
     try:
-        _prove(screen, options, kinds, planned, picked)
+        _prove(screen, options, kinds, project, planned, picked)
     except ReconcilerError:
         for file in texts:
             _write(root / file, before[file])
         raise
     for each in picked:
-        screen.out(f"{each} is written in {each.one.source.file}.\n" if each.one.source is not None else f"{each} is written.\n")
+        where = f" in {each.one.source.file}" if each.one.source is not None else ""
+        screen.out(f"{each}: its lines are moved.\n" if each.moved else f"{each} is written{where}.\n")
 
 
 def _as_it_was(text: str, before: str) -> str:
@@ -70,20 +68,23 @@ def _write(path: Path, text: str) -> None:
         raise
 
 
-def _prove(screen: Screen, options: Options, kinds: Kinds, planned: Planned, picked: Sequence[Accepted]) -> None:
-    """Raise `ReconcilerError` where the files are no project any more, or still want one of the fields changed."""
+def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[Accepted]) -> None:
+    """Raise `ReconcilerError` where the files are no project any more, still want one of these changed, or want more than before."""
     from reconciler.cli.connect import load
+    from reconciler.model import Action
     from reconciler.plan import plan
 
     try:
         desired = load(screen, options, kinds).desired
     except ConfigError as error:
         raise ReconcilerError(f"the files would not be valid with that, and are as before: {error.message}") from None
-    again: Mapping[object, object] = {
-        (address, delta.name): delta
-        for address, deltas in plan(kinds, desired, planned.state, planned.actual).differing.items()
-        for delta in deltas
-    }
-    left = [str(each) for each in picked if (each.one.address, each.delta.name) in again]
+    again = plan(kinds, desired, planned.state, planned.actual)
+
+    def pending(made: Plan) -> set[str]:
+        fields = {f"{address}.{delta.name}" for address, deltas in made.differing.items() for delta in deltas}
+        return fields | {f"{change.address}" for change in made.changes if Action.MOVE in change.actions}
+
+    every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
+    left = sorted(every & {str(each) for each in picked} | every - before)
     if left:
         raise ReconcilerError(f"the YAML could not be made to say it, and is as before: {', '.join(left)}", hint="Write it by hand.")

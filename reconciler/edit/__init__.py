@@ -1,5 +1,1 @@
 """YAML files that people wrote, changed where something must change: comments, order and quotes of all the rest stay as they are."""
-
-from reconciler.edit.files import read, write
-
-__all__ = ["read", "write"]

@@ -26,14 +26,14 @@ def layout(text: str, shape: Shape) -> str:
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     before = parse(plain)
     for each in (shape, ANY):  # an alias must not come before its anchor: then the keys stay where they are
-        made = _Writer(parse(plain)).text(each)
-        if _same(before, made):
+        made = Writer(parse(plain)).text(each)
+        if same(before, made):
             return made
     raise ReconcilerError("the layout of this file cannot be changed without changing what it says")
 
 
-class _Writer:
-    """Writes one tree."""
+class Writer:
+    """Writes one tree, or a child of it."""
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -56,19 +56,19 @@ class _Writer:
         before: list[str] | None = None
         open_end = False
         for child in children:
-            made = self._child(child, indent, shape)
-            lead = [f"{' ' * indent}{line}" if line else "" for line in _calm(child.lead)]
+            made = self.child(child, indent, shape)
+            lead = [f"{' ' * indent}{line}" if line else "" for line in calm(child.lead)]
             if before is None or open_end:
                 lead = _stripped(lead)
             elif top and (len(before) > 1 or len(made) > 1) and lead[:1] != [""]:
                 lead = ["", *lead]
             lines += [*lead, *made]
-            before, open_end = made, _keeps(child.value)
-        tail = [f"{' ' * indent}{line}" if line else "" for line in _calm(node.tail)]
+            before, open_end = made, keeps(child.value)
+        tail = [f"{' ' * indent}{line}" if line else "" for line in calm(node.tail)]
         return lines + (_stripped(tail) if open_end else tail)
 
-    def _child(self, child: Child, indent: int, shape: Shape) -> list[str]:
-        """The lines of an entry or an item, without those above it."""
+    def child(self, child: Child, indent: int, shape: Shape) -> list[str]:
+        """The lines of an entry or an item, without those above it, which may become more by this."""
         value, pad = child.value, " " * indent
         key = _scalar(child.key, flow=False) if child.key is not None else ""
         inner = shape.below(child.key.text if child.key is not None else None, _keys(value))
@@ -89,7 +89,7 @@ class _Writer:
     def _item(self, child: Child, indent: int, shape: Shape) -> list[str]:
         """An item whose map or list begins on the line of its dash; what stands above that goes above the item."""
         lines = self._children(child.value, indent + STEP, shape)
-        above = _stripped(_calm(_sorted(child.value, shape)[0].lead))
+        above = _stripped(calm(_sorted(child.value, shape)[0].lead))
         child.lead += [*([child.remark] if child.remark else []), *(line for line in above if line)]
         child.remark, lines = None, lines[len(above) :]
         return [f"{' ' * indent}- {lines[0].lstrip(' ')}", *lines[1:]]
@@ -109,7 +109,7 @@ class _Writer:
         old = child.column + int(written[0]) if written else min((len(line) - len(line.lstrip(" ")) for line in full), default=0)
         new = indent + (int(written[0]) if written else STEP)
         lines = [f"{' ' * new}{line[old:]}" if line[old:] else "" for line in rest]
-        while lines and not lines[-1] and not _keeps(value):
+        while lines and not lines[-1] and not keeps(value):
             lines.pop()
         return [f"{begin} {first.rstrip()}", *lines]
 
@@ -160,14 +160,14 @@ def _keys(node: Node) -> list[str]:
     return [child.key.text for child in node.children if child.key is not None]
 
 
-def _keeps(node: Node) -> bool:
+def keeps(node: Node) -> bool:
     """Whether empty lines behind it belong to it: a text that ends with `|+`."""
     while node.children:
         node = node.children[-1].value
     return node.block and "+" in node.raw.partition("\n")[0].partition("#")[0]
 
 
-def _calm(lines: list[str]) -> list[str]:
+def calm(lines: list[str]) -> list[str]:
     """No two blank lines in a row."""
     return [line for at, line in enumerate(lines) if line or at == 0 or lines[at - 1]]
 
@@ -180,16 +180,16 @@ def _stripped(lines: list[str]) -> list[str]:
 # -- the same before and after --------------------------------------------------------------------------------------------------------
 
 
-def _same(before: Tree, made: str) -> bool:
+def same(before: Tree, made: str) -> bool:
     """Whether a text says the same as a tree, comments included."""
     try:
         after = parse(made)
     except Exception:  # whatever the parser says of a broken text: it is not the same
         return False
-    return before.comments == after.comments and _data(before.root, (), {}) == _data(after.root, (), {})
+    return before.comments == after.comments and data(before.root, (), {}) == data(after.root, (), {})
 
 
-def _data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]) -> Any:
+def data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]) -> Any:
     """What a value says, the order of keys aside; an alias says where the value stands that it repeats."""
     if node.shape == "alias":
         return "*", anchors.get(node.text)
@@ -201,5 +201,5 @@ def _data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]
     found = {}
     for at, child in enumerate(node.children):
         name = (child.key.shape, child.key.text) if child.key is not None else at
-        found[name] = _data(child.value, (*path, name), anchors)
+        found[name] = data(child.value, (*path, name), anchors)
     return node.anchor, node.shape, found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import yaml
+
 from reconciler.config.values import adapter
-from reconciler.edit import write
+from reconciler.edit.layout import layout
+from reconciler.edit.order import ANY
 from reconciler.report.types import target
 from reconciler.resource import Field, Keyed, Kind, Kinds, Node
 
@@ -22,8 +25,12 @@ def sample(kinds: Kinds, kind: Kind, word: str | None = None, value: Any = None)
     if value is not None and word is not None:
         body[word] = value
     if isinstance(kind.place, Keyed) and kind.place.bare is not None and (not body or list(body) == [kind.place.bare]):
-        return write(_around(kinds, kind, _value(kinds, kind, kind.fields[kind.place.bare])))
-    return write(_around(kinds, kind, body))
+        return _text(_around(kinds, kind, _value(kinds, kind, kind.fields[kind.place.bare])))
+    return _text(_around(kinds, kind, body))
+
+
+def _text(document: dict[str, Any]) -> str:
+    return layout(yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=4096), ANY)
 
 
 def _around(kinds: Kinds, kind: Kind, body: Any) -> dict[str, Any]:

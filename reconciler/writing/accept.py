@@ -7,38 +7,51 @@ the YAML cannot simply say it, with the place to change.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.config.expressions import ExpressionError, Hole, holds_expression, holes
 from reconciler.config.shapes import shapes
+from reconciler.config.words import TOP
 from reconciler.drift import Drift, Drifted, Kept
-from reconciler.edit.values import DROP, Place, Spelling, Untouchable, put, raw
-from reconciler.errors import Refused, UsageError
-from reconciler.model import Actual, Delta, Desired, Source
+from reconciler.edit.entries import Loose, Spelling
+from reconciler.edit.layout import layout
+from reconciler.edit.order import document
+from reconciler.edit.tracked import Tracked, index
+from reconciler.edit.untouchable import Untouchable
+from reconciler.edit.values import DROP, Place, put, raw
+from reconciler.errors import ReconcilerError, Refused, UsageError
+from reconciler.model import Actual, Delta, Desired, Source, State
 from reconciler.resource import UNSET, Keyed, Kinds, Node, Role
-from reconciler.writing.text import block, flow, scalar
+from reconciler.writing.moves import Moves
+from reconciler.writing.text import block, closed
 from reconciler.writing.values import Unwritable, written
 
-SPELLING: Final = Spelling(lambda value: flow(value) or scalar(value), lambda key, value, indent: "\n".join(block({key: value}, indent)))
+SPELLING: Final = Spelling(closed, lambda key, value, indent: "\n".join(block({key: value}, indent)))
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """One field whose living value goes into the YAML."""
+    """One field whose living value goes into the YAML; None is its place among its siblings."""
 
     one: Drifted
-    delta: Delta
+    delta: Delta | None
+
+    @property
+    def moved(self) -> bool:
+        """Whether its lines go elsewhere."""
+        return self.delta is None or self.delta.container
 
     def __str__(self) -> str:
-        return f"{self.one.address}.{self.delta.name}"
+        return f"{self.one.address}.{self.delta.name}" if self.delta is not None else f"{self.one.address}"
 
 
 def chosen(drift: Drift, words: Sequence[str]) -> list[Accepted]:
     """The fields that `ADDRESS` or `ADDRESS.field` name. Raises `UsageError` at what has not drifted, `Refused` at what is no value."""
-    found: dict[tuple[Address, str], Accepted] = {}
+    found: dict[tuple[Address, str | None], Accepted] = {}
     for word in words:
         one, name = _named(drift, word)
         if one.status is Kept.DELETED:
@@ -46,7 +59,7 @@ def chosen(drift: Drift, words: Sequence[str]) -> list[Accepted]:
                 f"{one.address} was deleted outside", hint="Take its lines out of the YAML to accept that, or apply to bring it back."
             )
         if one.place is not None and name is None:
-            raise Refused(f"{one.address} stands elsewhere among its siblings", hint=f"Move its line{_at(one.source)} to accept that.")
+            found[(one.address, None)] = Accepted(one, None)
         for delta in one.fields:
             if name in (None, delta.name):
                 found[(one.address, delta.name)] = Accepted(one, delta)
@@ -71,26 +84,59 @@ def _at(source: Source | None) -> str:
 class Acceptance:
     """Puts living values where the YAML says them. `texts`: a file of the project as it is."""
 
-    def __init__(self, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], texts: Callable[[str], str]) -> None:
-        self.kinds, self.desired, self.actual, self.ids, self.texts = kinds, desired, actual, ids, texts
+    def __init__(
+        self, kinds: Kinds, desired: Desired, state: State, actual: Actual, ids: Mapping[Address, str], texts: Mapping[str, str]
+    ) -> None:
+        self.kinds, self.desired, self.state, self.actual, self.ids, self.texts = kinds, desired, state, actual, ids, texts
         self.shapes = shapes(kinds)
         self.addresses = {(desired.resources[address].kind, id): address for address, id in ids.items()}
         self._edits: dict[Address, dict[str, Any]] = defaultdict(dict)
 
-    def edited(self, accepted: Sequence[Accepted]) -> dict[str, str]:
-        """The new texts by file."""
+    def edited(self, accepted: Sequence[Accepted], strayed: Collection[Address] = ()) -> dict[str, str]:
+        """The new texts by file. `strayed`: all that stand elsewhere in their lists, accepted or not."""
         for each in accepted:
-            self._accept(each)
-        texts: dict[str, str] = {}
-        for address in sorted(self._edits, key=lambda address: self.desired.resources[address].source, reverse=True):  # from the end
-            declared = self.desired.resources[address]
-            file = declared.source.file
-            try:
-                texts[file] = put(texts.get(file) or self.texts(file), self._place(address), self._edits[address], SPELLING)
-            except Untouchable as error:
-                where = f"{file}:{error.line}:{error.column}"
-                raise Refused(f"{address}: {error}", hint=f"Change it by hand: {where}.") from None
-        return texts
+            if not each.moved:
+                self._accept(each)
+        files = self._moved(accepted, strayed)
+        places = {address: (file, *tracked.line_column(address)) for file, tracked in files.items() for address in tracked.marks}
+        texts = {file: tracked.text for file, tracked in files.items()}
+        for address in sorted(self._edits, key=lambda address: places[address], reverse=True):  # from the end
+            file, line, column = places[address]
+            with self._by_hand(address, file):
+                texts[file] = put(texts[file], replace(self._place(address), line=line, column=column), self._edits[address], SPELLING)
+        return {file: self._laid_out(file, text) for file, text in texts.items() if text != self.texts[file]}
+
+    def _moved(self, accepted: Sequence[Accepted], strayed: Collection[Address]) -> dict[str, Tracked]:
+        """The texts with lines where they belong now, each resource marked."""
+        files = {file: Tracked(text) for file, text in self.texts.items()}
+        for address, declared in self.desired.resources.items():
+            at = declared.source
+            if not declared.implied and at.file in files:
+                files[at.file].marks[address] = index(self.texts[at.file], at.line, at.column)
+        arrived = [each.one.address for each in accepted if each.delta is not None and each.delta.container]
+        going = [each.one.address for each in accepted if each.delta is None]
+        if arrived or going:
+            with self._by_hand((arrived or going)[0], None):
+                run = Moves(self.kinds, self.desired, self.state, self.actual, self.ids, files)
+                run.run(arrived, going, set(strayed) - set(going))
+        return files
+
+    @contextmanager
+    def _by_hand(self, address: Address, file: str | None) -> Iterator[None]:
+        """What cannot be touched is refused, with its place."""
+        try:
+            yield
+        except Untouchable as error:
+            where = f"{file or self.desired.resources[address].source.file}:{error.line}:{error.column}"
+            raise Refused(f"{address}: {error}", hint=f"Change it by hand: {where}.") from None
+
+    def _laid_out(self, file: str, text: str) -> str:
+        """A file that was in canonical layout stays in it."""
+        shape = document(self.kinds, TOP)
+        try:
+            return layout(text, shape) if layout(self.texts[file], shape) == self.texts[file] else text
+        except ReconcilerError:
+            return text
 
     def _place(self, address: Address) -> Place:
         declared = self.desired.resources[address]
@@ -99,6 +145,7 @@ class Acceptance:
         return Place(declared.source.line, declared.source.column, tag, bare)
 
     def _accept(self, each: Accepted) -> None:
+        assert each.delta is not None
         address, name = each.one.address, each.delta.name
         declared = self.desired.resources[address]
         kind = self.kinds[declared.kind]
@@ -107,8 +154,6 @@ class Acceptance:
             raise Refused(
                 f"{each} is sensitive: its value is not written down", hint=f"Change it where it comes from{_at(declared.source)}."
             )
-        if field.container:
-            raise Refused(f"{each} follows from where its line stands", hint=f"Move its lines{_at(declared.source)} to where it is now.")
         now = self._now(each)
         if field.role is Role.CHOICE:
             self._choose(each, str(field.flag), str(field.to), now)
@@ -122,13 +167,14 @@ class Acceptance:
         except Unwritable as error:
             raise Refused(f"{each} cannot be written: {error}", hint="Apply sets it back.") from None
         edits = self._edits[address]
-        edits[name] = value
+        edits[name] = Loose(value) if field.unordered and isinstance(value, list) else value
         place = kind.place
         if isinstance(place, Node) and name == place.tag and raw(self._text(address), self._place(address), "key") is None:
             edits["key"] = address.key  # the tag's value was the key too
 
     def _now(self, each: Accepted) -> Any:
         """The living value, request form."""
+        assert each.delta is not None
         found = self.actual.find(each.one.kind, str(each.one.id))
         field = self.kinds[each.one.kind].fields[each.delta.name]
         if field.role is Role.CHOICE:
@@ -140,6 +186,7 @@ class Acceptance:
 
     def _choose(self, each: Accepted, flag: str, kind: str, now: Any) -> None:
         """The flag goes from one child to another."""
+        assert each.delta is not None
         before = self.desired.resources[each.one.address].values[each.delta.name]
         address = next((one for one in self.desired.resources if str(one) == now), None)
         if address is None:
@@ -151,7 +198,7 @@ class Acceptance:
         self._edits[address][flag] = True
 
     def _text(self, address: Address) -> str:
-        return self.texts(self.desired.resources[address].source.file)
+        return self.texts[self.desired.resources[address].source.file]
 
     def _check_plain(self, each: Accepted, address: Address, name: str, at: Source | None) -> None:
         """Raise `Refused` where what is written is an expression."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sqlite3
 
@@ -100,6 +101,31 @@ def test_accept_writes_the_yaml_and_leaves_nothing_to_do(applied: Cli) -> None:
     assert path.read_bytes() == before.replace(b"defaultRole: read  # for now", b"defaultRole: edit  # for now")
     assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
     assert applied("drift", PROJECT).stdout == "No drift. 12 objects managed.\n"
+
+
+def test_accept_moves_lines_and_leaves_nothing_to_do(applied: Cli) -> None:
+    path = applied.root / PROJECT / "reconciler.yaml"
+    known, calls = ids(applied), ("--sandbox", f"{PROJECT}/.reconciler/sandbox.db")
+    place = {"parent": known["acme/collection/product"], "position": {"before": {"type": "space", "space": known["acme/space/guides"]}}}
+    assert applied("api", "POST", f"/spaces/{known['acme/space/api']}/move", *calls, "--input", "-", input=json.dumps(place)).exit_code == 0
+    guides, api = "- {space: guides, title: Guides, duplicateOf: blank}\n", "- {space: api, title: API reference, duplicateOf: blank}\n"
+    before = path.read_text("utf-8")
+    stray = next(one["address"] for one in applied.json("drift", PROJECT)["resources"])
+    result = applied("drift", PROJECT, "--accept", stray)
+    assert (result.exit_code, result.stdout) == (0, f"{stray}: its lines are moved.\n"), result.stderr
+    assert path.read_text("utf-8") == before.replace(f"{guides}          {api}", f"{api}          {guides}")
+    edit(applied, "POST", f"/spaces/{known['acme/space/api']}/move", "parent=null")
+    result = applied("drift", PROJECT, "--accept", "acme/space/api")
+    assert (result.exit_code, result.stdout) == (0, "acme/space/api.parent: its lines are moved.\n"), result.stderr
+    assert path.read_text("utf-8") == before.replace(f"          {api}", "").replace(f"{guides}", f"{guides}      {api}")
+    assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
+    wild = json.loads(applied("api", "POST", "/orgs/org_acme/collections", *calls, "-f", "title=Wild").stdout)["id"]
+    kept = path.read_bytes()
+    edit(applied, "POST", f"/spaces/{known['acme/space/guides']}/move", f"parent={wild}")
+    refused = applied("drift", PROJECT, "--accept", "acme/space/guides")
+    assert refused.exit_code == 4
+    assert "which the YAML does not declare" in refused.stderr
+    assert path.read_bytes() == kept
 
 
 def test_a_value_from_an_expression_is_not_overwritten_and_the_place_is_named(applied: Cli) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
+import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,8 @@ from typing import Any
 import pytest
 
 from reconciler.config import load
+from reconciler.edit.layout import layout
+from reconciler.edit.order import Shape
 from reconciler.kinds import load as kinds
 from tests.cli.conftest import Cli
 
@@ -110,26 +114,23 @@ def test_without_a_project_it_says_what_makes_one(cli: Cli) -> None:
     assert "reconciler init" in done.stderr
 
 
+class Mixed(Shape):
+    """Keys in any order."""
+
+    def __init__(self, chance: random.Random) -> None:
+        super().__init__()
+        self.salt = chance.random()
+
+    def below(self, key: str | None, keys: Sequence[str]) -> Shape:
+        return self
+
+    def rank(self, key: str) -> int:
+        return zlib.crc32(f"{self.salt}{key}".encode())
+
+
 def shuffled(text: str, chance: random.Random) -> str:
-    """The same file with its keys in another order, in other indentation."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.comments import CommentedMap
-
-    def mixed(value: Any) -> Any:
-        if isinstance(value, CommentedMap):
-            keys = list(value)
-            chance.shuffle(keys)
-            return {key: mixed(value[key]) for key in keys}
-        return [mixed(one) for one in value] if isinstance(value, list) else value
-
-    from io import StringIO
-
-    yaml, into = YAML(typ="rt"), StringIO()
-    yaml.width = 4096
-    yaml.indent(mapping=4, sequence=4, offset=2)
-    yaml.preserve_quotes = True
-    yaml.dump(mixed(yaml.load(text)), into)
-    return into.getvalue()
+    """The same file with its keys in another order."""
+    return layout(text, Mixed(chance))
 
 
 @pytest.mark.parametrize("seed", range(5))

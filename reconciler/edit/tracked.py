@@ -1,0 +1,55 @@
+"""A text that knows where places in it are, however it is cut, pasted and indented. Reads and writes nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Tracked:
+    """`marks`: indexes into the text by name; a mark stays with the character it stands at."""
+
+    text: str
+    marks: dict[Hashable, int] = field(default_factory=dict)
+
+    def insert(self, at: int, text: str, *, over: int = 0) -> None:
+        """Put a text at an index, in place of so many characters, none of which is marked."""
+        self.paste(at, Tracked(text), over=over)
+
+    def paste(self, at: int, piece: Tracked, *, over: int = 0) -> None:
+        """Put a piece with its marks at an index."""
+        grown = len(piece.text) - over
+        self.marks = {name: index + grown if index >= at + over else index for name, index in self.marks.items()}
+        self.marks |= {name: at + index for name, index in piece.marks.items()}
+        self.text = self.text[:at] + piece.text + self.text[at + over :]
+
+    def cut(self, start: int, end: int) -> Tracked:
+        """Take a piece out, with its marks."""
+        inside = {name: index - start for name, index in self.marks.items() if start <= index < end}
+        piece = Tracked(self.text[start:end], inside)
+        self.marks = {name: index for name, index in self.marks.items() if name not in inside}
+        self.insert(start, "", over=end - start)
+        return piece
+
+    def indent(self, by: int) -> None:
+        """Move every line that is not empty by so many columns to the right, or to the left as far as it goes."""
+        at = 0
+        for line in self.text.split("\n"):
+            free = len(line) - len(line.lstrip(" "))
+            step = max(by, -free) if line else 0
+            self.insert(at, " " * max(step, 0), over=max(-step, 0))
+            at += len(line) + step + 1
+
+    def line_column(self, name: Hashable) -> tuple[int, int]:
+        """Where a mark stands, from 1."""
+        at = self.marks[name]
+        return self.text.count("\n", 0, at) + 1, at - self.text.rfind("\n", 0, at)
+
+
+def index(text: str, line: int, column: int) -> int:
+    """The index of a place that counts from 1."""
+    at = 0
+    for _ in range(line - 1):
+        at = text.index("\n", at) + 1
+    return at + column - 1
