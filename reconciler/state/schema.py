@@ -182,6 +182,21 @@ afters = Table(  # append-only: what was seen when an intent was done
     ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
 )
 
+turns = Table(  # append-only: what changed of the bindings without a request
+    "turns",
+    METADATA,
+    _state(primary=True),
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("run", ForeignKey("runs.id"), nullable=False),
+    Column("what", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Text, nullable=False),  # the object's id
+    Column("old", Text),  # the address it had before
+    Index("turns_by_run", "run"),
+)
+
 Migration = Callable[[Connection], None]
 
 
@@ -190,7 +205,12 @@ def _befores_and_afters(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[befores, afters])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters,)  # the nth takes version n to n + 1; they only ever grow in number
+def _turns(connection: Connection) -> None:
+    """What history needs of a run that only changed the state."""
+    METADATA.create_all(connection, tables=[turns])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _turns)  # the nth takes version n to n + 1; they only ever grow in number
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
 

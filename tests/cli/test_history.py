@@ -24,7 +24,7 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
     ]
     text = renamed("history", "p").stdout
-    assert text.index("1 update; exit 0") < text.index("7 create, 2 update, 2 move; exit 0")
+    assert text.index("1 update; exit 0") < text.index("7 create, 2 update, 2 move; in the state 3 adopt; exit 0")
     assert all(run["id"][:8] in text for run in document["runs"])
 
 
@@ -75,7 +75,8 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     done = renamed("undo", first, "p", "--yes", "--allow-delete", "20")
     assert done.exit_code == 5
     left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
-    assert left == ["acme", "acme/member/ada@acme.example", "acme/space/blank", "acme/team/writers"]
+    assert left == ["acme", "acme/team/writers"]
+    assert "acme: was adopted; acme/team/writers below it stays bound, and so does it" in done.stderr
 
 
 def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> None:
