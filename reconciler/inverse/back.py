@@ -15,9 +15,10 @@ from reconciler.address import Address
 from reconciler.inverse.bound import bound_again, turned_back
 from reconciler.inverse.living import NOWHERE, Thing, arranged, put_back, standing, things
 from reconciler.inverse.past import Cannot, Past
+from reconciler.inverse.users import used_by
 from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
 from reconciler.plan.drafts import choices
-from reconciler.reading import ids_in, title
+from reconciler.reading import ids_in
 from reconciler.resource import UNSET, Field, Kinds, Role
 
 GONE = "it is gone"
@@ -144,11 +145,20 @@ class _Undoing:
             self._say(one.address, f"was {one.born}, and another object stands in its place now")
         elif "delete" not in one.kind.api:
             self._say(one.address, f"was {one.born}; no {one.kind.name} can be deleted here")
+        elif self._kept(thing):
+            self._say(one.address, f"was {one.born}, and its own protection keeps it; it stays")
         elif changed := [name for name in one.after if self._differs(one, name, thing)]:
             self._say(one.address, f"was {one.born}, and {_listed(changed)} changed since; it stays")
         else:
             return True
         return False
+
+    def _kept(self, thing: Thing) -> bool:
+        """Whether it is protected by a line of its own, and not only by its kind."""
+        declared = self.project.resources.get(thing.address)
+        if declared is not None and declared.protect is not None:
+            return declared.protect
+        return thing.binding is not None and thing.binding.protected and thing.kind.name not in self.project.protect
 
     def _differs(self, one: Past, name: str, thing: Thing) -> bool:
         each = one.kind.fields.get(name)
@@ -161,21 +171,7 @@ class _Undoing:
     def _keep_what_is_used(self, known: Mapping[Address, Thing]) -> None:
         """Take back the removal of what something that stays stands in, or refers to."""
         by_id = {known[address].id: address for address in self.removed}
-        users: list[tuple[str, str, str]] = []  # id of what is used, id of its user, how people call that
-        names = {one.id: address for address, one in known.items()}
-        for name, some in self.actual.objects.items():
-            kind = self.kinds[name]
-            for one in some.values():
-                address = names.get(one.id)
-                if one.deleted_at is not None:
-                    continue
-                said = str(address) if address is not None else f"{name} {title(one)!r}"
-                used = {id for outer, id in one.within.items() if outer == kind.within}
-                for each, value in one.values.items():
-                    leaves = address is not None and (each in self.values.get(address, {}) or self._moves_away(address, kind.fields[each]))
-                    if not leaves and kind.fields[each].role is not Role.CHOICE:
-                        used |= set(ids_in(value)) if value is not UNSET else set()
-                users += [(id, one.id, said) for id in used & by_id.keys()]
+        users = [one for one in used_by(self.kinds, self.actual, known, self._leaves) if one[0] in by_id]
         kept = True
         while kept:
             kept = False
@@ -186,8 +182,9 @@ class _Undoing:
                     self._say(address, f"was {self.done[address].born}, and is used by {said}; it stays")
                     kept = True
 
-    def _moves_away(self, address: Address, each: Field) -> bool:
-        return each.container and address in self.places
+    def _leaves(self, address: Address, each: Field) -> bool:
+        """Whether the field is about to get another value."""
+        return each.name in self.values.get(address, {}) or (each.container and address in self.places)
 
     # -- what was changed -------------------------------------------------------------------------------------------------------------
 

@@ -19,6 +19,6 @@ def turn_document(turn: Turn) -> dict[str, Any]:
 
 
 def turn_line(turn: Turn) -> str:
-    """`acme/team/writers: forget (team_9f2)`."""
-    old = "" if turn.old is None else f" from {turn.old}"
-    return f"{turn.address}: {turn.what.value}{old} ({turn.id})"
+    """`forget acme/team/writers (team_9f2)`."""
+    old = "" if turn.old is None else f"{turn.old} to "
+    return f"{turn.what.value} {old}{turn.address} ({turn.id})"
