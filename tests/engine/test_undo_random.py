@@ -60,7 +60,7 @@ def renamed(tree: dict[str, Any], key: str) -> dict[str, Any]:
             if one.get("space") == key:
                 one["space"] = f"{key}2"
                 if "title" in one:
-                    one["previously"] = key
+                    one["previously"] = [key]
             for part in one.values():
                 walk(part)
         elif isinstance(one, list):
@@ -69,7 +69,7 @@ def renamed(tree: dict[str, Any], key: str) -> dict[str, Any]:
 
     walk(tree)
     if key in tree["teams"]:
-        tree["teams"][f"{key}2"] = {**tree["teams"].pop(key), "previously": key}
+        tree["teams"][f"{key}2"] = {**tree["teams"].pop(key), "previously": [key]}
     return tree
 
 
@@ -87,7 +87,7 @@ def edited(org: Org, what: str, number: int) -> set[str]:
         case "move" if collections:
             org.call("POST", f"/spaces/{space['id']}/move", {"parent": collections[number % len(collections)]})
         case "make":
-            return {org.call("POST", f"/orgs/{ORGANIZATION}/spaces", {"title": f"New {number}"})["id"]}
+            return {org.call("POST", "/spaces/spc_blank/duplicate")["id"]}
         case "team" if teams:
             org.call("PATCH", f"/orgs/{ORGANIZATION}/teams/{teams[number % len(teams)]}", {"title": f"Outsiders {number}"})
             return {teams[number % len(teams)]}
