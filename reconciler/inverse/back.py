@@ -291,7 +291,7 @@ class _Undoing:
         }
         beside = {one for address in self.places for one in rows[self.places[address].parent]}
         only = frozenset({*self.removed, *beside, *restored, *again, *(address for address, some in self.values.items() if some)})
-        deleted = {one.deleted for one in self.done.values() if one.deleted is not None}
+        deleted = {id for one in self.done.values() for id in (one.deleted, one.replaces) if id is not None}
         turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
 

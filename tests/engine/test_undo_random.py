@@ -198,4 +198,4 @@ def mentions(value: Any, ids: set[str]) -> bool:
 
 
 def kept(rows: dict[str, list[str]], lost: set[str]) -> dict[str, list[str]]:
-    return {at: row for at, some in rows.items() if at.split()[0] not in lost and (row := [id for id in some if id not in lost])}
+    return {at: row for at, some in rows.items() if not lost & {*at.split()} and (row := [id for id in some if id not in lost])}
