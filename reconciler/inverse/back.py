@@ -138,7 +138,7 @@ class _Undoing:
     def _removable(self, one: Past, thing: Thing | None) -> bool:
         """Whether it was made by the run and nobody changed it since."""
         if one.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return False
+            return thing is not None and thing.id == one.made  # where it is gone, its binding goes too
         if one.replaces is not None:
             self._say(one.address, "was replaced; the object it stands in for is gone")
         elif thing.id != one.made:
