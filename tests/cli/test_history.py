@@ -165,7 +165,7 @@ def test_a_rename_by_hand_goes_back_with_all_below_it(renamed: Cli) -> None:
 
 def test_a_rename_by_previously_goes_back_and_its_line_is_named(renamed: Cli) -> None:
     before = bound(renamed)
-    renamed.edit("p/reconciler.yaml", "      writers:", "      authors:\n        previously: [writers]")
+    renamed.edit("p/reconciler.yaml", "writers: {title: Authors,", "authors: {title: Authors, previously: [writers],")
     assert renamed("apply", "p", "--yes").exit_code == 0
     assert turns(renamed) == [("rename", "acme/team/authors")]
     said = undone(renamed)
@@ -183,7 +183,7 @@ def test_an_update_is_undone_under_the_name_that_a_later_run_gave(renamed: Cli) 
 
 
 def test_protection_is_put_back_and_its_line_is_named(renamed: Cli) -> None:
-    renamed.edit("p/reconciler.yaml", "title: Authors", "title: Authors\n        protect: true")
+    renamed.edit("p/reconciler.yaml", "title: Authors", "title: Authors, protect: true")
     assert renamed("apply", "p", "--yes").exit_code == 0
     assert turns(renamed) == [("protect", "acme/team/writers")]
     assert "acme/team/writers: protects it again" in undone(renamed)
@@ -191,7 +191,7 @@ def test_protection_is_put_back_and_its_line_is_named(renamed: Cli) -> None:
 
 
 def test_the_line_of_an_expression_is_named(renamed: Cli) -> None:
-    renamed.edit("p/reconciler.yaml", "title: Authors", "title: ${upper('poets')}")
+    renamed.edit("p/reconciler.yaml", "title: Authors", "title: '${upper(text)}'")
     assert renamed("apply", "p", "--yes").exit_code == 0
     line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("${upper")[0].count("\n") + 1
     assert f"reconciler.yaml:{line}  acme/team/writers: sets title again" in undone(renamed)
