@@ -191,7 +191,8 @@ def test_protection_is_put_back_and_its_line_is_named(renamed: Cli) -> None:
 
 
 def test_the_line_of_an_expression_is_named(renamed: Cli) -> None:
-    renamed.edit("p/reconciler.yaml", "title: Authors", "title: '${upper(text)}'")
+    (renamed.root / "p" / "title.txt").write_text("Poets")
+    renamed.edit("p/reconciler.yaml", "title: Authors", """title: '${{ file("title.txt") }}'""")
     assert renamed("apply", "p", "--yes").exit_code == 0
-    line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("${upper")[0].count("\n") + 1
+    line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("${{")[0].count("\n") + 1
     assert f"reconciler.yaml:{line}  acme/team/writers: sets title again" in undone(renamed)
