@@ -117,7 +117,7 @@ def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]])
     return past, ever
 
 
-@settings(SLOW, max_examples=8)
+@settings(SLOW, max_examples=3)
 @given(chains(size=6))
 def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -132,12 +132,13 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
             named = {str(each.address) for each in found.cannot}
             lost |= {id for address, id in ever if address in named}
             assert differing(one.objects, everything(org), lost, one.order) == {}, found.cannot
-            assert kept(orders(org), lost) == kept(one.order, lost)
+            beside = lost | one.outside | ({id for row in one.order.values() for id in row} - {id for _, id in ever})
+            assert kept(orders(org), beside) == kept(one.order, beside)
             assert still(bound(org), lost | one.outside) == still(one.bound, lost | one.outside), found.cannot
             lost |= one.outside
 
 
-@settings(SLOW, max_examples=3)
+@settings(SLOW, max_examples=2)
 @given(chains(size=4), st.integers(0, 99))
 def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
     chain: list[tuple[dict[str, Any], list[tuple[str, int]]]], number: int
