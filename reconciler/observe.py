@@ -138,7 +138,7 @@ class Survey:
         return wave
 
     def _holders(self, kind: Kind, each: str, found: Matches) -> list[tuple[Address, str]]:
-        """The objects of kind `each` whose contents matter: something declared stands in them, or they are about to go."""
+        """The objects of kind `each` whose contents matter: something declared stands or stood in them, or they are about to go."""
         wanted: dict[Address, str] = {}
         inside = kind.inside
         for declared in self.desired.resources.values():
@@ -149,6 +149,9 @@ class Survey:
         former = set(found.renamed.values())
         for address, binding in self.state.bindings.items():
             gone = address not in self.desired.resources and address not in former
+            stood = Address.parse(binding.place.parent) if binding.kind == kind.name and binding.place and binding.place.parent else None
+            if stood is not None and stood.kind == each and stood in found.ids:
+                wanted[stood] = found.ids[stood]
             if binding.kind == each and gone and binding.id in self._objects[each]:
                 wanted[address] = binding.id
         if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:

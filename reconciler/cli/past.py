@@ -14,17 +14,17 @@ LAST: Final = "last"
 
 
 def chosen(runs: Sequence[Run], text: str) -> Run:
-    """The run that `text` names; `last` is the newest that sent anything. `runs`: newest first. Raises `UsageError`."""
+    """The run that `text` names; `last` is the newest that did anything. `runs`: newest first. Raises `UsageError`."""
     from reconciler.report.history import shortest
 
     hint = "reconciler history lists the runs."
     if text == LAST:
-        found = [run for run in runs if run.did or run.undone][:1]
+        found = [run for run in runs if run.anything][:1]
     else:
         found = [run for run in runs if run.id == text] or [run for run in runs if text and run.id.startswith(text)]
     if len(found) > 1:
         listing = ", ".join(run.id[: shortest(found)] for run in found[:5]) + (" …" if len(found) > 5 else "")
         raise UsageError(f"{len(found)} runs begin with {text}: {listing}", hint="Write more of the id.")
     if not found:
-        raise UsageError("no run has sent anything yet" if text == LAST else f"there is no run {text}", hint=hint)
+        raise UsageError("no run has done anything yet" if text == LAST else f"there is no run {text}", hint=hint)
     return found[0]

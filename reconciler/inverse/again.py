@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Action, Change, Declared, Desired, Plan, Source
+from reconciler.model import Action, Change, Declared, Desired, Plan, Source, Turn, What
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Kinds
 
@@ -21,21 +21,66 @@ class Line:
     what: str
 
 
-def wants_again(kinds: Kinds, project: Desired, undone: Desired, plan: Plan, ids: Mapping[Address, str]) -> tuple[Line, ...]:
-    """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `ids`: of what is there."""
+def wants_again(
+    kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[Turn], ids: Mapping[Address, str]
+) -> tuple[Line, ...]:
+    """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `turns`: what changes of the
+    bindings after it; `ids`: of what is there."""
     found: list[Line] = []
     for change in plan.changes:
         declared = project.resources.get(change.address)
         if declared is None or declared.implied:
-            if Action.RESTORE in change.actions:
-                found.append(Line(change.address, None, "is not declared, so that it would be deleted again"))
+            if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
+                found.append(_leaving(kinds, project, change.address, again=" again"))
         elif Action.DELETE in change.actions:
             found.append(Line(change.address, declared.source, "makes it again"))
         else:
             found += _of_fields(kinds, declared, undone.resources[change.address], ids)
             if Action.MOVE in change.actions and _orders(project, undone, change):
                 found.append(Line(change.address, declared.source, "stands in another place"))
+    for turn in turns:
+        found += _of_turn(kinds, project, turn)
     return tuple(dict.fromkeys(found))
+
+
+def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "") -> Line:
+    """What the next apply does to something bound that is not declared."""
+    removed, kind = project.removed.get(address), kinds.of(address)
+    if removed is not None and removed.action == "forget":
+        return Line(address, removed.source, f"lets go of it{again}")
+    if "delete" not in kind.api or (removed is None and project.prune.get(kind.name, kind.prune) == "none"):
+        return Line(address, None, f"is not declared, so that it would be let go of{again}")
+    return Line(address, None if removed is None else removed.source, f"is not declared, so that it would be deleted{again}")
+
+
+def _of_turn(kinds: Kinds, project: Desired, turn: Turn) -> list[Line]:
+    declared = project.resources.get(turn.address)
+    there = declared is not None and not declared.implied
+    match turn.what:
+        case What.FORGET if declared is not None and there:
+            return [Line(turn.address, declared.source, "adopts it again")] if declared.adopt or declared.id else []
+        case What.RENAME if turn.old is not None and not there:
+            return _of_rename(kinds, project, turn.address, turn.old)
+        case What.PROTECT | What.UNPROTECT if declared is not None and there:
+            wanted = declared.protect if declared.protect is not None else declared.kind in project.protect
+            if wanted != (turn.what is What.PROTECT):
+                return [Line(turn.address, declared.source, "protects it again" if wanted else "takes its protection away again")]
+    return []
+
+
+def _of_rename(kinds: Kinds, project: Desired, back: Address, now: Address) -> list[Line]:
+    """What the YAML says of an object that is called `back` again and no longer `now`."""
+    declared = project.resources.get(now)
+    if declared is None or declared.implied:
+        return [_leaving(kinds, project, back)]
+    for moved in project.moved:
+        if (back == moved.old and now == moved.new) or (back.is_within(moved.old) and now.is_within(moved.new)):
+            return [Line(moved.new, moved.source, f"renames it from {moved.old} again")]
+    if back in declared.previously:
+        return [Line(now, declared.source, f"renames it from {back} again")]
+    if now.container is not None and back.container is not None and now.container != back.container:
+        return []  # said of what it stands in
+    return [_leaving(kinds, project, back), Line(now, declared.source, f"makes another beside {back}")]
 
 
 def _of_fields(kinds: Kinds, declared: Declared, undone: Declared, ids: Mapping[Address, str]) -> list[Line]:

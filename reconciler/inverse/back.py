@@ -12,38 +12,41 @@ from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.inverse.living import NOWHERE, Thing, arranged, standing, things
-from reconciler.inverse.past import Past
-from reconciler.model import Actual, Desired, Removed, State, Stood
+from reconciler.inverse.bound import bound_again, turned_back
+from reconciler.inverse.living import NOWHERE, Thing, arranged, put_back, standing, things
+from reconciler.inverse.past import Cannot, Past
+from reconciler.inverse.users import used_by
+from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
 from reconciler.plan.drafts import choices
-from reconciler.reading import ids_in, title
+from reconciler.reading import ids_in
 from reconciler.resource import UNSET, Field, Kinds, Role
 
 GONE = "it is gone"
-
-
-@dataclass(frozen=True, order=True)
-class Cannot:
-    """Something that stays as the run left it: a sentence without its subject, the address."""
-
-    address: Address
-    reason: str
+UNBOUND = "it is not bound any more; it stays as it is"
 
 
 @dataclass(frozen=True)
 class Inverse:
-    """`desired`: everything as it stands, but for what is taken back. `only`: the addresses the plan is to be about."""
+    """`desired`: everything as it stands, but for what is taken back. `only`: the addresses the plan is to be about.
+
+    `turns`: what is to change of the bindings once the plan is carried out.
+    """
 
     desired: Desired
     only: frozenset[Address]
     cannot: tuple[Cannot, ...]
+    turns: tuple[Turn, ...] = ()
 
 
 def inverse(
-    kinds: Kinds, project: Desired, state: State, actual: Actual, done: Mapping[Address, Past], *, ever: Collection[str]
-) -> Inverse:
-    """What takes the run back. `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset."""
-    return _Undoing(kinds, project, state, actual, done, ever).whole()
+    kinds: Kinds, project: Desired, state: State, actual: Actual,
+    done: Mapping[Address, Past], turns: Collection[Turn], *, ever: Collection[str],
+) -> Inverse:  # fmt: skip
+    """What takes the run back. `turns`: what it changed of the state.
+
+    `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset.
+    """
+    return _Undoing(kinds, project, state, actual, done, turns, ever).whole()
 
 
 @dataclass
@@ -53,13 +56,15 @@ class _Undoing:
     state: State
     actual: Actual
     done: Mapping[Address, Past]
+    turns: Collection[Turn]
     ever: Collection[str]
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
     places: dict[Address, Stood] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
 
     def whole(self) -> Inverse:
-        known = things(self.kinds, self.state, self.actual)
+        again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
+        known = {**things(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual)
         self.alive = {id for some in self.actual.objects.values() for id, one in some.items() if one.deleted_at is None}
         restored = self._restored(known)
@@ -70,16 +75,26 @@ class _Undoing:
             self._doubts(one)
             if address in known and one.made is None and one.deleted is None and not one.along:
                 self._changed(one, known[address])
-            elif address not in known and one.fields and one.made is None and one.deleted is None:
-                self._say(address, f"{_listed(one.fields)}: {GONE}")
+            elif address not in known and one.deleted is None and not one.along:
+                self._lost_sight_of(one)
         self._keep_what_is_used(known)
         for address, thing in restored.items():
             self._placed(self.done[address], thing)
             self.values[address] |= self._fields_of_restored(self.done[address])
-        return self._result(known, restored)
+        return self._result(known, restored, again)
 
     def _say(self, address: Address, reason: str) -> None:
         self.cannot.append(Cannot(address, reason))
+
+    def _lost_sight_of(self, one: Past) -> None:
+        """Name what the run made or changed, and what is not bound now."""
+        now = self.actual.find(one.kind.name, one.made or one.id or "")
+        alive = now is not None and now.deleted_at is None
+        if one.made is not None:
+            if alive:
+                self._say(one.address, f"was {one.born}, and is not bound any more; it stays")
+        elif one.fields or one.stood is not None:
+            self._say(one.address, f"{_listed(one.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
     def _doubts(self, one: Past) -> None:
         for verb in one.doubts:
@@ -123,18 +138,27 @@ class _Undoing:
     def _removable(self, one: Past, thing: Thing | None) -> bool:
         """Whether it was made by the run and nobody changed it since."""
         if one.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return False
+            return thing is not None and thing.id == one.made  # where it is gone, its binding goes too
         if one.replaces is not None:
             self._say(one.address, "was replaced; the object it stands in for is gone")
         elif thing.id != one.made:
-            self._say(one.address, "was made, and another object stands in its place now")
+            self._say(one.address, f"was {one.born}, and another object stands in its place now")
         elif "delete" not in one.kind.api:
-            self._say(one.address, f"was made; no {one.kind.name} can be deleted here")
+            self._say(one.address, f"was {one.born}; no {one.kind.name} can be deleted here")
+        elif self._kept(thing):
+            self._say(one.address, f"was {one.born}, and its own protection keeps it; it stays")
         elif changed := [name for name in one.after if self._differs(one, name, thing)]:
-            self._say(one.address, f"was made, and {_listed(changed)} changed since; it stays")
+            self._say(one.address, f"was {one.born}, and {_listed(changed)} changed since; it stays")
         else:
             return True
         return False
+
+    def _kept(self, thing: Thing) -> bool:
+        """Whether it is protected by a line of its own, and not only by its kind."""
+        declared = self.project.resources.get(thing.address)
+        if declared is not None and declared.protect is not None:
+            return declared.protect
+        return thing.binding is not None and thing.binding.protected and thing.kind.name not in self.project.protect
 
     def _differs(self, one: Past, name: str, thing: Thing) -> bool:
         each = one.kind.fields.get(name)
@@ -147,21 +171,7 @@ class _Undoing:
     def _keep_what_is_used(self, known: Mapping[Address, Thing]) -> None:
         """Take back the removal of what something that stays stands in, or refers to."""
         by_id = {known[address].id: address for address in self.removed}
-        users: list[tuple[str, str, str]] = []  # id of what is used, id of its user, how people call that
-        names = {one.id: address for address, one in known.items()}
-        for name, some in self.actual.objects.items():
-            kind = self.kinds[name]
-            for one in some.values():
-                address = names.get(one.id)
-                if one.deleted_at is not None:
-                    continue
-                said = str(address) if address is not None else f"{name} {title(one)!r}"
-                used = {id for outer, id in one.within.items() if outer == kind.within}
-                for each, value in one.values.items():
-                    leaves = address is not None and (each in self.values.get(address, {}) or self._moves_away(address, kind.fields[each]))
-                    if not leaves and kind.fields[each].role is not Role.CHOICE:
-                        used |= set(ids_in(value)) if value is not UNSET else set()
-                users += [(id, one.id, said) for id in used & by_id.keys()]
+        users = [one for one in used_by(self.kinds, self.actual, known, self._leaves) if one[0] in by_id]
         kept = True
         while kept:
             kept = False
@@ -169,11 +179,12 @@ class _Undoing:
                 address = by_id[id]
                 if address in self.removed and by_id.get(user) not in self.removed:
                     self.removed.discard(address)
-                    self._say(address, f"was made, and is used by {said}; it stays")
+                    self._say(address, f"was {self.done[address].born}, and is used by {said}; it stays")
                     kept = True
 
-    def _moves_away(self, address: Address, each: Field) -> bool:
-        return each.container and address in self.places
+    def _leaves(self, address: Address, each: Field) -> bool:
+        """Whether the field is about to get another value."""
+        return each.name in self.values.get(address, {}) or (each.container and address in self.places)
 
     # -- what was changed -------------------------------------------------------------------------------------------------------------
 
@@ -264,7 +275,7 @@ class _Undoing:
 
     # -- together ---------------------------------------------------------------------------------------------------------------------
 
-    def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing]) -> Inverse:
+    def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing], again: Collection[Address]) -> Inverse:
         staying = {address: one for address, one in {**known, **restored}.items() if address not in self.removed}
         rows = standing(known)
         gone = {*self.removed, *self.places}
@@ -273,26 +284,16 @@ class _Undoing:
             inside = self.done[address].kind.inside
             if inside is not None:
                 self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
-        _put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
+        put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
         desired = arranged(self.kinds, self.project, staying, rows, self.values)
-        removed = {address: Removed(address, "delete", NOWHERE, "made by the run that is undone") for address in self.removed}
+        removed = {
+            address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
+        }
         beside = {one for address in self.places for one in rows[self.places[address].parent]}
-        only = frozenset({*self.removed, *beside, *restored, *(address for address, some in self.values.items() if some)})
-        return Inverse(replace(desired, removed=removed), only, tuple(sorted(set(self.cannot))))
-
-
-def _put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood], stood: Mapping[Address, Stood]) -> None:
-    """Insert each behind the one it stood behind, or behind the next before that which is still there."""
-    for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
-        row = rows.setdefault(place.parent, [])
-        previous, seen = place.previous, {address}
-        while previous is not None and previous not in row:
-            if previous in seen or previous not in stood or stood[previous].parent != place.parent:
-                break
-            seen.add(previous)
-            previous = stood[previous].previous
-        at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
-        row.insert(at, address)
+        only = frozenset({*self.removed, *beside, *restored, *again, *(address for address, some in self.values.items() if some)})
+        deleted = {id for one in self.done.values() for id in (one.deleted, one.replaces) if id is not None}
+        turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
+        return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
 
 
 def _listed(names: Collection[str]) -> str:

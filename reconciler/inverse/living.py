@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Declared, Desired, Observed, Source, State
+from reconciler.model import Actual, Binding, Declared, Desired, Observed, Source, State, Stood
 from reconciler.plan.standing import lists
 from reconciler.resource import UNSET, Foreign, Keyed, Kind, Kinds
 
@@ -51,6 +51,20 @@ def standing(known: Mapping[Address, Thing]) -> dict[Address, list[Address]]:
     """What stands below each parent, in order."""
     names = {one.id: address for address, one in known.items()}
     return {parent: [one.address for one in some] for parent, some in lists(known.values(), names).items()}
+
+
+def put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood], stood: Mapping[Address, Stood]) -> None:
+    """Insert each behind the one it stood behind, or behind the next before that which is still there."""
+    for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
+        row = rows.setdefault(place.parent, [])
+        previous, seen = place.previous, {address}
+        while previous is not None and previous not in row:
+            if previous in seen or previous not in stood or stood[previous].parent != place.parent:
+                break
+            seen.add(previous)
+            previous = stood[previous].previous
+        at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
+        row.insert(at, address)
 
 
 def arranged(

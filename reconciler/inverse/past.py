@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Entry, Stood
+from reconciler.model import Entry, Stood, Turn, What
 from reconciler.resource import Kind, Kinds
+
+
+@dataclass(frozen=True, order=True)
+class Cannot:
+    """Something that stays as the run left it: a sentence without its subject, the address."""
+
+    address: Address
+    reason: str
 
 
 @dataclass
 class Past:
     """What one run did to one address.
 
-    `made`: the id of what it created or restored. `deleted`: the id of what it deleted; `along`: without a request of its own, with
-    something else. `replaces`: the id of the object that `made` stands in for. `fields`: values before it (request form, UNSET where
-    nothing was there), `after`: values seen after it, `stood`: the place before it. `doubts`: verbs of which nobody knows what became.
+    `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
+    deleted; `along`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
+    `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `stood`: the place before it.
+    `doubts`: verbs of which nobody knows what became.
     """
 
     address: Address
     kind: Kind
+    id: str | None = None
     made: str | None = None
+    restored: bool = False
     deleted: str | None = None
     along: bool = False
     replaces: str | None = None
@@ -30,6 +41,11 @@ class Past:
     after: dict[str, Any] = field(default_factory=dict)
     stood: Stood | None = None
     doubts: list[str] = field(default_factory=list)
+
+    @property
+    def born(self) -> str:
+        """How what it made came to be there."""
+        return "restored" if self.restored else "made"
 
 
 def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
@@ -68,11 +84,22 @@ def _done(one: Past, entry: Entry) -> None:
         case "create":
             one.made, one.replaces = entry.bound.get(intent.address), intent.before.replaces
         case "restore":
-            one.made = intent.target
+            one.made, one.restored = intent.target, True
         case "delete":
             one.deleted, one.made = intent.target, None
             one.fields, one.stood = dict(intent.before.values), intent.before.stood
         case _:
+            one.id = intent.target
             for name, value in intent.before.values.items():
                 one.fields.setdefault(name, value)
             one.stood = one.stood or intent.before.stood
+
+
+def also(done: Mapping[Address, Past], turns: Iterable[Turn]) -> dict[Address, str]:
+    """What must be looked at besides what is bound: ids of what the run deleted, made, changed or let go of."""
+    found = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
+    for address, one in done.items():
+        id = one.deleted or one.made or one.id
+        if id is not None:
+            found[address] = id
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from reconciler.model.actual import Actual, Observed, Unknown
 from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
-from reconciler.model.history import Entry, Run
+from reconciler.model.history import Entry, Run, Turn, What
 from reconciler.model.outcome import Outcome, Result, Status
 from reconciler.model.plan import (
     Action,
@@ -66,6 +66,8 @@ __all__ = [
     "Status",
     "Step",
     "Stood",
+    "Turn",
     "Unknown",
     "Unmanaged",
+    "What",
 ]

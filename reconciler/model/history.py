@@ -5,17 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address
 from reconciler.model.state import Intent
 
 
+class What(StrEnum):
+    """What happened to a binding without a request."""
+
+    ADOPT = "adopt"
+    FORGET = "forget"
+    RENAME = "rename"
+    PROTECT = "protect"
+    UNPROTECT = "unprotect"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One change of the state without a request. `address`: where it is bound after it, or was before a forget; `id`: the object's.
+
+    `old`: the address it had before a rename, None otherwise.
+    """
+
+    what: What
+    address: Address
+    kind: str
+    id: str
+    old: Address | None = None
+
+
 @dataclass(frozen=True)
 class Run:
     """One run that held the lease. `ended` and `exit_code` are None where it was killed or is under way. `did`: requests done, by verb.
 
-    `undone`: requests that failed or are in doubt, by how they ended.
+    `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
     """
 
     id: str
@@ -26,6 +51,12 @@ class Run:
     exit_code: int | None
     did: Mapping[str, int] = field(default_factory=dict)
     undone: Mapping[str, int] = field(default_factory=dict)
+    turned: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def anything(self) -> bool:
+        """Whether it sent anything or changed the state."""
+        return bool(self.did or self.undone or self.turned)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from itertools import groupby
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Entry, Run
+from reconciler.model import Entry, Run, Turn
 from reconciler.report.layout import Page, Span, Style
+from reconciler.report.turns import turn_document
 from reconciler.report.values import HIDDEN, data, shown
 from reconciler.resource import UNSET, Field, Kind, Kinds
 
@@ -27,9 +28,10 @@ def history_document(runs: Sequence[Run]) -> dict[str, Any]:
     return {"format": HISTORY_FORMAT, "runs": [_run(run) for run in runs]}
 
 
-def run_document(run: Run, entries: Sequence[Entry], kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
-    """One run with everything it sent."""
-    return {"format": RUN_FORMAT, **_run(run), "steps": [_step(entry, kinds, names) for entry in entries]}
+def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+    """One run with everything it sent, and what it changed of the state without a request."""
+    steps = [_step(entry, kinds, names) for entry in entries]
+    return {"format": RUN_FORMAT, **_run(run), "state": [turn_document(turn) for turn in turns], "steps": steps}
 
 
 def _run(run: Run) -> dict[str, Any]:
@@ -42,6 +44,7 @@ def _run(run: Run) -> dict[str, Any]:
         "exit": run.exit_code,
         "did": dict(run.did),
         "undone": dict(run.undone),
+        "turned": dict(run.turned),
     }
 
 
@@ -115,10 +118,17 @@ def history_text(runs: Sequence[Run], *, width: int) -> tuple[Span, ...]:
     return tuple(page.spans)
 
 
-def run_text(run: Run, entries: Sequence[Entry], kinds: Kinds, names: Mapping[str, Address], *, width: int) -> tuple[Span, ...]:
-    """One run, then address by address what was sent."""
+def run_text(
+    run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Mapping[str, Address], *, width: int
+) -> tuple[Span, ...]:
+    """One run, then what it changed of the state, then address by address what was sent."""
     page = Page(width)
     _head(page, run, run.id)
+    if turns:
+        page.blank()
+        page.head("in the state, without a request")
+    for turn in turns:
+        page.field(Style.PLAIN, " ", turn.what.value, str(turn.address), turn.id if turn.old is None else f"{turn.id}, was {turn.old}")
     for address, group in groupby(entries, key=lambda entry: entry.intent.address):
         page.blank()
         page.head(str(address))
@@ -143,7 +153,8 @@ def _head(page: Page, run: Run, id: str) -> None:
 def _did(run: Run) -> str:
     parts = [f"{number:,} {verb}" for verb, number in run.did.items()]
     parts += [f"{number:,} {word}" for word, number in run.undone.items()]
-    return ", ".join(parts) or NOTHING
+    kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items())
+    return "; ".join([", ".join(parts) or NOTHING, *([f"in the state {kept}"] if kept else [])])
 
 
 def _ending(run: Run) -> str:

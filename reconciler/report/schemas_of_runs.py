@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from reconciler.model import What
 from reconciler.report.findings import FORMAT as DOCTOR_FORMAT
 from reconciler.report.findings import Level
 from reconciler.report.history import HISTORY_FORMAT, RUN_FORMAT
@@ -43,7 +44,7 @@ def run_schema() -> Schema:
             "fields": items(field),
         }
     )
-    whole = {"format": {"const": RUN_FORMAT}, **_run(), "steps": items(step, "In the order in which they were sent.")}
+    whole = {"format": {"const": RUN_FORMAT}, **_run(), "state": _turns(), "steps": items(step, "In the order in which they were sent.")}
     return document("What one run did", record(whole), {})
 
 
@@ -53,6 +54,7 @@ def undo_schema() -> Schema:
         "format": {"const": UNDO_FORMAT},
         **outcome_properties(),
         "run": text("The id of the run that was undone."),
+        "state": _turns(),
         "cannot": items(record({"address": ref("address"), "reason": text()}), "What stays as that run left it."),
         "yaml": items(record({"address": ref("address"), "source": source(), "what": text()}), "What still wants that run again."),
     }
@@ -83,7 +85,21 @@ def _run() -> Schema:
         "exit": or_null({"type": "integer"}, "Its exit code; null where it is under way or was killed."),
         "did": _counts("Requests that were done, by verb."),
         "undone": _counts("Requests that failed or are in doubt, by how they ended."),
+        "turned": _counts("Changes of the state without a request, by what they were."),
     }
+
+
+def _turns() -> Schema:
+    turn = record(
+        {
+            "what": {"enum": [one.value for one in What]},
+            "address": ref("address"),
+            "kind": ref("kind"),
+            "object": text("The id of the object."),
+            "from": or_null(ref("address"), "The address it had; null where it is no rename."),
+        }
+    )
+    return items(turn, "What changed of the state without a request.")
 
 
 def _counts(description: str) -> Schema:

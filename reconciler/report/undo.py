@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any, Final, Protocol
 
 from reconciler.address import Address
-from reconciler.model import Outcome, Run, Source
+from reconciler.model import Outcome, Run, Source, Turn
 from reconciler.report.documents import outcome_document
+from reconciler.report.turns import turn_document
 
 UNDO_FORMAT: Final = "reconciler.undo/1"
 
@@ -32,12 +33,16 @@ class Wanting(Protocol):
     def what(self) -> str: ...
 
 
-def undo_document(run: Run, outcome: Outcome, cannot: Iterable[Staying], lines: Iterable[Wanting]) -> dict[str, Any]:
-    """`run`: the one that was undone. `cannot`: what stays as that run left it. `yaml`: what still wants it again."""
+def undo_document(run: Run, outcome: Outcome, turns: Iterable[Turn], cannot: Iterable[Staying], lines: Iterable[Wanting]) -> dict[str, Any]:
+    """`run`: the one that was undone. `turns`: what changed of the state. `cannot`: what stays as that run left it.
+
+    `yaml`: what still wants it again.
+    """
     return {
         **outcome_document(outcome),
         "format": UNDO_FORMAT,
         "run": run.id,
+        "state": [turn_document(turn) for turn in turns],
         "cannot": [{"address": str(one.address), "reason": one.reason} for one in cannot],
         "yaml": [
             {

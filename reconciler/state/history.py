@@ -6,6 +6,7 @@ In: a connection inside a transaction. Out: `Run` and `Entry`. Forbidden: writin
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +15,8 @@ from sqlalchemy import Connection, bindparam, func, select
 from reconciler.address import Address
 from reconciler.model import Entry, Run
 from reconciler.state.rows import INTENTS, damaged, from_json, intent_of
-from reconciler.state.schema import afters, journal, outcomes, runs
+from reconciler.state.schema import afters, journal, outcomes, runs, turns
+from reconciler.state.turns import count_turns
 
 DONE: Final = ("done", "recovered")
 
@@ -50,13 +52,14 @@ def read_runs(connection: Connection, state: int) -> tuple[Run, ...]:
     for row in connection.execute(_COUNTS, {"of": state}):
         counts, word = (did, row.verb) if row.status in DONE else (undone, row.status or "in-doubt")
         counts[row.run][word] = counts[row.run].get(word, 0) + row.number
-    return tuple(_run(row, did[row.id], undone[row.id]) for row in connection.execute(_RUNS, {"of": state}))
+    turned = count_turns(connection, state)
+    return tuple(_run(row, did[row.id], undone[row.id], turned.get(row.id, {})) for row in connection.execute(_RUNS, {"of": state}))
 
 
-def _run(row: Any, did: dict[str, int], undone: dict[str, int]) -> Run:
+def _run(row: Any, did: Mapping[str, int], undone: Mapping[str, int], turned: Mapping[str, int]) -> Run:
     try:
         ended = None if row.ended is None else datetime.fromisoformat(row.ended)
-        return Run(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone)
+        return Run(row.id, row.who, row.command, datetime.fromisoformat(row.started), ended, row.exit_code, did, undone, turned)
     except (TypeError, ValueError) as error:
         raise damaged(f"the run {row.id!r}") from error
 
@@ -88,10 +91,11 @@ def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> Entry:
 
 
 def read_ids(connection: Connection, state: int) -> frozenset[str]:
-    """The ids of every object that any run acted on or made."""
+    """The ids of every object that any run acted on, made, bound or let go of."""
     targets = select(journal.c.target).where(journal.c.state == bindparam("of"), journal.c.target.is_not(None)).distinct()
     bound = select(outcomes.c.bound).where(outcomes.c.state == bindparam("of"), outcomes.c.bound != "{}")
-    found = set(connection.execute(targets, {"of": state}).scalars())
+    kept = select(turns.c.target).where(turns.c.state == bindparam("of")).distinct()
+    found = {*connection.execute(targets, {"of": state}).scalars(), *connection.execute(kept, {"of": state}).scalars()}
     for text in connection.execute(bound, {"of": state}).scalars():
         found |= set(from_json(text, "an outcome").values())
     return frozenset(found)

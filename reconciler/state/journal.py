@@ -23,6 +23,7 @@ from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
+from reconciler.state.turns import bound, turned, write_turns
 
 _RAISE_SERIAL: Final = (
     update(states)
@@ -119,12 +120,14 @@ class Journal:
         rename: Mapping[Address, Address] = {},
         protect: Mapping[Address, bool] = {},
     ) -> None:
-        """Change bindings without a request: forget, then rename, then bind, then place and protect.
+        """Change bindings without a request: forget, then rename, then bind, then place and protect. What changed is kept as `Turn`s.
 
         `rename` names every address, those below a renamed one too, and may swap; places under a renamed address follow. Addresses
         that are not bound are passed over.
         """
+        forget, bind = list(forget), list(bind)
         with self._writing() as connection:
+            before = bound(connection, self._state) if forget or bind or rename or protect else {}
             rows.unbind(connection, self._state, forget)
             self._rename(connection, rename)
             rows.bind(connection, self._state, bind)
@@ -136,6 +139,8 @@ class Journal:
             if protect:
                 protected = [{**at, "at": str(address), "protected": value} for address, value in protect.items()]
                 connection.execute(update(bindings).where(*_here()).values(protected=bindparam("protected")), protected)
+            if forget or bind or rename or protect:
+                write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
     def remember_rules(self, rules: Rules) -> None:
         """Remember the rules under which the project was applied."""

@@ -189,6 +189,21 @@ rules = Table(
     Column("value", Text, nullable=False),  # JSON: guards, prune, protect of the last run that went through
 )
 
+turns = Table(  # append-only: what changed of the bindings without a request
+    "turns",
+    METADATA,
+    _state(primary=True),
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("at", Text, nullable=False),
+    Column("run", ForeignKey("runs.id"), nullable=False),
+    Column("what", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("target", Text, nullable=False),  # the object's id
+    Column("old", Text),  # the address it had before
+    Index("turns_by_run", "run"),
+)
+
 Migration = Callable[[Connection], None]
 
 
@@ -202,7 +217,13 @@ def _rules(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[rules])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules)  # the nth takes version n to n + 1; they only ever grow in number
+def _turns(connection: Connection) -> None:
+    """4: what history needs of a run that only changed the state."""
+    METADATA.create_all(connection, tables=[turns])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns)
+"""The nth takes version n to n + 1; they only ever grow in number."""
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
 

@@ -17,7 +17,7 @@ from uuid import uuid4
 from sqlalchemy import Connection
 
 from reconciler.errors import StateError
-from reconciler.model import Entry, Run, State
+from reconciler.model import Entry, Run, State, Turn
 from reconciler.state.condition import Condition, file_holder, row_holder, writable
 from reconciler.state.database import Database, connect
 from reconciler.state.history import read_entries, read_ids, read_runs
@@ -26,6 +26,7 @@ from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, read_foreign, read_state
 from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, states
+from reconciler.state.turns import read_later, read_turns
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -85,8 +86,26 @@ class Store:
 
         return self._database.read(work) or ()
 
+    def turns(self, run: str) -> tuple[Turn, ...]:
+        """What the run with this id changed of the bindings without a request."""
+
+        def work(connection: Connection) -> tuple[Turn, ...]:
+            row = find(connection, self._scope)
+            return () if row is None else read_turns(connection, row.id, run)
+
+        return self._database.read(work) or ()
+
+    def later_turns(self, run: str) -> tuple[tuple[Turn, ...], ...]:
+        """The same of each run that began after it, in the order in which they ran."""
+
+        def work(connection: Connection) -> tuple[tuple[Turn, ...], ...]:
+            row = find(connection, self._scope)
+            return () if row is None else read_later(connection, row.id, run)
+
+        return self._database.read(work) or ()
+
     def ids(self) -> frozenset[str]:
-        """The ids of every object that any run acted on or made."""
+        """The ids of every object that any run acted on, made, bound or let go of."""
 
         def work(connection: Connection) -> frozenset[str]:
             row = find(connection, self._scope)

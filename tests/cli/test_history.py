@@ -26,7 +26,7 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
     ]
     text = renamed("history", "p").stdout
-    assert text.index("1 update; exit 0") < text.index("7 create, 2 update, 2 move; exit 0")
+    assert text.index("1 update; exit 0") < text.index("7 create, 2 update, 2 move; in the state 3 adopt; exit 0")
     assert all(run["id"][:8] in text for run in document["runs"])
 
 
@@ -82,7 +82,8 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     assert document["yaml"]
     assert all(one["verb"] for one in valid(renamed.json("show", "last", "p"), "run")["steps"])
     left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
-    assert left == ["acme", "acme/member/ada@acme.example", "acme/space/blank", "acme/team/writers"]
+    assert left == ["acme", "acme/team/writers"]
+    assert "acme: was adopted; acme/team/writers below it stays bound, and so does it" in done.stderr
 
 
 def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> None:
@@ -110,3 +111,95 @@ def test_state_mv_refuses_what_would_not_fit(renamed: Cli, old: str, new: str, c
     result = renamed("state", "mv", old, new, "p")
     assert (result.exit_code, says in result.stderr) == (code, True)
     assert renamed.json("state", "list", "p")["bindings"] == before
+
+
+def turns(cli: Cli, run: str = "last") -> list[tuple[str, str]]:
+    return [(one["what"], one["address"]) for one in cli.json("show", run, "p")["state"]]
+
+
+def bound(cli: Cli) -> dict[str, str]:
+    return {one["address"]: one["id"] for one in cli.json("state", "list", "p")["bindings"]}
+
+
+def undone(cli: Cli, code: int = 0) -> str:
+    result = cli("undo", "last", "p", "--yes")
+    assert result.exit_code == code, result.stderr
+    return result.stderr
+
+
+def test_what_was_forgotten_is_bound_again_and_let_go_of_again(renamed: Cli) -> None:
+    before = bound(renamed)
+    assert renamed("state", "forget", "acme/team/writers", "p").exit_code == 0
+    assert turns(renamed) == [("forget", "acme/team/writers")]
+    assert "no request; in the state 1 forget" in renamed("history", "p").stdout
+    undone(renamed)
+    assert (bound(renamed), turns(renamed)) == (before, [("adopt", "acme/team/writers")])
+    assert "acme/team/writers: adopts it again" in undone(renamed)
+    assert "acme/team/writers" not in bound(renamed)
+    undone(renamed)
+    assert "No changes" in renamed("plan", "p").stdout
+
+
+def test_what_was_adopted_by_hand_is_let_go_of(renamed: Cli) -> None:
+    id = bound(renamed)["acme/team/writers"]
+    renamed("state", "forget", "acme/team/writers", "p")
+    assert renamed("adopt", "acme/team/writers", id, "p").exit_code == 0
+    said = undone(renamed)
+    assert f"forget acme/team/writers ({id})" in said
+    assert "acme/team/writers: adopts it again" in said
+    assert "acme/team/writers" not in bound(renamed)
+
+
+def test_what_was_forgotten_and_bound_elsewhere_since_stays_there(renamed: Cli) -> None:
+    id = bound(renamed)["acme/team/writers"]
+    renamed("state", "forget", "acme/team/writers", "p")
+    run = renamed.json("history", "p")["runs"][0]["id"]
+    renamed.edit("p/reconciler.yaml", "      writers:", "      authors:")
+    assert renamed("adopt", "acme/team/authors", id, "p").exit_code == 0
+    result = renamed("undo", run, "p", "--yes")
+    assert (result.exit_code, bound(renamed)["acme/team/authors"]) == (4, id)
+    assert "acme/team/writers: was let go of, and it is bound to acme/team/authors now" in result.stderr
+
+
+def test_a_rename_by_hand_goes_back_with_all_below_it(renamed: Cli) -> None:
+    before = bound(renamed)
+    renamed("state", "mv", "acme/site/docs", "acme/site/handbook", "p")
+    assert ("rename", "acme/site/handbook") in turns(renamed)
+    undone(renamed)
+    assert bound(renamed) == before
+    assert "No changes" in renamed("plan", "p").stdout
+
+
+def test_a_rename_by_previously_goes_back_and_its_line_is_named(renamed: Cli) -> None:
+    before = bound(renamed)
+    renamed.edit("p/reconciler.yaml", "writers: {title: Authors,", "authors: {title: Authors, previously: [writers],")
+    assert renamed("apply", "p", "--yes").exit_code == 0
+    assert turns(renamed) == [("rename", "acme/team/authors")]
+    said = undone(renamed)
+    line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("authors:")[0].count("\n") + 1
+    assert f"reconciler.yaml:{line}  acme/team/authors: renames it from acme/team/writers again" in said
+    assert bound(renamed) == before
+
+
+def test_an_update_is_undone_under_the_name_that_a_later_run_gave(renamed: Cli) -> None:
+    run = renamed.json("history", "p")["runs"][0]["id"]
+    renamed("state", "mv", "acme/team/writers", "acme/team/authors", "p")
+    renamed.edit("p/reconciler.yaml", "      writers:", "      authors:")
+    result = renamed("undo", run, "p", "--yes")
+    assert (result.exit_code, "Authors -> Writers" in result.stdout) == (0, True)
+
+
+def test_protection_is_put_back_and_its_line_is_named(renamed: Cli) -> None:
+    renamed.edit("p/reconciler.yaml", "title: Authors", "title: Authors, protect: true")
+    assert renamed("apply", "p", "--yes").exit_code == 0
+    assert turns(renamed) == [("protect", "acme/team/writers")]
+    assert "acme/team/writers: protects it again" in undone(renamed)
+    assert renamed.json("state", "show", "acme/team/writers", "p")["protected"] is False
+
+
+def test_the_line_of_an_expression_is_named(renamed: Cli) -> None:
+    (renamed.root / "p" / "title.txt").write_text("Poets")
+    renamed.edit("p/reconciler.yaml", "title: Authors", """title: '${{ file("title.txt") }}'""")
+    assert renamed("apply", "p", "--yes").exit_code == 0
+    line = (renamed.root / "p" / "reconciler.yaml").read_text().partition("${{")[0].count("\n") + 1
+    assert f"reconciler.yaml:{line}  acme/team/writers: sets title again" in undone(renamed)

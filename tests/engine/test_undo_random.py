@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,45 +15,163 @@ from reconciler.model import Status
 from tests.engine.test_random import everything, organizations
 from tests.engine.test_undo import orders
 from tests.engine.undoing import runs, undo
-from tests.harness import Org
+from tests.harness import ORGANIZATION, Org
 
-
-@settings(
-    max_examples=12,
+SLOW = settings(
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(st.lists(organizations(), min_size=2, max_size=3))
-def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[dict[str, Any]]) -> None:
+EDITS = ["nothing", "title", "delete", "move", "make", "team"]
+
+
+@dataclass(frozen=True)
+class Before:
+    """A run, and how everything was when it began; `outside`: ids that somebody else changed since the run before it."""
+
+    run: str
+    objects: dict[str, Any]
+    order: dict[str, list[str]]
+    bound: dict[str, str]
+    outside: frozenset[str]
+
+
+@st.composite
+def chains(draw: st.DrawFn, *, size: int) -> list[tuple[dict[str, Any], list[tuple[str, int]]]]:
+    """Organizations, each with what somebody else does before it is applied; sometimes the same one, with keys renamed."""
+    found: list[tuple[dict[str, Any], list[tuple[str, int]]]] = []
+    for _ in range(draw(st.integers(2, size))):
+        if found and draw(st.integers(0, 3)) == 0:
+            tree = renamed(found[-1][0], draw(st.sampled_from("abcd")))
+        else:
+            tree = draw(organizations())
+        edits = draw(st.lists(st.tuples(st.sampled_from(EDITS), st.integers(0, 99)), max_size=2)) if found else []
+        found.append((tree, edits))
+    return found
+
+
+def renamed(tree: dict[str, Any], key: str) -> dict[str, Any]:
+    """The same with a space and a team under other keys."""
+    tree = copy.deepcopy(tree)
+
+    def walk(one: Any) -> None:
+        if isinstance(one, dict):
+            one.pop("previously", None)
+            if one.get("space") == key:
+                one["space"] = f"{key}2"
+                if "title" in one:
+                    one["previously"] = [key]
+            for part in one.values():
+                walk(part)
+        elif isinstance(one, list):
+            for part in one:
+                walk(part)
+
+    walk(tree)
+    if key in tree["teams"]:
+        tree["teams"][f"{key}2"] = {**tree["teams"].pop(key), "previously": [key]}
+    return tree
+
+
+def edited(org: Org, what: str, number: int) -> set[str]:
+    """Somebody else does something; the ids it is about."""
+    spaces = [one["space"] for one in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces")]
+    space = spaces[number % len(spaces)]
+    collections = [one["id"] for one in org.items(f"/orgs/{ORGANIZATION}/collections")]
+    teams = [one["id"] for one in org.items(f"/orgs/{ORGANIZATION}/teams")]
+    match what:
+        case "title":
+            org.call("PATCH", f"/spaces/{space['id']}", {"title": f"Outside {number}"})
+        case "delete" if space["id"] != "spc_blank" and org.call("GET", f"/spaces/{space['id']}"):
+            org.call("DELETE", f"/spaces/{space['id']}")
+        case "move" if collections:
+            org.call("POST", f"/spaces/{space['id']}/move", {"parent": collections[number % len(collections)]})
+        case "make":
+            return {org.call("POST", "/spaces/spc_blank/duplicate")["id"]}
+        case "team" if teams:
+            org.call("PATCH", f"/orgs/{ORGANIZATION}/teams/{teams[number % len(teams)]}", {"title": f"Outsiders {number}"})
+            return {teams[number % len(teams)]}
+        case _:
+            return set()
+    return {space["id"]}
+
+
+def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> tuple[list[Before], set[tuple[str, str]]]:
+    """Apply them all; the runs that did anything, and every object that was ever bound."""
+    past: list[Before] = []
+    ever: set[tuple[str, str]] = set()
+    outside: set[str] = set()
+    for tree, edits in chain:
+        for what, number in edits:
+            before = everything(org).keys()
+            outside |= edited(org, what, number) | (before - everything(org).keys())
+        org.write(tree)
+        for _ in range(2):  # a second run where the service rearranges
+            objects, order, names = everything(org), orders(org), bound(org)
+            last = past[-1].run if past else None
+            org.apply()
+            if (newest := runs(org)[0].id) != last:
+                past.append(Before(newest, objects, order, names, frozenset(outside)))
+                outside = set()
+            ever |= set(bound(org).items())
+    return past, ever
+
+
+@settings(SLOW, max_examples=3)
+@given(chains(size=6))
+def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org = Org(Path(folder))
-        ever: set[tuple[str, str]] = set()
-        past: list[tuple[str, dict[str, Any], dict[str, list[str]]]] = []
-        for tree in chain:
-            org.write(tree)
-            for _ in range(2):  # a second run where the service rearranges
-                before, order = everything(org), orders(org)
-                outcome = org.apply()
-                if outcome.results:
-                    past.append((runs(org)[0].id, before, order))
-                ever |= bound(org)
+        past, ever = applied(org, chain)
         lost: set[str] = set()
-        for run, before, order in reversed(past):
-            outcome, found, _ = undo(org, run)
-            assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+        for one in reversed(past):
+            outcome, found, _ = undo(org, one.run)
+            assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not Status.DONE] == []
             assert outcome.plan.blocked == ()
             assert outcome.leftover == ()
-            named = {str(one.address) for one in found.cannot}
+            named = {str(each.address) for each in found.cannot}
             lost |= {id for address, id in ever if address in named}
-            after = everything(org)
-            assert differing(before, after, lost, order) == {}, found.cannot
-            assert kept(orders(org), lost) == kept(order, lost)
+            assert differing(one.objects, everything(org), lost, one.order) == {}, found.cannot
+            beside = lost | one.outside | ({id for row in one.order.values() for id in row} - {id for _, id in ever})
+            assert kept(orders(org), beside) == kept(one.order, beside)
+            assert still(bound(org), lost | one.outside) == still(one.bound, lost | one.outside), found.cannot
+            lost |= one.outside
 
 
-def bound(org: Org) -> set[tuple[str, str]]:
+@settings(SLOW, max_examples=2)
+@given(chains(size=4), st.integers(0, 99))
+def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
+    chain: list[tuple[dict[str, Any], list[tuple[str, int]]]], number: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        org = Org(Path(folder))
+        past, _ = applied(org, chain)
+        one = past[number % len(past)]
+        before, names = everything(org), bound(org)
+        outcome, found, _ = undo(org, one.run)
+        assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not Status.DONE] == []
+        assert outcome.plan.blocked == ()
+        about = {str(each.step.address) for each in outcome.results} | {str(each.address) for each in found.turns}
+        untouched = {id for address, id in names.items() if address not in about and address not in {str(at) for at in found.only}}
+        after = everything(org)
+        loose = {id for id in untouched if not _only_place(before.get(id), after.get(id))}
+        assert loose == set(), found.cannot
+
+
+def _only_place(before: Any, after: Any) -> bool:
+    """Whether nothing but what neighbours bring differs."""
+    if before is None or after is None:
+        return before == after
+    return {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)} <= {"default", "visibility"}
+
+
+def bound(org: Org) -> dict[str, str]:
     with org.store() as store:
-        return {(str(address), binding.id) for address, binding in store.read().bindings.items()}
+        return {str(address): binding.id for address, binding in store.read().bindings.items()}
+
+
+def still(names: dict[str, str], lost: set[str]) -> dict[str, str]:
+    return {address: id for address, id in names.items() if id not in lost}
 
 
 def differing(before: dict[str, Any], after: dict[str, Any], lost: set[str], order: dict[str, list[str]]) -> dict[str, Any]:
@@ -79,4 +199,4 @@ def mentions(value: Any, ids: set[str]) -> bool:
 
 
 def kept(rows: dict[str, list[str]], lost: set[str]) -> dict[str, list[str]]:
-    return {at: row for at, some in rows.items() if at.split()[0] not in lost and (row := [id for id in some if id not in lost])}
+    return {at: row for at, some in rows.items() if not lost & {*at.split()} and (row := [id for id in some if id not in lost])}

@@ -6,7 +6,7 @@ import asyncio
 
 from reconciler.apply import apply
 from reconciler.guard import guard
-from reconciler.inverse import Inverse, Line, inverse, living, past, wants_again
+from reconciler.inverse import Inverse, Line, also, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Entry, Outcome, Run
 from reconciler.observe import observe
@@ -18,7 +18,7 @@ from tests.harness import Org
 def runs(org: Org) -> tuple[Run, ...]:
     """Those that sent anything, newest first."""
     with org.store() as store:
-        return tuple(run for run in store.runs() if run.did or run.undone)
+        return tuple(run for run in store.runs() if run.anything)
 
 
 def entries(org: Org, run: str) -> tuple[Entry, ...]:
@@ -35,17 +35,20 @@ def undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
 async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
     project = org.load().desired
     with org.store() as store:
-        done = past(kinds(), store.entries(run))
-        deleted = {address: one.deleted for address, one in done.items() if one.deleted is not None}
+        later = store.later_turns(run)
+        done, turns = past(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
         with store.lease(who="test", command=f"undo {run[:8]}") as journal:
             async with org.client() as writer:
                 state = journal.state()
-                actual = await observe(writer, kinds(), living(kinds(), project, state, Actual(), also=deleted), state)
-                found = inverse(kinds(), project, state, actual, done, ever=store.ids())
+                actual = await observe(writer, kinds(), living(kinds(), project, state, Actual(), also=also(done, turns)), state)
+                found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
                 only = Selection(only=found.only)
                 actual = await observe(writer, kinds(), found.desired, state)
                 made = plan(kinds(), found.desired, state, actual, selection=only)
                 made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
-                lines = wants_again(kinds(), project, found.desired, made, match(kinds(), project, state, actual).ids)
+                lines = wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
                 outcome = await apply(writer, kinds(), found.desired, made, actual, journal, deadline=30.0, selection=only)
+                if not outcome.plan.deferred:
+                    forget, rename, protect = as_remembered(found.turns)
+                    journal.remember(forget=forget, rename=rename, protect=protect)
                 return outcome, found, lines

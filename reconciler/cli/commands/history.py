@@ -66,13 +66,13 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     with _opened(screen, options) as (store, kinds):
         found = chosen(store.runs() if store is not None else (), run)
         assert store is not None
-        entries = store.entries(found.id)
+        entries, turns = store.entries(found.id), store.turns(found.id)
         names = {binding.id: address for address, binding in store.read().bindings.items()}
     names = {id: address for entry in entries for address, id in entry.bound.items()} | names
     if options.format == "json":
-        screen.document(run_document(found, entries, kinds, names))
+        screen.document(run_document(found, entries, turns, kinds, names))
     else:
-        screen.spans(run_text(found, entries, kinds, names, width=screen.width))
+        screen.spans(run_text(found, entries, turns, kinds, names, width=screen.width))
 
 
 @contextmanager

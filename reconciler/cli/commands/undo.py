@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from reconciler.cli.run import Planned, Session
     from reconciler.inverse import Cannot, Inverse, Line
-    from reconciler.model import Entry
+    from reconciler.model import Outcome, Turn
+    from reconciler.state import Journal, Store
 
 
 @click.command("undo", short_help="Plan and apply the inverse of a run.")
@@ -66,38 +67,57 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         ):
             for note in session.recover():
                 screen.say(note)
-            found = _inverse(session, store.entries(past.id), store.ids())
+            found = _inverse(session, store, past.id)
             _about(session, found)
             _tell_what_stays(screen, found.cannot)
+            _tell_what_turns(screen, found.turns)
             planned = agreed(screen, options, session, ask=not yes, full=full)
+            if planned is not None and found.turns and not yes and not planned.plan.pending:
+                planned = planned if click.confirm("Change the state? It takes no request.", default=False, err=True) else None
             if planned is None:
                 screen.say("Nothing was undone.")
                 journal.finish(exit_code=exits.FAILED, summary={})
                 return exits.FAILED
-            lines = _lines(session, planned)
+            lines = _lines(session, planned, found.turns)
             outcome = session.apply(planned, on_error=on_error)
+            turned = _turned(screen, journal, outcome, found.turns)
             code = exits.of_outcome(outcome, signal=session.signal)
             if found.cannot:
-                code = exits.strongest([code, exits.PARTLY if outcome.results else exits.REFUSED])
+                code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
             journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
     if options.format == "json":
-        screen.document(undo_document(past, outcome, found.cannot, lines))
+        screen.document(undo_document(past, outcome, turned, found.cannot, lines))
     elif outcome.results or outcome.notes:
         screen.spans(outcome_text(outcome, width=screen.width))
     _tell_what_wants_it_again(screen, lines)
     return code
 
 
-def _inverse(session: Session, entries: Collection[Entry], ever: Collection[str]) -> Inverse:
+def _inverse(session: Session, store: Store, run: str) -> Inverse:
     """Look at what is there now, and find what takes the run back."""
-    from reconciler.inverse import inverse, living, past
+    from reconciler.inverse import also, entries_today, inverse, living, past, turns_today
     from reconciler.model import Actual
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
-    done = past(kinds, entries)
-    deleted = {address: one.deleted for address, one in done.items() if one.deleted is not None}
-    actual = session.look(living(kinds, project, state, Actual(), also=deleted))
-    return inverse(kinds, project, state, actual, done, ever=ever)
+    later = store.later_turns(run)
+    done, turns = past(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
+    actual = session.look(living(kinds, project, state, Actual(), also=also(done, turns)))
+    return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
+
+
+def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[Turn]) -> tuple[Turn, ...]:
+    """Change the bindings once everything else is done; answers what was changed."""
+    from reconciler.inverse import as_remembered
+    from reconciler.model import Status
+
+    if not turns:
+        return ()
+    if outcome.plan.deferred or outcome.plan.blocked or any(one.status is not Status.DONE for one in outcome.results):
+        screen.say("The state stays as it is, because not everything was done; undo the run again once it can be.")
+        return ()
+    forget, rename, protect = as_remembered(turns)
+    journal.remember(forget=forget, rename=rename, protect=protect)
+    return tuple(turns)
 
 
 def _about(session: Session, found: Inverse) -> None:
@@ -106,18 +126,25 @@ def _about(session: Session, found: Inverse) -> None:
     session.desired, session.selection = found.desired, Selection(only=found.only)
 
 
-def _lines(session: Session, planned: Planned) -> tuple[Line, ...]:
+def _lines(session: Session, planned: Planned, turns: Collection[Turn]) -> tuple[Line, ...]:
     """Where the YAML still wants what is about to be taken back."""
     from reconciler.inverse import wants_again
     from reconciler.plan import match
 
     ids = match(session.kinds, session.project.desired, planned.state, planned.actual).ids
-    return wants_again(session.kinds, session.project.desired, session.desired, planned.plan, ids)
+    return wants_again(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
 
 
 def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
     if cannot:
         screen.say("Cannot be undone:\n" + "\n".join(f"  {one.address}: {one.reason}" for one in cannot))
+
+
+def _tell_what_turns(screen: Screen, turns: Collection[Turn]) -> None:
+    from reconciler.report.turns import turn_line
+
+    if turns:
+        screen.say("In the state, without a request:\n" + "\n".join(f"  {turn_line(one)}" for one in turns))
 
 
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[Line]) -> None:

@@ -1,0 +1,24 @@
+"""What changed of the state without a request, as text and as data. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reconciler.model import Turn
+
+
+def turn_document(turn: Turn) -> dict[str, Any]:
+    """One change. `from` is null where it is no rename."""
+    return {
+        "what": turn.what.value,
+        "address": str(turn.address),
+        "kind": turn.kind,
+        "object": turn.id,
+        "from": None if turn.old is None else str(turn.old),
+    }
+
+
+def turn_line(turn: Turn) -> str:
+    """`forget acme/team/writers (team_9f2)`."""
+    old = "" if turn.old is None else f"{turn.old} to "
+    return f"{turn.what.value} {old}{turn.address} ({turn.id})"
