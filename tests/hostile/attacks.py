@@ -68,7 +68,24 @@ TAGS = (
 
 
 def _empty() -> Iterator[Attack]:
-    for text in ("", " ", "---", "...", "null", "{}", "[]", "x-a: 1", "vars: {}", "include: []", "include: [x.yaml]", "? []\n: 1", "version: 1", "project: a", "#", "a"):
+    for text in (
+        "",
+        " ",
+        "---",
+        "...",
+        "null",
+        "{}",
+        "[]",
+        "x-a: 1",
+        "vars: {}",
+        "include: []",
+        "include: [x.yaml]",
+        "? []\n: 1",
+        "version: 1",
+        "project: a",
+        "#",
+        "a",
+    ):
         yield _one(f"nothing but {text!r}", text)
 
 
