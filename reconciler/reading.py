@@ -8,7 +8,9 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Declared, Observed
-from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
+from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds, Role
+
+_STANDS = (Role.INSIDE, Role.MEMBER)
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
@@ -42,8 +44,10 @@ def moment(text: Any) -> datetime | None:
 
 
 def is_kind(kind: Kind, raw: Any) -> bool:
-    """Whether an answer is an object of the kind: it has an id, and where it names what it is, it names this kind."""
-    return isinstance(raw, Mapping) and isinstance(raw.get("id"), str) and raw.get("object", kind.object) == kind.object
+    """Whether an answer is an object of the kind: it has an id, names no other kind, and stands in something that is an id."""
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or raw.get("object", kind.object) != kind.object:
+        return False
+    return all(isinstance(field.seen(raw), str | None | type(UNSET)) for field in kind.fields.values() if field.role in _STANDS)
 
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:

@@ -65,9 +65,9 @@ def _refused(text: str) -> str | None:
 
 
 def _matches(root: Path, pattern: str) -> list[str]:
-    if not any(mark in pattern for mark in "*?["):
-        return [PurePosixPath(pattern).as_posix()] if (root / pattern).is_file() else []
     try:
+        if not any(mark in pattern for mark in "*?["):
+            return [PurePosixPath(pattern).as_posix()] if (root / pattern).is_file() else []
         found = [path.relative_to(root) for path in islice(root.glob(pattern), FILES_MAX + 1) if path.is_file()]
     except (ValueError, OSError):
         return []

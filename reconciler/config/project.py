@@ -114,7 +114,7 @@ class _Load:
 
     def _made(self, files: Files, top: Map, documents: list[Map]) -> Project:
         words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith(IGNORED)}, self.problems)
-        settings = read_settings(words, files.root, self.problems)
+        settings = read_settings(words, top.at, files.root, self.problems)
         prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
         guards = read_guards(words, self.problems)
         compiled = shapes(self.kinds)

@@ -71,6 +71,7 @@ class Linker:
     defaults: Mapping[str, Mapping[str, Default]]
     implied: dict[Address, Declared] = field(default_factory=dict)
     _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
+    _places: dict[int, dict[str, Source]] = field(default_factory=dict)  # by a node's identity: where each text first stands in it
     _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict)
 
     def link(self) -> dict[Address, Declared]:
@@ -134,7 +135,7 @@ class Linker:
         return value
 
     def _look_up(self, value: Named, item: Item, of: Field) -> Any:
-        at = _whence(item.nodes[of.name], value.key)
+        at = self._whence(item.nodes[of.name], value.key)
         about: Address | str = f"defaults.{item.kind.name}" if of.name in item.given else item.address
         address = self._address(item, value)
         if address is None:
@@ -149,6 +150,12 @@ class Linker:
         purpose = f" to {of.label}" if of.role is Role.SEED and of.label else ""
         self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{did_you_mean(value.key, self._keys(value.kind, address))}', about)
         return INVALID
+
+    def _whence(self, node: Node, key: str) -> Source:
+        """Where in a field's node a reference stands: at the text that names it, else at the whole."""
+        if id(node) not in self._places:
+            self._places[id(node)] = {one.text: one.at for one in reversed(tuple(scalars(node)))}
+        return self._places[id(node)].get(key, node.at)
 
     def _address(self, item: Item, value: Named) -> Address | None:
         """The address a bare key names where the item stands; None where it cannot be one."""
@@ -265,8 +272,3 @@ def _place(source: Source) -> str:
 
 def _rank(value: Any) -> tuple[str, str]:
     return type(value).__name__, str(value)
-
-
-def _whence(node: Node, key: str) -> Source:
-    """Where in a field's node a reference stands: at the text that names it, else at the whole."""
-    return next((one.at for one in scalars(node) if one.text == key), node.at)

@@ -157,16 +157,16 @@ class Words:
                 self.problems.add(entry.at, f'unknown key "{key}"{inside}{did_you_mean(key, self.known)}')
 
 
-def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
-    """Settings of a project file; what is wrong is reported and has its default."""
+def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> Settings:
+    """Settings of a project file that begins there; what is wrong is reported and has its default."""
     version = top.scalar("version")
     if version is not None and version.core() != 1:
         problems.add(version.at, f"version is {described(version)}; this program knows version 1")
     elif "version" not in top.entries:
-        problems.add(_begin(top), "version is missing; write version: 1")
+        problems.add(begin, "version is missing; write version: 1")
     project = top.text("project")
     if project is None and "project" not in top.entries:
-        problems.add(_begin(top), "project is missing; it names the state")
+        problems.add(begin, "project is missing; it names the state")
     elif project is not None and _PROJECT.fullmatch(project[0]) is None:
         problems.add(project[1], f"project is {shown(project[0])}; it is 1 to 100 letters, digits or any of . _ -")
     service = Words.of(Service.SECTION, top.entry(Service.SECTION), problems)
@@ -197,11 +197,6 @@ def read_settings(top: Words, root: Path, problems: Problems) -> Settings:
         settle=settle,
         settle_written="settle" in recovery.entries,
     )
-
-
-def _begin(top: Words) -> Source:
-    """The first key of the file (which is not empty when this is asked)."""
-    return next(iter(top.entries.values())).at
 
 
 def _is_base(url: str) -> bool:

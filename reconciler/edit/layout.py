@@ -44,7 +44,7 @@ class Writer:
         if root.shape in ("map", "list") and root.children and (not root.flow or root.commented):
             lines += self._children(root, 0, shape, top=True)
         else:
-            lines += [self._flow(root, shape) or root.raw, *root.tail]
+            lines += [self._flow(root, shape) or root.raw.rstrip("\n"), *root.tail]
         return "\n".join(lines) + "\n"
 
     # -- blocks --------------------------------------------------------------------------------------------------------------------
