@@ -16,7 +16,7 @@ import httpx
 import yaml
 
 from reconciler.address import Glob
-from reconciler.apply import apply
+from reconciler.apply import FRESH, apply
 from reconciler.client import Reader, Settings, Writer
 from reconciler.config import Project, load
 from reconciler.guard import guard
@@ -79,6 +79,7 @@ class Org:
     seed: Mapping[str, Any] = field(default_factory=lambda: SEED)
     name: str = "sandbox"
     scope_project: str = "test"
+    fresh: float = FRESH  # below 0 everything is read again before it is written
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -156,7 +157,7 @@ class Org:
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
-                    return await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
+                    return await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0, fresh=self.fresh)
         finally:
             store.close()
 

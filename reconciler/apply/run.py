@@ -10,16 +10,17 @@ import asyncio
 from typing import Any, Literal, Protocol
 
 from reconciler.address import Address
+from reconciler.apply.guards import FRESH
 from reconciler.apply.step import Steps
+from reconciler.apply.verify import Found, verified
 from reconciler.client import Writer
 from reconciler.graph import Edges, Schedule
 from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status
-from reconciler.observe import observe
 from reconciler.plan import Selection
-from reconciler.plan import plan as make_plan
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 
+UNDER_WAY = 32  # steps at a time: a request must not grow old between its guard and its turn
 GRACE = 5.0  # seconds for what is in flight after the first signal
 
 
@@ -52,38 +53,27 @@ async def apply(
     listener: Progress | None = None,
     on_error: Literal["continue", "stop"] = "continue",
     stop: asyncio.Event | None = None,
+    fresh: float = FRESH,
 ) -> Outcome:
     """Carry out a plan.
 
     `deadline`: seconds one request may take, everything included; it is written into every intent. `stop`: when set, nothing new is started
-    and what is in flight gets `GRACE` seconds. Raises `StateError` where the journal cannot be written: no request without an intent.
+    and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before it is written. Raises `StateError` where the journal cannot be written: no request without an intent.
     """
-    run = _Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event())
+    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh)
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
     await run.all()
     journal.remember(places=run.places())
-    leftover: tuple[Address, ...] = ()
-    if not run.stop.is_set() and plan.steps:
-        leftover = await _left_over(writer, kinds, desired, journal, plan, run, selection)
+    found = Found()
+    if not run.stop.is_set() and run.sent:
+        found = await verified(run, run.results, selection)
     results = tuple(run.results[step.id] for step in plan.steps)
     stopped = "interrupted" if run.stop.is_set() else None
-    return Outcome(journal.run, plan, results, run.sent, leftover, tuple(run.notes), stopped)
+    notes = (*run.notes, *found.notes)
+    return Outcome(journal.run, plan, results, run.sent, found.leftover, notes, stopped, found.edited, found.unverified)
 
 
-async def _left_over(
-    writer: Writer, kinds: Kinds, desired: Desired, journal: Journal, plan: Plan, run: _Run, selection: Selection | None
-) -> tuple[Address, ...]:
-    """The addresses that a fresh plan would still change although every step of theirs was done."""
-    state = journal.state()
-    actual = await observe(writer, kinds, desired, state)
-    again = make_plan(kinds, desired, state, actual, selection=selection)
-    journal.remember(bind=[one for one in again.memory.bind.values() if one.address in state.bindings])
-    undone = {result.step.address for result in run.results.values() if result.status is not Status.DONE}
-    waiting = undone | set(plan.deferred) | {blocked.address for blocked in plan.blocked}
-    return tuple(step.address for step in again.steps if step.address not in waiting)
-
-
-class _Run(Steps):
+class Run(Steps):
     """One apply under way."""
 
     def __init__(
@@ -98,8 +88,9 @@ class _Run(Steps):
         listener: Progress,
         on_error: str,
         stop: asyncio.Event,
+        fresh: float,
     ) -> None:
-        super().__init__(writer, kinds, desired, plan, actual, journal, timeout)
+        super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh)
         self.listener, self.on_error, self.stop = listener, on_error, stop
         self.results: dict[int, Result] = {}
 
@@ -112,10 +103,9 @@ class _Run(Steps):
         stopping = asyncio.create_task(self.stop.wait())
         try:
             while not schedule.done or running:
-                halted = self.stop.is_set() or (
-                    self.on_error == "stop" and any(one.status is Status.FAILED for one in self.results.values())
-                )
-                for id in () if halted else schedule.ready():
+                ready = () if self._halted() else schedule.ready()
+                self.guards.ready = [steps[id] for id in ready]
+                for id in ready[: UNDER_WAY - len(running)]:
                     schedule.start(id)
                     running[asyncio.create_task(self._step(steps[id]))] = id
                 if not running:

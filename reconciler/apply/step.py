@@ -12,6 +12,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
+from reconciler.apply.guards import Guards
 from reconciler.client import Answer, RetryClass, Writer, encode
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Actual, Desired, Intent, Plan, Result, Status, Step
@@ -24,11 +25,20 @@ class Steps(Answers):
     """The steps of one run; `timeout`: seconds for one request, everything included."""
 
     def __init__(
-        self, writer: Writer, kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, journal: Journal, timeout: float
+        self,
+        writer: Writer,
+        kinds: Kinds,
+        desired: Desired,
+        plan: Plan,
+        actual: Actual,
+        journal: Journal,
+        timeout: float,
+        fresh: float,
     ) -> None:
         super().__init__(writer, kinds, desired, plan, actual, journal)
         self.timeout = timeout
         self.sent = 0
+        self.guards = Guards(writer, kinds, desired, plan, actual, self.expected, self.ids, fresh)
 
     async def _step(self, step: Step) -> Result:
         kind = self.kinds[step.kind]
@@ -36,6 +46,12 @@ class Steps(Answers):
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
             return Result(step, Status.SKIPPED, f"not sent: {error.message}")
+        async with self.guards.passing(step) as refusal:
+            if refusal is not None:
+                return Result(step, *refusal)
+            return await self._sent(step, kind, known, date, lookup)
+
+    async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> Result:
         path = "/" + "/".join(encode("{id}", {"id": self._id(part)}) for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
@@ -47,9 +63,11 @@ class Steps(Answers):
         except asyncio.CancelledError:
             return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply reads what became of it")
         except Ambiguous as error:
+            self.expected.doubted(kind, str(intent.target), writes)
             return Result(step, Status.IN_DOUBT, error.message)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
+                self.notes.append(f"{step.address}: was gone already when its {step.verb} was sent")
                 return self._answered(step, kind, intent, writes, Answer(404, None, None))
             self.journal.settle([Ending(intent.id, "failed", error.message)])
             return Result(step, Status.FAILED, error.message)

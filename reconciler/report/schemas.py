@@ -142,8 +142,26 @@ def outcome_schema() -> Schema:
             "error": _or_null({"type": "string"}, "Why it did not end well; null where it is done."),
         }
     )
-    summary = _object({name: _count() for name in ("done", "failed", "skipped", "inDoubt", "requests")})
-    whole = _object({"format": {"const": OUTCOME_FORMAT}, "summary": summary, "steps": _list(step)})
+    summary = _object({name: _count() for name in ("done", "failed", "skipped", "inDoubt", "stale", "requests")})
+    edited = _object(
+        {
+            "address": _ref("address"),
+            "field": _or_null({"type": "string"}, "The field, as the YAML calls it; null where it is about the whole object."),
+            "before": {"description": "What was seen after this run's write, or for the plan where it wrote nothing."},
+            "after": {"description": "What is there at the end of the run."},
+            "reason": {"type": "string", "description": "What became of the whole object; empty for a field."},
+        }
+    )
+    whole = _object(
+        {
+            "format": {"const": OUTCOME_FORMAT},
+            "summary": summary,
+            "steps": _list(step),
+            "edited": _list(edited, "What somebody else changed while the run was under way."),
+            "leftover": _list(_ref("address"), "What a reading after the run still finds different from what is declared."),
+            "unverified": _list(_ref("address"), "What was written and could not be read again."),
+        }
+    )
     return _document("What an apply did", whole, {})
 
 

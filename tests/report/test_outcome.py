@@ -43,7 +43,7 @@ def test_what_is_left_is_never_called_empty() -> None:
     assert summary(outcome(DONE, plan=blocked)) == "Applied 1 request. Left: 1 blocked."
     deferred = Plan("p", None, deferred={at("acme/site/docs"): "r"})
     assert summary(outcome(DONE, plan=deferred)) == "Applied 1 request. 1 resource left for a second run: apply again."
-    assert summary(outcome(DONE, leftover=(at("acme"),))) == "Applied 1 request. 1 resource changed meanwhile: plan again."
+    assert summary(outcome(DONE, leftover=(at("acme"),))) == "Applied 1 request. 1 resource not as declared yet: plan again."
 
 
 def test_an_interrupted_run_says_so_first() -> None:
