@@ -18,6 +18,7 @@ import yaml
 from reconciler.address import Glob
 from reconciler.apply import FRESH, apply
 from reconciler.client import Reader, Settings, Writer
+from reconciler.client.pacing import Clock, SystemClock
 from reconciler.config import Project, load
 from reconciler.guard import guard
 from reconciler.kinds import load as kinds
@@ -80,6 +81,7 @@ class Org:
     name: str = "sandbox"
     scope_project: str = "test"
     fresh: float = FRESH  # below 0 everything is read again before it is written
+    clock: Clock = field(default_factory=SystemClock)
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -123,7 +125,7 @@ class Org:
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         transport = self.transport()
-        return cls(Settings(BASE, token), transport=Failing(transport, failing) if failing else transport)
+        return cls(Settings(BASE, token), transport=Failing(transport, failing) if failing else transport, clock=self.clock)
 
     def plan(
         self, *, allow_replace: tuple[str, ...] = (), targets: tuple[str, ...] = (), token: str = TOKEN, failing: tuple[str, ...] = ()

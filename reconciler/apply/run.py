@@ -58,7 +58,8 @@ async def apply(
     """Carry out a plan.
 
     `deadline`: seconds one request may take, everything included; it is written into every intent. `stop`: when set, nothing new is started
-    and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before it is written. Raises `StateError` where the journal cannot be written: no request without an intent.
+    and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before it is written. Raises
+    `StateError` where the journal cannot be written: no request without an intent.
     """
     run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh)
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
