@@ -61,9 +61,8 @@ async def verified(run: Steps, results: Mapping[int, Result], selection: Selecti
         leftover += [] if edits or step.address in leftover else [step.address]
     for address, seen in look.learned(told).items():
         run.journal.note(address, sent={}, seen=seen)
-    run.journal.remember(
-        bind=[one for one in again.memory.bind.values() if one.address in state.bindings and one.address not in {*told, *run.unseen}]
-    )
+    untold = set(state.bindings) - told - undone - set(run.unseen)
+    run.journal.remember(bind=[one for one in again.memory.bind.values() if one.address in untold])
     return Found(tuple(edited), tuple(leftover), unverified)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,18 +41,34 @@ class Meddling(httpx.AsyncBaseTransport):
         if self.org.act is not None and self.org.count == self.org.at:
             await self.org.act(self.org)
             self.org.acted = len(self.org.requests)
-        return await self.inner.handle_async_request(request)
+        if self.org.refused and request.method == "GET" and request.url.path.endswith(self.org.refused):
+            return httpx.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
+        answer = await self.inner.handle_async_request(request)
+        if request.method == "GET" or not self.org.answered:
+            return answer
+        document = json.loads(await answer.aread() or b"null")
+        if isinstance(document, dict) and document.get("object") in self.org.answered:
+            for key, value in self.org.answered[document["object"]].items():
+                document[key] = value
+                if value is None:
+                    del document[key]
+        return httpx.Response(answer.status_code, json=document, request=request)
 
 
 @dataclass
 class Meddled(Org):
-    """`at`: before which request of the next apply `act` happens; `acted`: how many requests had been sent by then, None if it did not."""
+    """`at`: before which request of the next apply `act` happens; `acted`: how many requests had been sent by then, None if it did not.
+
+    `refused`: how the paths end that answer 403. `answered`: by object, keys that the answers to writes show otherwise, or (None) not.
+    """
 
     at: int = 0
     act: Act | None = None
     count: int = 0
     acted: int | None = None
     ids: dict[str, str] = field(default_factory=dict)
+    refused: str = ""
+    answered: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return Meddling(super().transport(), self)

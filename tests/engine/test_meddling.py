@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.cli.exits import PARTLY, of_outcome
-from reconciler.model import Outcome, Status
+from reconciler.model import Cause, Outcome, Status
 from tests.engine.meddling import Act, Jumping, Meddled
 from tests.engine.small import applied, described, small
 from tests.harness import ORGANIZATION
@@ -88,13 +88,12 @@ def readings(org: Meddled) -> int:
 
 def told(org: Meddled, outcome: Outcome, address: str) -> bool:
     """Whether the run's report, or the plan after it, has something to say of an address."""
-    said = [result.step.address for result in outcome.results if result.status is Status.STALE]
-    said += [one.address for one in outcome.edited] + list(outcome.leftover)
-    return (
-        address in [str(one) for one in said]
-        or any(address in line for line in (*outcome.notes, *described(org.plan())))
-        or any(address in str(one.address) for one in org.plan().blocked)
-    )
+    said = [str(result.step.address) for result in outcome.results if result.status is Status.STALE]
+    said += [str(one.address) for one in outcome.edited]
+    if address in said or any(address in line for line in outcome.notes):
+        return True
+    plan = org.plan()
+    return any(address in line for line in described(plan)) or any(address in str(one.address) for one in plan.blocked)
 
 
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
@@ -128,7 +127,7 @@ def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Pat
 
 
 def test_what_was_read_within_ten_seconds_is_not_read_again_and_later_one_reading_serves_all(living: Path, tmp_path: Path) -> None:
-    for ahead, readings in ((9.9, 0), (10.1, 1)):
+    for ahead, again in ((9.9, 0), (10.1, 1)):
         org = copied(living, tmp_path / str(ahead), fresh=10.0)
         tree = before()
         tree["teams"] |= {f"t{number}": {"title": f"Team {number}"} for number in range(20)}
@@ -146,7 +145,53 @@ def test_what_was_read_within_ten_seconds_is_not_read_again_and_later_one_readin
         outcome = org.meddled(reading, later)
         assert outcome.count(Status.DONE) == 20
         before_first = org.requests[reading : org.requests.index(next(one for one in org.requests if one[0] == "PATCH"))]
-        assert before_first == [("GET", f"{ORG}/teams")] * readings
+        assert before_first == [("GET", f"{ORG}/teams")] * again
         assert len([one for one in org.requests if one[0] == "PATCH"]) == 20
         writing = [index for index, one in enumerate(org.requests) if one[0] == "PATCH"]
         assert not [one for one in org.requests[writing[0] : writing[-1]] if one[0] == "GET"]
+
+
+def after_the_last_write(org: Meddled) -> int:
+    """Which request is the first after the writes of a calm run."""
+    return max(index for index, (method, _) in enumerate(org.requests, 1) if method != "GET") + 1
+
+
+def test_what_somebody_changes_after_our_write_is_reported_and_never_remembered_as_ours(living: Path, tmp_path: Path) -> None:
+    calm = copied(living, tmp_path / "calm", fresh=10.0)
+    calm.meddled(0, None)
+    org = copied(living, tmp_path / "edited", fresh=10.0)
+    outcome = org.meddled(after_the_last_write(calm), EDITS[0].act)
+    assert [(str(one.address), one.field, one.before, one.after) for one in outcome.edited] == [(TEAM, "title", "Authors", "Scribes")]
+    assert outcome.leftover == ()
+    assert of_outcome(outcome) == PARTLY
+    with org.store() as store:
+        binding = next(one for at, one in store.read().bindings.items() if str(at) == TEAM)
+    assert binding.seen["title"] == "Authors"
+    assert [delta.cause for change in org.plan().changes for delta in change.fields] == [Cause.DRIFT]
+
+
+def test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is(living: Path, tmp_path: Path) -> None:
+    for edit in EDITS[3:]:
+        org = copied(living, tmp_path / edit.name, fresh=10.0)
+        outcome = org.meddled(readings(org) + 1, edit.act)
+        stale = {str(one.step.address): str(one.error) for one in outcome.results if one.status is Status.STALE}
+        assert list(stale) == [edit.address]
+        assert "'Mine' came" in stale[edit.address]
+        assert not [path for method, path in org.requests if (method, path) == (edit.write[0], edit.write[1].format(**org.ids))]
+        assert [one.status for one in outcome.results if str(one.step.address) == TEAM] == [Status.DONE]
+
+
+@pytest.mark.parametrize(
+    ("path", "address", "other"), [("/share-links", FLAT, TEAM), ("/teams/{team}", TEAM, FOUR), ("/collections", ATTIC, TEAM)]
+)
+def test_what_cannot_be_read_again_is_not_written(living: Path, tmp_path: Path, path: str, address: str, other: str) -> None:
+    org = copied(living, tmp_path / "org")
+
+    async def refuse(org: Meddled) -> None:
+        org.refused = path.format(**org.ids)
+
+    outcome = org.meddled(readings(org) + 1, refuse)
+    ended = [(one.status, one.error) for one in outcome.results if str(one.step.address) == address]
+    assert ended
+    assert all(status is Status.SKIPPED and str(error).startswith("not sent: ") for status, error in ended)
+    assert [one.status for one in outcome.results if str(one.step.address) == other] == [Status.DONE]
