@@ -7,7 +7,7 @@ about to be written; what stands in an object that a delete takes along is read 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -27,7 +27,10 @@ Refusal = tuple[Status, str]
 
 
 class Guards:
-    """The door that every step of a run goes through. `ready`: the steps that will come next; they share the reading."""
+    """The door that every step of a run goes through.
+
+    `ready`: the steps that will come next; they share the reading. `halted`: whether nothing more goes through.
+    """
 
     def __init__(
         self,
@@ -43,6 +46,7 @@ class Guards:
         self.reader, self.kinds, self.desired, self.actual, self.expected, self.ids = reader, kinds, desired, actual, expected, ids
         self.fresh = fresh
         self.ready: Collection[Step] = ()
+        self.halted: Callable[[], bool] = lambda: False
         self._writes: dict[Address, set[str]] = {}
         self._moved: set[Address] = set()
         for step in plan.steps:
@@ -76,12 +80,12 @@ class Guards:
         try:
             await asyncio.sleep(0)  # so that all steps that were started together wait here together
             async with self._door:
-                if self._needs(step):
+                if self._needs(step) and not self.halted():
                     await self._calm.wait()
                     await self._read()
                 self._under_way += 1
                 self._calm.clear()
-                return self._verdict(step)
+                return (Status.SKIPPED, "not sent: the run was stopped") if self.halted() else self._verdict(step)
         finally:
             self._waiting.pop(step.id, None)
 

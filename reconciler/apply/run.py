@@ -15,7 +15,7 @@ from reconciler.apply.step import Steps
 from reconciler.apply.verify import Found, verified
 from reconciler.client import Writer
 from reconciler.graph import Edges, Schedule
-from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status
+from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
 from reconciler.plan import Selection
 from reconciler.resource import Kinds
 from reconciler.state import Journal
@@ -94,6 +94,7 @@ class Run(Steps):
         super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh)
         self.listener, self.on_error, self.stop = listener, on_error, stop
         self.results: dict[int, Result] = {}
+        self.guards.halted = self._halted
 
     async def all(self) -> None:
         """Run every step that can be run; the rest is skipped, with the reason."""
@@ -108,7 +109,7 @@ class Run(Steps):
                 self.guards.ready = [steps[id] for id in ready]
                 for id in ready[: UNDER_WAY - len(running)]:
                     schedule.start(id)
-                    running[asyncio.create_task(self._step(steps[id]))] = id
+                    running[asyncio.create_task(self._turn(steps[id]))] = id
                 if not running:
                     break
                 waiting: set[asyncio.Task[Any]] = {*running, *(() if self.stop.is_set() else (stopping,))}
@@ -133,6 +134,13 @@ class Run(Steps):
         for step in self.plan.steps:
             if step.id not in self.results:
                 self._ended(Result(step, Status.SKIPPED, why))
+
+    async def _turn(self, step: Step) -> Result:
+        """A step to its end; one that is stopped before its request was not sent."""
+        try:
+            return await self._step(step)
+        except asyncio.CancelledError:
+            return Result(step, Status.SKIPPED, "interrupted")
 
     def _halted(self) -> bool:
         """Whether nothing new is started."""
