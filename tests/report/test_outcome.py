@@ -71,13 +71,13 @@ def test_what_somebody_else_changed_is_told_by_address_and_field_and_not_as_a_fa
         """\
 acme/team/b
   ≠ stale       update: title was 'B' and is now 'C'
-acme/space/one                                                             changed by somebody else during the run
+acme/space/one                           changed by somebody else during the run
   ~ title       One -> Uno
   ~ secret      (sensitive)
-acme/space/two                                                             changed by somebody else during the run
+acme/space/two                           changed by somebody else during the run
   ~ differs     was deleted; it can be restored
 acme/team/a
-  ? not checked it was written, and could not be read again after it
+  ? not checked  it was written, and could not be read again after it
 
 Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources meanwhile: plan again. Run it
 again to go on.
