@@ -38,7 +38,7 @@ class Landing:
 
     def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str], identity: Mapping[str, Any]) -> tuple[str, ...]:
         """The listings that would show a new object of the kind at that address."""
-        holes = self._holes(address, ids)
+        holes = self.holes(address, ids)
         return tuple(
             encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
             for reading in kind.reads
@@ -48,7 +48,8 @@ class Landing:
             and set(placeholders(reading.path)) <= set(holes)
         )
 
-    def _holes(self, address: Address, ids: Mapping[Address, str]) -> dict[str, str]:
+    def holes(self, address: Address, ids: Mapping[Address, str]) -> dict[str, str]:
+        """The ids of the containers of an address by kind, as far as they are known."""
         holes: dict[str, str] = {}
         at = address.container
         while at is not None:

@@ -46,6 +46,7 @@ class Survey:
         self._errors: list[ServiceError] = []
         self._asked: set[str] = set()
         self._date: datetime | None = None
+        self._began = reader.monotonic()
         self._needed = self._needs()
 
     def fail_early(self) -> None:
@@ -59,7 +60,7 @@ class Survey:
         """What is known so far."""
         order = {name: position for position, name in enumerate(self.kinds)}
         unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
-        return Actual(self._objects, frozenset(self._complete), frozenset(self._absent), tuple(unknown), self._date)
+        return Actual(self._objects, frozenset(self._complete), frozenset(self._absent), tuple(unknown), self._date, self._began)
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
         """Which kinds are wanted in which containers; all of them in one that is about to go."""

@@ -16,8 +16,9 @@ import httpx
 import yaml
 
 from reconciler.address import Glob
-from reconciler.apply import apply
+from reconciler.apply import FRESH, apply
 from reconciler.client import Reader, Settings, Writer
+from reconciler.client.pacing import Clock, SystemClock
 from reconciler.config import Project, load
 from reconciler.guard import guard
 from reconciler.kinds import load as kinds
@@ -79,6 +80,8 @@ class Org:
     seed: Mapping[str, Any] = field(default_factory=lambda: SEED)
     name: str = "sandbox"
     scope_project: str = "test"
+    fresh: float = FRESH  # below 0 everything is read again before it is written
+    clock: Clock = field(default_factory=SystemClock)
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -122,7 +125,7 @@ class Org:
 
     def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
         transport = self.transport()
-        return cls(Settings(BASE, token), transport=Failing(transport, failing) if failing else transport)
+        return cls(Settings(BASE, token), transport=Failing(transport, failing) if failing else transport, clock=self.clock)
 
     def plan(
         self, *, allow_replace: tuple[str, ...] = (), targets: tuple[str, ...] = (), token: str = TOKEN, failing: tuple[str, ...] = ()
@@ -156,7 +159,7 @@ class Org:
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
-                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
+                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0, fresh=self.fresh)
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)
                     return outcome

@@ -63,9 +63,11 @@ def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
     undone = [result for result in outcome.results if result.status is not Status.DONE]
     if undone:
         untouched = (
-            not outcome.count(Status.DONE) and not outcome.count(Status.IN_DOUBT) and not plan.memory.bind and not plan.memory.forget
+            not any(outcome.count(status) for status in (Status.DONE, Status.IN_DOUBT, Status.STALE))
+            and not plan.memory.bind
+            and not plan.memory.forget
         )
         codes.append(FAILED if untouched else PARTLY)
-    if plan.deferred or outcome.leftover:
+    if plan.deferred or outcome.leftover or outcome.edited or outcome.unverified:
         codes.append(PARTLY)
     return strongest(codes)

@@ -47,7 +47,7 @@ class Reader:
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
-        self._base_url = settings.base_url
+        self._base_url, self._clock = settings.base_url, clock
 
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
         return OnlyGet(transport)
@@ -76,6 +76,10 @@ class Reader:
     def skew(self) -> float | None:
         """Seconds that the service's clock is ahead of ours, to the second; None where no answer had a date."""
         return self._conversation.skew
+
+    def monotonic(self) -> float:
+        """Seconds of its clock, which only goes forward."""
+        return self._clock.monotonic()
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""

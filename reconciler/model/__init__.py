@@ -10,7 +10,7 @@ from __future__ import annotations
 from reconciler.model.actual import Actual, Observed, Unknown
 from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
 from reconciler.model.history import Entry, Run, Turn, What
-from reconciler.model.outcome import Outcome, Result, Status
+from reconciler.model.outcome import Edited, Outcome, Result, Status
 from reconciler.model.plan import (
     Action,
     Allowance,
@@ -43,6 +43,7 @@ __all__ = [
     "Declared",
     "Delta",
     "Desired",
+    "Edited",
     "Entry",
     "Exposure",
     "Forbidden",

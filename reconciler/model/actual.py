@@ -41,7 +41,8 @@ class Actual:
     """What the service last reported.
 
     `complete`: the (kind, id of container or `each` object) whose listing ended, so that absence there is proven. `absent`: (kind, id)
-    proven gone by id. `date`: the service's clock at the newest reading; None where it sends none.
+    proven gone by id. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in
+    seconds of the client's clock, which only goes forward; None where it is not known.
     """
 
     objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)
@@ -49,6 +50,7 @@ class Actual:
     absent: frozenset[tuple[str, str]] = frozenset()
     unknown: tuple[Unknown, ...] = ()
     date: datetime | None = None
+    read_at: float | None = None
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object, or None where it was not seen."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.model.plan import Plan, Step
 
 
 class Status(StrEnum):
-    """How a step ended."""
+    """How a step ended; `stale`: it was not sent, because somebody changed meanwhile what it was to write."""
 
     DONE = "done"
     FAILED = "failed"
     SKIPPED = "skipped"
+    STALE = "stale"
     IN_DOUBT = "in-doubt"
 
 
@@ -28,8 +30,28 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Edited:
+    """What somebody else changed while the run was under way: one field of one object (shown form), or the whole of it (`field` None).
+
+    `before`: what was seen after this run's write, or for the plan where the run wrote nothing; `after`: what is there at the end.
+    `says`: what became of the whole object, "" for a field. `sensitive` values are never shown.
+    """
+
+    address: Address
+    field: str | None
+    before: Any = None
+    after: Any = None
+    says: str = ""
+    sensitive: bool = False
+
+
+@dataclass(frozen=True)
 class Outcome:
-    """What an apply did: results in the order of the steps' ids, and what the readings afterwards still found different."""
+    """What an apply did: results in the order of the steps' ids, and what the reading afterwards found.
+
+    `leftover`: what is still not as declared, and nobody else's doing is seen. `edited`: the drift of this run. `unverified`: what was
+    written and could not be read again.
+    """
 
     run: str
     plan: Plan
@@ -38,6 +60,8 @@ class Outcome:
     leftover: tuple[Address, ...] = ()
     notes: tuple[str, ...] = ()
     stopped: str | None = None
+    edited: tuple[Edited, ...] = ()
+    unverified: tuple[Address, ...] = ()
 
     @property
     def went_through(self) -> bool:

@@ -18,6 +18,7 @@ from reconciler.model import (
     BrokenUrl,
     Change,
     Delta,
+    Edited,
     Exposure,
     Forecast,
     Outcome,
@@ -85,6 +86,7 @@ def outcome_document(outcome: Outcome) -> dict[str, Any]:
             "failed": outcome.count(Status.FAILED),
             "skipped": outcome.count(Status.SKIPPED),
             "inDoubt": outcome.count(Status.IN_DOUBT),
+            "stale": outcome.count(Status.STALE),
             "requests": outcome.requests,
         },
         "steps": [
@@ -97,7 +99,15 @@ def outcome_document(outcome: Outcome) -> dict[str, Any]:
             }
             for result in outcome.results
         ],
+        "edited": [_edited(one) for one in outcome.edited],
+        "leftover": [str(address) for address in outcome.leftover],
+        "unverified": [str(address) for address in outcome.unverified],
     }
+
+
+def _edited(one: Edited) -> dict[str, Any]:
+    before, after = (HIDDEN, HIDDEN) if one.sensitive else (data(one.before), data(one.after))
+    return {"address": str(one.address), "field": one.field, "before": before, "after": after, "reason": one.says}
 
 
 def drift_document(drift: Drift) -> dict[str, Any]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import groupby
+from typing import Final
 
-from reconciler.model import Outcome, Result, Status
+from reconciler.model import Edited, Outcome, Result, Status
 from reconciler.report.layout import Page, Span, Style
 from reconciler.report.text import WIDTH
+from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import ENDINGS, count
+
+_UNDONE: Final = ((Status.FAILED, "failed"), (Status.IN_DOUBT, "in doubt"), (Status.STALE, "stale"), (Status.SKIPPED, "skipped"))
 
 
 def outcome_text(outcome: Outcome, *, width: int = WIDTH) -> tuple[Span, ...]:
@@ -26,7 +30,14 @@ def write(page: Page, outcome: Outcome) -> None:
             _ended(page, result)
     for left in outcome.leftover:
         page.head(str(left))
-        page.field(Style.DRIFT, "~", "differs", "a reading after the run still finds it different; someone may have edited it meanwhile")
+        page.field(Style.DRIFT, "~", "differs", "a reading after the run still finds it different")
+    for address, edits in groupby(outcome.edited, key=lambda one: str(one.address)):
+        page.head(address, "changed by somebody else during the run", Style.DRIFT)
+        for one in edits:
+            _edited(page, one)
+    for unread in outcome.unverified:
+        page.head(str(unread))
+        page.field(Style.BLOCKED, "?", "not checked", "it was written, and could not be read again after it")
     for note in outcome.notes:
         page.line(note, Style.DIM)
     page.blank()
@@ -39,6 +50,13 @@ def _ended(page: Page, result: Result) -> None:
     page.field(style, symbol, word, f"{result.step.verb}: {result.error or 'no reason was given'}")
 
 
+def _edited(page: Page, one: Edited) -> None:
+    if one.field is None:
+        page.field(Style.DRIFT, "~", "differs", one.says)
+    else:
+        page.field(Style.DRIFT, "~", one.field, HIDDEN if one.sensitive else f"{shown(one.before)} -> {shown(one.after)}")
+
+
 def summary(outcome: Outcome) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
     done, steps = outcome.count(Status.DONE), len(outcome.results)
@@ -46,11 +64,7 @@ def summary(outcome: Outcome) -> str:
         nothing = "Applied; it took no request." if outcome.plan.pending else "Nothing to apply."
         said = f"Applied {count(done, 'request')}." if steps else nothing
     else:
-        parts = [
-            f"{outcome.count(status):,} {word}"
-            for status, word in ((Status.FAILED, "failed"), (Status.IN_DOUBT, "in doubt"), (Status.SKIPPED, "skipped"))
-            if outcome.count(status)
-        ]
+        parts = [f"{outcome.count(status):,} {word}" for status, word in _UNDONE if outcome.count(status)]
         said = f"Applied {done:,} of {count(steps, 'request')}: {', '.join(parts)}."
     return " ".join([f"{outcome.stopped.capitalize()}.", said] if outcome.stopped else [said]) + _onward(outcome, done == steps)
 
@@ -58,13 +72,19 @@ def summary(outcome: Outcome) -> str:
 def _onward(outcome: Outcome, whole: bool) -> str:
     """What to expect of the next run."""
     plan = outcome.plan
+    others = len({one.address for one in outcome.edited})
+    edited = f" Somebody else changed {count(others, 'resource')} meanwhile: plan again." if others else ""
     if outcome.stopped or not whole:
         doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
-        return f"{doubt} Run it again to go on."
+        return f"{doubt}{edited} Run it again to go on."
     if plan.deferred:
         return f" {count(len(plan.deferred), 'resource')} left for a second run: apply again."
+    if edited:
+        return edited
+    if outcome.unverified:
+        return f" {count(len(outcome.unverified), 'resource')} could not be read again: plan again."
     if outcome.leftover:
-        return f" {count(len(outcome.leftover), 'resource')} changed meanwhile: plan again."
+        return f" {count(len(outcome.leftover), 'resource')} not as declared yet: plan again."
     open_ends = [
         f"{len(plan.blocked):,} blocked" if plan.blocked else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",

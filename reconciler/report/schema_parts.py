@@ -25,8 +25,23 @@ def outcome_properties() -> Schema:
             "error": or_null({"type": "string"}, "Why it did not end well; null where it is done."),
         }
     )
-    summary = record({name: number() for name in ("done", "failed", "skipped", "inDoubt", "requests")})
-    return {"summary": summary, "steps": items(step)}
+    summary = record({name: number() for name in ("done", "failed", "skipped", "inDoubt", "stale", "requests")})
+    edited = record(
+        {
+            "address": ref("address"),
+            "field": or_null({"type": "string"}, "The field, as the YAML calls it; null where it is about the whole object."),
+            "before": {"description": "What was seen after this run's write, or for the plan where it wrote nothing."},
+            "after": {"description": "What is there at the end of the run."},
+            "reason": {"type": "string", "description": "What became of the whole object; empty for a field."},
+        }
+    )
+    return {
+        "summary": summary,
+        "steps": items(step),
+        "edited": items(edited, "What somebody else changed while the run was under way."),
+        "leftover": items(ref("address"), "What a reading after the run still finds different from what is declared."),
+        "unverified": items(ref("address"), "What was written and could not be read again."),
+    }
 
 
 def spot() -> Schema:

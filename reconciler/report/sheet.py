@@ -105,7 +105,13 @@ def outcome_sheet(outcome: Outcome) -> Sheet:
     """What an apply did, as entries."""
     page = _Recorder()
     outcomes.write(page, outcome)
-    styles = {Status.DONE: Style.CREATE, Status.FAILED: Style.DELETE, Status.IN_DOUBT: Style.BLOCKED, Status.SKIPPED: Style.DIM}
+    styles = {
+        Status.DONE: Style.CREATE,
+        Status.FAILED: Style.DELETE,
+        Status.IN_DOUBT: Style.BLOCKED,
+        Status.STALE: Style.DRIFT,
+        Status.SKIPPED: Style.DIM,
+    }
     parts = [Part(status.value, outcome.count(status), style) for status, style in styles.items() if outcome.count(status)]
     return _sheet("outcome", outcome.plan.project, outcome.plan.environment, page, parts)
 

@@ -39,6 +39,7 @@ DESTRUCTIVE: Final = frozenset({Action.REPLACE, Action.DELETE})
 ENDINGS: Final = {
     Status.FAILED: ("!", "failed"),
     Status.IN_DOUBT: ("?", "in doubt"),
+    Status.STALE: ("≠", "stale"),
     Status.SKIPPED: (".", "skipped"),
 }
 

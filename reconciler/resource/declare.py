@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
+from typing_extensions import is_typeddict
+
 from reconciler.errors import DeclarationError
 from reconciler.resource.dangers import Leave, Needed, Published
 from reconciler.resource.kind import Field, Kind
@@ -80,8 +82,18 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         scarce=word.scarce, usual=word.usual, exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
-        exact=not word.lossy and any(part in (bool, int, float, Literal) or isinstance(part, To) for part in parts), doc=word.doc,
+        exact=not word.lossy and (word.role in _REFERENCES or any(_is_exact(part) for part in parts)), doc=word.doc,
     )  # fmt: skip
+
+
+_REFERENCES = (Role.INSIDE, Role.MEMBER, Role.CHOICE)
+
+
+def _is_exact(part: Any) -> bool:
+    """Whether its values can come back only as they were sent: booleans, numbers, enumerations, references, and what is made of them."""
+    if part in (bool, int, float, Literal) or isinstance(part, To):
+        return True
+    return is_typeddict(part) and all(any(map(_is_exact, _parts(inner))) for inner in get_type_hints(part, include_extras=True).values())
 
 
 def _named(verb: Verb | None, name: str) -> Verb | None:

@@ -7,7 +7,7 @@ from itertools import permutations
 import pytest
 
 from reconciler.cli import exits
-from reconciler.model import Action, Binding, Blocked, Memory, Origin, Outcome, Plan, Status, Unknown
+from reconciler.model import Action, Binding, Blocked, Edited, Memory, Origin, Outcome, Plan, Status, Unknown
 from tests.report.made import at, change, outcome, plan, result
 
 CHANGED = change("acme/team/x", Action.CREATE)
@@ -47,6 +47,8 @@ def test_the_code_of_a_plan(made: Plan, plain: int, detailed: int, why: str) -> 
 DONE, FAILED = result(1, "acme/team/a", Status.DONE), result(2, "acme/team/b", Status.FAILED, "400")
 SKIPPED, DOUBT = result(3, "acme/team/c", Status.SKIPPED, "needs 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut")
 
+STALE = result(5, "acme/team/e", Status.STALE, "title was 'A' and is now 'B'")
+
 
 @pytest.mark.parametrize(
     ("made", "signal", "code", "why"),
@@ -58,6 +60,9 @@ SKIPPED, DOUBT = result(3, "acme/team/c", Status.SKIPPED, "needs 2"), result(4, 
         (outcome(FAILED, plan=plan(memory=BOUND)), None, 5, "something was bound"),
         (outcome(DOUBT), None, 5, "it may have been done"),
         (outcome(DONE, leftover=(at("acme"),)), None, 5, "something differs again"),
+        (outcome(STALE, SKIPPED), None, 5, "somebody else came first"),
+        (outcome(DONE, edited=(Edited(at("acme"), "title", "A", "B"),)), None, 5, "somebody else changed it during the run"),
+        (outcome(DONE, unverified=(at("acme"),)), None, 5, "what was written could not be read again"),
         (outcome(DONE, plan=plan(deferred={at("acme"): "r"})), None, 5, "a second run continues"),
         (outcome(DONE, plan=plan(CHANGED, blocked=(BLOCKED,))), None, 5, "a part was blocked"),
         (outcome(plan=plan(blocked=(BLOCKED,))), None, 4, "everything was blocked"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.model import Action, Blocked, Plan, Status
+from reconciler.model import Action, Blocked, Edited, Plan, Status
 from reconciler.report.layout import plain
 from reconciler.report.outcome import outcome_text, summary
 from tests.report.made import at, change, outcome, plan, result
@@ -43,7 +43,7 @@ def test_what_is_left_is_never_called_empty() -> None:
     assert summary(outcome(DONE, plan=blocked)) == "Applied 1 request. Left: 1 blocked."
     deferred = Plan("p", None, deferred={at("acme/site/docs"): "r"})
     assert summary(outcome(DONE, plan=deferred)) == "Applied 1 request. 1 resource left for a second run: apply again."
-    assert summary(outcome(DONE, leftover=(at("acme"),))) == "Applied 1 request. 1 resource changed meanwhile: plan again."
+    assert summary(outcome(DONE, leftover=(at("acme"),))) == "Applied 1 request. 1 resource not as declared yet: plan again."
 
 
 def test_an_interrupted_run_says_so_first() -> None:
@@ -54,3 +54,32 @@ def test_an_interrupted_run_says_so_first() -> None:
 def test_changes_of_the_state_alone_take_no_request() -> None:
     assert summary(outcome(plan=plan(change("acme/team/x", Action.ADOPT)))) == "Applied; it took no request. The plan is now empty."
     assert summary(outcome()) == "Nothing to apply. The plan is now empty."
+
+
+def test_what_somebody_else_changed_is_told_by_address_and_field_and_not_as_a_failure() -> None:
+    made = outcome(
+        DONE,
+        result(2, "acme/team/b", Status.STALE, "title was 'B' and is now 'C'"),
+        edited=(
+            Edited(at("acme/space/one"), "title", "One", "Uno"),
+            Edited(at("acme/space/one"), "secret", "a", "b", sensitive=True),
+            Edited(at("acme/space/two"), None, says="was deleted; it can be restored"),
+        ),
+        unverified=(at("acme/team/a"),),
+    )
+    assert plain(outcome_text(made)) == (
+        """\
+acme/team/b
+  ≠ stale       update: title was 'B' and is now 'C'
+acme/space/one                           changed by somebody else during the run
+  ~ title       One -> Uno
+  ~ secret      (sensitive)
+acme/space/two                           changed by somebody else during the run
+  ~ differs     was deleted; it can be restored
+acme/team/a
+  ? not checked  it was written, and could not be read again after it
+
+Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources meanwhile: plan again. Run it
+again to go on.
+"""
+    )

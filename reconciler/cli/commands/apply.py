@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from reconciler.cli.run import Planned, Session
     from reconciler.model import Plan
 
-FRESH = 10.0  # seconds; what was read longer ago is read again before anything is sent
-
 
 @click.command("apply", short_help="Recover, plan, ask, apply.")
 @shared.project()
@@ -84,6 +82,7 @@ def command(
 
 def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, full: bool) -> Planned | None:
     """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined."""
+    from reconciler.apply import FRESH
     from reconciler.guard import consent, guard
 
     planned = session.plan()

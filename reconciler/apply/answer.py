@@ -1,0 +1,163 @@
+"""The answer to a step's request: whether it was done as asked, and what the state remembers of it.
+
+In: a step, its intent, its answer. Out: a Result; binding and outcome are committed to the journal in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.apply.expected import Expected
+from reconciler.client import Answer, Writer
+from reconciler.landing import Landing
+from reconciler.model import Actual, Binding, Desired, Intent, Origin, Plan, Result, Status, Step
+from reconciler.plan import match
+from reconciler.reading import is_kind, observed, substitute, told
+from reconciler.resource import UNSET, Kind, Kinds, Role
+from reconciler.state import Ending, Journal
+
+
+class Answers:
+    """What a run has made so far: ids, bindings, and the ids that are known to exist by kind. `unseen`: written fields no answer showed."""
+
+    def __init__(self, writer: Writer, kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, journal: Journal) -> None:
+        self.writer, self.kinds, self.desired, self.plan, self.actual, self.journal = writer, kinds, desired, plan, actual, journal
+        state = journal.state()
+        self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
+        self.ids = dict(match(kinds, desired, state, actual).ids)
+        for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
+            self.ids.pop(change, None)
+        self.known: dict[str, set[str]] = {name: set(actual.objects.get(name, {})) for name in kinds}
+        self.expected = Expected(kinds, actual)
+        self.landing = Landing(writer, kinds, desired, actual, self.ids)
+        self.unseen: dict[Address, set[str]] = {}
+        self.notes: list[str] = []
+
+    def _answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+        if step.verb == "create":
+            return self._created(step, kind, intent, writes, answer)
+        if step.verb == "delete":
+            self.bindings.pop(step.address, None)
+            self.expected.deleted(kind, str(intent.target))
+            self.journal.settle([Ending(intent.id, "done", None, forget=(step.address, *step.takes))])
+            return Result(step, Status.DONE)
+        other = next((one.to for one in kind.fields.values() if one.role is Role.MEMBER and step.verb in ("join", "leave")), None)
+        shown = self.kinds[other] if other else kind
+        if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
+            what = str(answer.body.get("type", answer.body.get("result", "something else")))
+            message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
+            self.journal.settle([Ending(intent.id, "failed", message)])
+            return Result(step, Status.FAILED, message)
+        raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
+        return self._taken(step, kind, intent, writes, raw)
+
+    def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> Result:
+        old, id = self.bindings[step.address], str(intent.target)
+        seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
+        refused = not_taken(kind, writes, seen) if raw else {}
+        if refused:
+            self.expected.doubted(kind, id, writes)
+            message = "; ".join(refused.values())
+            self.journal.settle([Ending(intent.id, "failed", message)])
+            return Result(step, Status.FAILED, message)
+        self.expected.wrote(step, kind, id, writes, seen, substitute(step.body, self.ids))
+        kept = {**as_sent(kind, writes), **shown(kind, seen)}
+        self._unseen(step.address, kind, set(writes) - set(kept))
+        for name, value in kept.items():
+            if value != writes[name]:
+                self.notes.append(f"{step.address}: the service keeps {name} as {value!r}")
+        before = {name: value for name, value in old.seen.items() if name not in writes}
+        binding = replace(old, sent={**old.sent, **writes}, seen={**before, **kept})
+        self.bindings[step.address] = binding
+        after = {**told(kind, writes), **(seen_of(self.kinds, kind, raw) if raw else {})}
+        self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
+        return Result(step, Status.DONE)
+
+    def _unseen(self, address: Address, kind: Kind, names: set[str]) -> None:
+        """Remember that no answer showed what became of these fields: the first reading after the write tells."""
+        if unseen := {name for name in names if kind.fields[name].readable and kind.fields[name].compared}:
+            self.unseen.setdefault(address, set()).update(unseen)
+
+    def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+        raw = answer.body
+        if not is_kind(kind, raw):
+            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is no {kind.name}")
+        refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
+        taken = {name: value for name, value in writes.items() if name not in refused}
+        made = bound_as(self.kinds, self.desired, kind, step.address, raw, taken, Origin.CREATED)
+        self._unseen(step.address, kind, set(taken) - set(made.seen))
+        bind = [made]
+        after = {step.address: seen_of(self.kinds, kind, raw)}
+        self._born(made, raw)
+        for name, at, child in step.brings:
+            for part in (raw.get(at) or [])[:1]:
+                if is_kind(self.kinds[name], part):
+                    bind.append(bound_as(self.kinds, self.desired, self.kinds[name], child, part, {}, Origin.CREATED))
+                    after[child] = seen_of(self.kinds, self.kinds[name], part)
+                    self._born(bind[-1], part)
+        self.journal.settle([Ending(intent.id, "done", None, bind=tuple(bind), after=after)])
+        if refused:
+            return Result(step, Status.FAILED, "; ".join(refused.values()))
+        missing = [str(child) for _, _, child in step.brings if child not in self.ids]
+        if missing:
+            return Result(step, Status.FAILED, f"the answer does not show {', '.join(missing)}; a second run finds it")
+        return Result(step, Status.DONE)
+
+    def _born(self, binding: Binding, raw: Mapping[str, Any]) -> None:
+        self.bindings[binding.address] = binding
+        self.ids[binding.address] = binding.id
+        self.known[binding.kind].add(binding.id)
+        self.landing.add(binding.kind, binding.id)
+        within = self.landing.holes(binding.address, self.ids)
+        self.expected.made(observed(self.kinds, self.kinds[binding.kind], raw, within=within), self.writer.monotonic())
+
+
+def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
+    """The fields that must come back as they were sent and did not, each with a sentence about it. `seen`: what the answer shows."""
+    found = {}
+    for name, sent in writes.items():
+        field, value = kind.fields[name], seen[name]
+        if not (field.exact and field.readable) or field.role is Role.CHOICE or value == sent:
+            continue
+        if field.sensitive:
+            found[name] = f"the service did not answer {name} as it was sent: not taken"
+        else:
+            answered = f"answered {name}: {value!r}" if value is not UNSET else f"does not show {name}"
+            found[name] = f"the service {answered} where {sent!r} was sent: not taken"
+    return found
+
+
+def as_sent(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
+    """The written fields that can only be shown as they were sent."""
+    return {name: value for name, value in writes.items() if kind.fields[name].readable and kind.fields[name].exact}
+
+
+def shown(kind: Kind, seen: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer shows of the written fields."""
+    return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not Role.CHOICE}
+
+
+def seen_of(kinds: Kinds, kind: Kind, raw: Mapping[str, Any]) -> dict[str, Any]:
+    """What an answer shows of an object, as the history keeps it."""
+    return told(kind, observed(kinds, kind, raw, within={}).values)
+
+
+def bound_as(
+    kinds: Kinds, desired: Desired, kind: Kind, address: Address, raw: Mapping[str, Any], writes: Mapping[str, Any], origin: Origin
+) -> Binding:
+    """The binding of an object that was just made; *seen* is what its answer shows of the fields that were sent."""
+    shown = observed(kinds, kind, raw, within={})
+    declared = desired.resources.get(address)
+    protect = declared.protect if declared is not None else None
+    return Binding(
+        address=address,
+        kind=kind.name,
+        id=str(raw["id"]),
+        origin=origin,
+        sent=dict(writes),
+        seen={name: shown.values[name] for name in writes if shown.values.get(name, UNSET) is not UNSET},
+        protected=protect if protect is not None else kind.name in desired.protect,
+    )

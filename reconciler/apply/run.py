@@ -1,0 +1,160 @@
+"""The run of a plan: which steps may go, which are skipped, and what is left when all have ended.
+
+In: a plan, a writer, a journal under its lease. Out: an Outcome; a failed step is a value, not an exception, and the rest goes on. Ends
+with a reading that tells whether anything is left to change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal, Protocol
+
+from reconciler.address import Address
+from reconciler.apply.guards import FRESH
+from reconciler.apply.step import Steps
+from reconciler.apply.verify import Found, verified
+from reconciler.client import Writer
+from reconciler.graph import Edges, Schedule
+from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
+from reconciler.plan import Selection
+from reconciler.resource import Kinds
+from reconciler.state import Journal
+
+UNDER_WAY = 32  # steps at a time: a request must not grow old between its guard and its turn
+GRACE = 5.0  # seconds for what is in flight after the first signal
+
+
+class Progress(Protocol):
+    """Told what happens; its methods must not raise."""
+
+    def planned(self, steps: int) -> None: ...
+
+    def ended(self, result: Result) -> None: ...
+
+
+class Quiet:
+    """Tells nobody."""
+
+    def planned(self, steps: int) -> None: ...
+
+    def ended(self, result: Result) -> None: ...
+
+
+async def apply(
+    writer: Writer,
+    kinds: Kinds,
+    desired: Desired,
+    plan: Plan,
+    actual: Actual,
+    journal: Journal,
+    *,
+    deadline: float,
+    selection: Selection | None = None,
+    listener: Progress | None = None,
+    on_error: Literal["continue", "stop"] = "continue",
+    stop: asyncio.Event | None = None,
+    fresh: float = FRESH,
+) -> Outcome:
+    """Carry out a plan.
+
+    `deadline`: seconds one request may take, everything included; it is written into every intent. `stop`: when set, nothing new is started
+    and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before it is written. Raises
+    `StateError` where the journal cannot be written: no request without an intent.
+    """
+    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh)
+    journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
+    await run.all()
+    journal.remember(places=run.places())
+    found = Found()
+    if not run.stop.is_set() and run.sent:
+        found = await verified(run, run.results, selection)
+    results = tuple(run.results[step.id] for step in plan.steps)
+    stopped = "interrupted" if run.stop.is_set() else None
+    notes = (*run.notes, *found.notes)
+    return Outcome(journal.run, plan, results, run.sent, found.leftover, notes, stopped, found.edited, found.unverified)
+
+
+class Run(Steps):
+    """One apply under way."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        kinds: Kinds,
+        desired: Desired,
+        plan: Plan,
+        actual: Actual,
+        journal: Journal,
+        timeout: float,
+        listener: Progress,
+        on_error: str,
+        stop: asyncio.Event,
+        fresh: float,
+    ) -> None:
+        super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh)
+        self.listener, self.on_error, self.stop = listener, on_error, stop
+        self.results: dict[int, Result] = {}
+        self.guards.halted = self._halted
+
+    async def all(self) -> None:
+        """Run every step that can be run; the rest is skipped, with the reason."""
+        steps = {step.id: step for step in self.plan.steps}
+        schedule = Schedule({step.id: Edges(step.needs, step.after) for step in self.plan.steps}, {id: (id,) for id in steps})
+        running: dict[asyncio.Task[Result], int] = {}
+        self.listener.planned(len(steps))
+        stopping = asyncio.create_task(self.stop.wait())
+        try:
+            while not schedule.done or running:
+                ready = () if self._halted() else schedule.ready()
+                self.guards.ready = [steps[id] for id in ready]
+                for id in ready[: UNDER_WAY - len(running)]:
+                    schedule.start(id)
+                    running[asyncio.create_task(self._turn(steps[id]))] = id
+                if not running:
+                    break
+                waiting: set[asyncio.Task[Any]] = {*running, *(() if self.stop.is_set() else (stopping,))}
+                ended, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE if self.stop.is_set() else None)
+                if not ended:
+                    for task in running:
+                        task.cancel()
+                for task in [one for one in running if one in ended]:
+                    id = running.pop(task)
+                    self._ended(task.result())
+                    if self.results[id].status is Status.DONE:
+                        schedule.succeed(id)
+                    else:
+                        for skipped in schedule.fail(id):
+                            self._ended(Result(steps[skipped], Status.SKIPPED, f"needs step {id} ({steps[id].address})"))
+        finally:
+            stopping.cancel()
+            for task in running:
+                task.cancel()
+            await asyncio.gather(stopping, *running, return_exceptions=True)
+        why = "interrupted" if self.stop.is_set() else "an earlier step failed"
+        for step in self.plan.steps:
+            if step.id not in self.results:
+                self._ended(Result(step, Status.SKIPPED, why))
+
+    async def _turn(self, step: Step) -> Result:
+        """A step to its end; one that is stopped before its request was not sent."""
+        try:
+            return await self._step(step)
+        except asyncio.CancelledError:
+            return Result(step, Status.SKIPPED, "interrupted")
+
+    def _halted(self) -> bool:
+        """Whether nothing new is started."""
+        failed = any(result.status is Status.FAILED for result in self.results.values())
+        return self.stop.is_set() or (failed and self.on_error == "stop")
+
+    def _ended(self, result: Result) -> None:
+        self.results[result.step.id] = result
+        self.listener.ended(result)
+
+    def places(self) -> dict[Address, Any]:
+        """The places of siblings whose rows were wholly done."""
+        troubled = {place.parent for address, place in self.plan.places.items() if self._troubled(address)}
+        return {address: place for address, place in self.plan.places.items() if place.parent not in troubled and address in self.bindings}
+
+    def _troubled(self, address: Address) -> bool:
+        return any(result.status is not Status.DONE for result in self.results.values() if result.step.address == address)

@@ -1,0 +1,116 @@
+"""One step: its intent, committed before its request, and the request.
+
+In: a step whose needs are done. Out: its Result. Raises `StateError` where the journal cannot be written: no request without an intent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.apply.answer import Answers
+from reconciler.apply.guards import Guards
+from reconciler.client import Answer, RetryClass, Writer, encode
+from reconciler.errors import Ambiguous, NotFound, ServiceError
+from reconciler.model import Actual, Desired, Intent, Plan, Result, Status, Step
+from reconciler.reading import substitute, told
+from reconciler.resource import Kind, Kinds
+from reconciler.state import Ending, Journal
+
+
+class Steps(Answers):
+    """The steps of one run; `timeout`: seconds for one request, everything included."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        kinds: Kinds,
+        desired: Desired,
+        plan: Plan,
+        actual: Actual,
+        journal: Journal,
+        timeout: float,
+        fresh: float,
+    ) -> None:
+        super().__init__(writer, kinds, desired, plan, actual, journal)
+        self.timeout = timeout
+        self.sent = 0
+        self.guards = Guards(writer, kinds, desired, plan, actual, self.expected, self.ids, fresh)
+
+    async def _step(self, step: Step) -> Result:
+        kind = self.kinds[step.kind]
+        try:
+            known, date, lookup = await self._before(step, kind)
+        except ServiceError as error:
+            return Result(step, Status.SKIPPED, f"not sent: {error.message}")
+        async with self.guards.passing(step) as refusal:
+            if refusal is not None:
+                return Result(step, *refusal)
+            return await self._sent(step, kind, known, date, lookup)
+
+    async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> Result:
+        path = "/" + "/".join(encode("{id}", {"id": self._id(part)}) for part in step.path)
+        body = substitute(step.body, self.ids)
+        writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
+        (intent,) = self.journal.intend([self._intent(step, path, writes, known, date, lookup)])
+        retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
+        try:
+            self.sent += 1
+            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=self.timeout)
+        except asyncio.CancelledError:
+            return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply reads what became of it")
+        except Ambiguous as error:
+            self.expected.doubted(kind, str(intent.target), writes)
+            return Result(step, Status.IN_DOUBT, error.message)
+        except ServiceError as error:
+            if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
+                self.notes.append(f"{step.address}: was gone already when its {step.verb} was sent")
+                return self._answered(step, kind, intent, writes, Answer(404, None, None))
+            self.journal.settle([Ending(intent.id, "failed", error.message)])
+            return Result(step, Status.FAILED, error.message)
+        return self._answered(step, kind, intent, writes, answer)
+
+    def _id(self, part: str | Address) -> str:
+        return self.ids[part] if isinstance(part, Address) else part
+
+    async def _before(self, step: Step, kind: Kind) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
+        """The ids that could be mistaken for what this step makes, when they were read, and where to look for it."""
+        if step.source is not None:
+            return await self.landing.snapshot(kind, self._id(step.source))
+        if step.verb != "create":
+            return frozenset(), self.actual.date, ()
+        return frozenset(self.known[kind.name]), self.actual.date, self.landing.listings(kind, step.address, self.ids, step.identity)
+
+    def _intent(
+        self,
+        step: Step,
+        path: str,
+        writes: Mapping[str, Any],
+        known: frozenset[str],
+        date: datetime | None,
+        lookup: tuple[str, ...],
+    ) -> Intent:
+        identity = {name: substitute(value, self.ids) for name, value in step.identity.items()}
+        target = step.source if step.source is not None else step.target
+        now = self.actual.date
+        return Intent(
+            id=0,
+            run=self.journal.run,
+            step=step.id,
+            address=step.address,
+            kind=step.kind,
+            verb=step.verb,
+            method=step.method,
+            path=path,
+            target=self._id(target) if target is not None else None,
+            writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
+            known=known,
+            date=date,
+            deadline=self.landing.now(now) + timedelta(seconds=self.timeout),
+            brings={at: str(child) for _, at, child in step.brings},
+            lookup=lookup,
+            before=step.before,
+        )

@@ -1,0 +1,145 @@
+"""The look after a run: whether what was written is there, what somebody else changed meanwhile, and what is still to do.
+
+In: a run whose steps have all ended. Out: `Found`. What differs from what was seen after a write is reported and never stored as seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.apply.expected import rows
+from reconciler.apply.step import Steps
+from reconciler.errors import ServiceError
+from reconciler.model import Actual, Binding, Edited, Observed, Result, State, Status, Step
+from reconciler.observe import observe
+from reconciler.plan import Selection
+from reconciler.plan import plan as make_plan
+from reconciler.plan.drafts import choices
+from reconciler.resource import UNSET, Field, Kind, Role
+
+GONE = "is gone: it was there when it was last read"
+DELETED = "was deleted; it can be restored"
+STRAYED = "stands elsewhere among its siblings"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the look after a run found; see `Outcome`."""
+
+    edited: tuple[Edited, ...] = ()
+    leftover: tuple[Address, ...] = ()
+    unverified: tuple[Address, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+async def verified(run: Steps, results: Mapping[int, Result], selection: Selection | None) -> Found:
+    """Read again and compare; what no answer showed is remembered as it is seen here."""
+    state = run.journal.state()
+    written = _written(results)
+    try:
+        actual = await observe(run.writer, run.kinds, run.desired, state)
+    except ServiceError as error:
+        unread = tuple(address for address in written if address in state.bindings)
+        return Found(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
+    look = _Look(run, state, actual)
+    again = make_plan(run.kinds, run.desired, state, actual, selection=selection)
+    edited = [one for address in written for one in look.written(address, written[address])]
+    unverified = tuple(address for address in written if look.unread(address))
+    undone = {result.step.address for result in results.values() if result.status is not Status.DONE}
+    waiting = undone | set(run.plan.deferred) | {blocked.address for blocked in run.plan.blocked} | set(unverified)
+    told = {one.address for one in edited}
+    leftover: list[Address] = []
+    for step in again.steps:
+        if step.address in told or step.address in waiting:
+            continue
+        edits = list(look.meanwhile(step))
+        told |= {one.address for one in edits}
+        edited += edits
+        leftover += [] if edits or step.address in leftover else [step.address]
+    for address, seen in look.learned(told).items():
+        run.journal.note(address, sent={}, seen=seen)
+    untold = set(state.bindings) - told - undone - set(run.unseen)
+    run.journal.remember(bind=[one for one in again.memory.bind.values() if one.address in untold])
+    return Found(tuple(edited), tuple(leftover), unverified)
+
+
+def _written(results: Mapping[int, Result]) -> dict[Address, set[str]]:
+    """The fields that were written, by address, in the order of the steps; deletes are left out."""
+    found: dict[Address, set[str]] = {}
+    for _, result in sorted(results.items()):
+        if result.status is Status.DONE and result.step.verb != "delete":
+            found.setdefault(result.step.address, set()).update(result.step.writes)
+    return found
+
+
+class _Look:
+    """The reading after a run, beside what should be there."""
+
+    def __init__(self, run: Steps, state: State, actual: Actual) -> None:
+        self.run, self.kinds, self.state, self.actual = run, run.kinds, state, actual
+        self.chosen = choices(run.kinds, actual)
+        self.order = rows(run.kinds, actual.objects)
+
+    def _now(self, binding: Binding) -> Observed | None:
+        return self.actual.find(binding.kind, binding.id)
+
+    def unread(self, address: Address) -> bool:
+        """Whether nothing can be said of what was written there."""
+        binding = self.state.bindings.get(address)
+        return binding is not None and self._now(binding) is None and any(one.kind == binding.kind for one in self.actual.unknown)
+
+    def written(self, address: Address, names: set[str]) -> Iterator[Edited]:
+        """What is not as it was seen after the write."""
+        binding = self.state.bindings.get(address)
+        if binding is None or self.unread(address):
+            return
+        now, kind = self._now(binding), self.kinds[binding.kind]
+        if now is None or now.deleted_at is not None:
+            yield Edited(address, None, says=GONE if now is None else DELETED)
+            return
+        for name, field in kind.fields.items():
+            if name not in names or not field.compared or not field.readable or name in self.run.unseen.get(address, ()):
+                continue
+            seen = binding.seen.get(name, UNSET)
+            value = self._value(kind, now, field)
+            if seen is not UNSET and value != seen and value is not UNSET:
+                yield _edit(address, field, seen, value)
+
+    def meanwhile(self, step: Step) -> Iterator[Edited]:
+        """Why a fresh plan would send a request for what was as declared: what differs from what should be there."""
+        binding, kind = self.state.bindings.get(step.address), self.kinds[step.kind]
+        expected = self.run.expected.find(kind.name, binding.id) if binding is not None else None
+        if binding is None or expected is None:
+            return
+        now = self._now(binding)
+        if now is None or (now.deleted_at is not None and expected.deleted_at is None):
+            yield Edited(step.address, None, says=GONE if now is None else DELETED)
+            return
+        names = [name for name in kind.fields if name in step.writes]
+        model = self.run.expected
+        changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.actual.objects)]
+        yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
+        if not changed and step.verb == "move" and model.strayed(kind, now, self.order):
+            yield Edited(step.address, None, says=STRAYED)
+
+    def learned(self, told: set[Address]) -> dict[Address, dict[str, Any]]:
+        """The fields that no answer showed, as they are now."""
+        found: dict[Address, dict[str, Any]] = {}
+        for address, names in self.run.unseen.items():
+            binding = self.state.bindings.get(address)
+            now = self._now(binding) if binding is not None else None
+            if now is not None and address not in told:
+                found[address] = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
+        return found
+
+    def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
+        if field.role is Role.CHOICE:
+            return self.chosen.get((kind.name, now.id), {}).get(field.name, UNSET)
+        return now.values.get(field.name, UNSET)
+
+
+def _edit(address: Address, field: Field, before: Any, after: Any) -> Edited:
+    return Edited(address, field.name, field.shown(before), field.shown(after), sensitive=field.sensitive)
