@@ -33,7 +33,7 @@ class Reader:
     """Reads, and cannot do anything else: it has no writing method, and its transport refuses all but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
-    `jitter`: chance in [0, 1).
+    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Reader:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
         self._base_url = settings.base_url
+        self.clock = clock
 
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
         return OnlyGet(transport)

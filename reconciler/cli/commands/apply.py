@@ -24,6 +24,7 @@ FRESH = 10.0  # seconds; what was read longer ago is read again before anything 
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.absences()
 @shared.service()
 @shared.state()
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
