@@ -29,7 +29,7 @@ class Observed:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A reading that failed: of this kind, below this object (id; None for everything), nothing is known to be absent."""
+    """A reading that failed: of this kind, nothing is known to be absent below this object, or of it (id; None for everything)."""
 
     kind: str
     scope: str | None

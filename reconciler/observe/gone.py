@@ -99,7 +99,7 @@ class _Look:
         """Why an absence is not believed: the root, or what else is bound below it, does not answer now. None where both do."""
         root = address.root
         if address == root:
-            return f"{root} itself was not found twice: it is gone, or the token no longer reaches it"
+            return f"{root} itself answered 404 twice: it is gone, or the token no longer reaches it"
         now = self.survey.actual().find(self.survey.kinds.of(root).name, self.found.ids.get(root, ""))
         if now is None or not await self._answers(root, now):
             return f"{address} was not found twice, but {root} does not answer either"

@@ -56,7 +56,7 @@ class Readings:
         return Actual(self._objects, frozenset(self._listed), frozenset(self._absent), tuple(unknown), self._date)
 
     def doubt(self, kind: Kind, scope: str | None, reason: str) -> None:
-        """From now on, nothing of the kind below `scope` (None: anywhere) is known to be absent."""
+        """From now on, nothing of the kind below `scope`, or it itself (None: anywhere), is known to be absent."""
         self._unknown.add(Unknown(kind.name, scope, reason))
         for name, id in list(self._listed):
             if name == kind.name and scope in (None, id):
@@ -147,15 +147,15 @@ class Readings:
             self._absent.add((kind.name, id))
             return
         except ServiceError as error:
-            self._failed(kind, None, error)
+            self._failed(kind, id, error)
             return
         self._at(answer.date)
         raw = answer.body
         if not is_kind(kind, raw):
-            self.doubt(kind, None, f"GET {path} answered something that is no {kind.name}")
+            self.doubt(kind, id, f"GET {path} answered something that is no {kind.name}")
         elif str(raw["id"]) != id:
             if any(isinstance(each, One) and "id" in placeholders(each.path) for each in kind.reads):
-                self.doubt(kind, None, f"GET {path} answered another {kind.name}")
+                self.doubt(kind, id, f"GET {path} answered another {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
         elif kind.within is not None and raw.get(kind.within, holes.get(kind.within)) != holes.get(kind.within):
