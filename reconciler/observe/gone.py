@@ -16,6 +16,7 @@ from reconciler.errors import ServiceError
 from reconciler.model import Binding, Observed
 from reconciler.observe.survey import Survey
 from reconciler.plan import Matches, match
+from reconciler.plan.match import listed
 from reconciler.reading import is_kind
 from reconciler.resource import Keyed, Kind, One, placeholders
 
@@ -57,8 +58,9 @@ class _Look:
         return self.found.id(address.container) if address.container is not None else None
 
     def _doubt(self, kind: Kind, address: Address, id: str, reason: str) -> None:
-        self.survey.forget_absence(kind, id)
-        self.survey.doubt(kind, self._scope(address), reason)
+        self.survey.doubt_one(kind, id, reason)
+        if listed(kind) and (scope := self._scope(address)) is not None:
+            self.survey.doubt(kind, scope, reason)
 
     async def _by_id(self, kind: Kind, address: Address, id: str) -> None:
         """Ask for the object itself until it was not found twice; the first time may lie behind."""

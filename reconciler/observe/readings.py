@@ -55,8 +55,13 @@ class Readings:
         unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
         return Actual(self._objects, frozenset(self._listed), frozenset(self._absent), tuple(unknown), self._date)
 
+    def doubt_one(self, kind: Kind, id: str, reason: str) -> None:
+        """From now on, nothing is known of this object."""
+        self._absent.discard((kind.name, id))
+        self._unknown.add(Unknown(kind.name, None, reason, id))
+
     def doubt(self, kind: Kind, scope: str | None, reason: str) -> None:
-        """From now on, nothing of the kind below `scope`, or it itself (None: anywhere), is known to be absent."""
+        """From now on, nothing of the kind below `scope` (None: anywhere) is known to be absent."""
         self._unknown.add(Unknown(kind.name, scope, reason))
         for name, id in list(self._listed):
             if name == kind.name and scope in (None, id):
@@ -124,7 +129,8 @@ class Readings:
         try:
             pages: Pages = await self.reader.list(path, key=key)
         except ServiceError as error:
-            self._failed(kind, scope, error)
+            self._failed(error)
+            self.doubt(kind, scope, error.message)
             return
         self._at(pages.date)
         within = {name: holes[name] for name in self.kinds.containers(kind.name)}
@@ -147,15 +153,16 @@ class Readings:
             self._absent.add((kind.name, id))
             return
         except ServiceError as error:
-            self._failed(kind, id, error)
+            self._failed(error)
+            self.doubt_one(kind, id, error.message)
             return
         self._at(answer.date)
         raw = answer.body
         if not is_kind(kind, raw):
-            self.doubt(kind, id, f"GET {path} answered something that is no {kind.name}")
+            self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
         elif str(raw["id"]) != id:
             if any(isinstance(each, One) and "id" in placeholders(each.path) for each in kind.reads):
-                self.doubt(kind, id, f"GET {path} answered another {kind.name}")
+                self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
         elif kind.within is not None and raw.get(kind.within, holes.get(kind.within)) != holes.get(kind.within):
@@ -178,8 +185,7 @@ class Readings:
         if date is not None and (self._date is None or date > self._date):
             self._date = date
 
-    def _failed(self, kind: Kind, scope: str | None, error: ServiceError) -> None:
+    def _failed(self, error: ServiceError) -> None:
         if isinstance(error, Rejected) and error.status == 401:
             raise error
         self._errors.append(error)
-        self.doubt(kind, scope, error.message)

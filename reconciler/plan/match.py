@@ -218,14 +218,7 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
 
 
 def _by_key(
-    kinds: Kinds,
-    kind: Kind,
-    declared: Declared,
-    state: State,
-    actual: Actual,
-    found: Matches,
-    index: _Index,
-    taken: set[tuple[str, str]],
+    kinds: Kinds, kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: _Index, taken: set[tuple[str, str]]
 ) -> None:
     address = declared.address
     scope = scope_id(kinds, address, found.ids) or ""
@@ -237,7 +230,7 @@ def _by_key(
     sought = tuple(values.get(name, UNSET) for name in names)
     inside = kind.inside
     stands = values.get(inside.name) if inside is not None else None
-    unread = None if listed(kind) else _unread(kind, {None, stands if isinstance(stands, str) else None}, actual)
+    unread = None if listed(kind) else _unread(kind, {None, stands if isinstance(stands, str) else None}, None, actual)
     if unread is not None:
         found.unknown[address] = unread
         return
@@ -297,9 +290,10 @@ def _by_key(
 
 
 def _why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:
-    return _unread(kind, {None, scope, id}, actual) or f"no reading showed whether it exists ({kind.name})"
+    return _unread(kind, {None, scope}, id, actual) or f"no reading showed whether it exists ({kind.name})"
 
 
-def _unread(kind: Kind, scopes: Collection[str | None], actual: Actual) -> str | None:
-    """Why nothing of the kind is known in one of the scopes; None where all their readings came to an end."""
-    return next((unknown.reason for unknown in actual.unknown if unknown.kind == kind.name and unknown.scope in scopes), None)
+def _unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: Actual) -> str | None:
+    """Why nothing of the kind is known in one of the scopes, or of the object; None where their readings came to an end."""
+    failed = (one for one in actual.unknown if one.kind == kind.name and (one.scope in scopes if one.id is None else one.id == id))
+    return next((one.reason for one in failed), None)
