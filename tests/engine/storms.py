@@ -59,6 +59,7 @@ class Recorded(httpx.AsyncBaseTransport):
     strikes: Callable[[str, int], bool] = lambda path, number: False
     seen: list[str] = field(default_factory=list)
     struck: list[str] = field(default_factory=list)
+    hidden: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._objects: dict[str, dict[str, Any]] = {}
@@ -85,7 +86,8 @@ class Recorded(httpx.AsyncBaseTransport):
     def _calm(self, path: str) -> tuple[int, bytes]:
         if path in self.answers:
             return self.answers[path]
-        found = self._objects.get(path.rsplit("/", 1)[-1])
+        last = path.rsplit("/", 1)[-1]
+        found = None if last in self.hidden else self._objects.get(last)
         return (404, b'{"error": {"code": 404, "message": "not found"}}') if found is None else (200, json.dumps(found).encode())
 
 
