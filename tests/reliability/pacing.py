@@ -19,7 +19,7 @@ import httpx
 from reconciler.client import RetryClass, Settings, Writer
 from reconciler.errors import Unavailable
 
-EPOCH = 1_900_000_000.0  # the wall clock at monotonic 0
+EPOCH = 1_900_000_020.0  # the wall clock at monotonic 0, when windows of all periods begin
 KINDS = ("fixed", "sliding", "bucket", "filling")
 
 
@@ -148,7 +148,7 @@ class Service:
         windows = until / self.case.period
         if self.case.kind in ("bucket", "filling"):
             return self.case.limit * (1 + windows)
-        return self.case.limit * (math.floor(windows) + 1 if self.case.kind == "sliding" else windows)
+        return self.case.limit * windows
 
 
 @dataclass(frozen=True)
