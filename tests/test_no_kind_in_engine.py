@@ -14,7 +14,7 @@ from reconciler.kinds import load
 PACKAGE = Path(__file__).parents[1] / "reconciler"
 ENGINE = sorted(
     [*PACKAGE.glob("*.py")]
-    + [path for part in ("plan", "config", "client", "state", "report", "resource") for path in (PACKAGE / part).rglob("*.py")]
+    + [path for part in ("plan", "config", "client", "state", "report", "resource", "observe") for path in (PACKAGE / part).rglob("*.py")]
 )
 
 SAME_WORD_OTHER_MEANING = {
@@ -62,7 +62,7 @@ def test_no_path_of_the_service_stands_in_the_engine(path: Path) -> None:
 
 
 def test_the_engine_is_where_this_test_looks_for_it() -> None:
-    assert {path.stem for path in ENGINE} >= {"apply", "observe", "recover", "diff", "match", "steps", "removal"}
+    assert {path.stem for path in ENGINE} >= {"apply", "survey", "recover", "diff", "match", "steps", "removal"}
 
 
 def test_a_named_kind_would_be_found() -> None:
