@@ -6,6 +6,7 @@ Every request is kept as (method, path), so that a test can say what was sent.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,7 +19,7 @@ import yaml
 from reconciler.address import Glob
 from reconciler.apply import FRESH, apply
 from reconciler.client import Reader, Settings, Writer
-from reconciler.client.pacing import Clock, SystemClock
+from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
 from reconciler.guard import guard
 from reconciler.kinds import load as kinds
@@ -44,6 +45,23 @@ SEED: dict[str, Any] = {
     "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}],
     "spaces": [{"organization": ORGANIZATION, "id": "spc_blank", "title": "Blank", "parent": None}],
 }
+
+
+class Still:
+    """A clock that only sleeping moves, at once: nothing grows old on a slow machine, and nobody waits."""
+
+    def __init__(self) -> None:
+        self.slept = 0.0
+
+    def monotonic(self) -> float:
+        return 1000.0 + self.slept
+
+    def wall(self) -> float:
+        return time.time() + self.slept
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept += seconds
+        await asyncio.sleep(0)
 
 
 class Recording(httpx.AsyncBaseTransport):
@@ -81,7 +99,7 @@ class Org:
     name: str = "sandbox"
     scope_project: str = "test"
     fresh: float = FRESH  # below 0 everything is read again before it is written
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = field(default_factory=lambda: Still())
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -112,6 +112,13 @@ def selection() -> Decorator:
     )
 
 
+def absences() -> Decorator:
+    """How much may be gone without being taken for an outage."""
+    return click.option(
+        "--accept-gone", type=click.IntRange(0), metavar="N", help="Believe that up to N bound objects were deleted outside."
+    )  # fmt: skip
+
+
 def guards() -> Decorator:
     """What this run may do although a guard would refuse it."""
     return _all(
@@ -153,6 +160,7 @@ class Options:
     allow_replace: tuple[Glob, ...] = ()
     allow_exposure: tuple[Glob, ...] = ()
     allow_delete: int | None = None
+    accept_gone: int | None = None
     format: str = "text"
 
     @classmethod
@@ -180,6 +188,7 @@ class Options:
         for name, values in self._globs().items():
             words += [part for value in values for part in (f"--{name}", str(value))]
         words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []
+        words += ["--accept-gone", str(self.accept_gone)] if self.accept_gone is not None else []
         words += ["--sandbox", str(near(self.sandbox))] if self.sandbox is not None else []
         words += ["--base-url", self.base_url] if self.base_url else []
         words += ["--state", self.state] if self.state and "@" not in self.state else []

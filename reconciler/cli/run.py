@@ -82,7 +82,15 @@ def read_only(
             )
 
     with narration.phase(f"Reading {desired.project} from {service.where}"):
-        return asyncio.run(run())
+        return _believed(asyncio.run(run()), kinds, desired, options)
+
+
+def _believed(planned: Planned, kinds: Kinds, desired: Desired, options: Options) -> Planned:
+    """The plan as it came. Raises `Refused` where more is gone than can be believed."""
+    from reconciler.plan.absence import believable
+
+    believable(kinds, desired, planned.state, planned.actual, accept=options.accept_gone)
+    return planned
 
 
 def selected(options: Options) -> Selection:
@@ -157,12 +165,13 @@ class Session:
 
     def plan(self) -> Planned:
         with self.narration.phase(f"Reading {self.desired.project} from {self.service.where}"):
-            return self._runner.run(
+            planned = self._runner.run(
                 make_plan(
                     self.writer, self.kinds, self.desired, self.journal.state(),
                     selection=self.selection, allow_replace=replaceable(self.options),
                 )
             )  # fmt: skip
+        return _believed(planned, self.kinds, self.desired, self.options)
 
     def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
         """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""

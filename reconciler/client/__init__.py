@@ -2,7 +2,7 @@
 
 get, list, send      service.py        what the program sees
   ask                conversation.py   attempts, until there is an answer or an error
-    enter            pacing.py         the gate, fed by hints.py
+    enter            pacing.py         the gate, fed by hints.py; quota.py is a limit that is told
     run              exchange.py       one request within one deadline
       the seam       transport.py      httpx's interface; wire.py is aiohttp behind it
     classify         retry.py          what an outcome means
@@ -11,8 +11,8 @@ get, list, send      service.py        what the program sees
 Settings, normalise  settings.py
 """
 
+from reconciler.client.clock import Clock, SystemClock
 from reconciler.client.conversation import Answer, Listener, Silent
-from reconciler.client.pacing import Clock, SystemClock
 from reconciler.client.paging import Listing
 from reconciler.client.paths import encode
 from reconciler.client.retry import RetryClass

@@ -17,8 +17,9 @@ from urllib.parse import urlencode
 
 import httpx
 
+from reconciler.client.clock import Clock
 from reconciler.client.exchange import Exchange, Outcome
-from reconciler.client.pacing import Clock, Gate, Pace, TooLate
+from reconciler.client.pacing import Gate, Pace, TooLate
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
@@ -134,6 +135,8 @@ class Conversation:
             return True  # the gate holds everybody back until the service is ready
         if not self._budget.grant(self.requests):
             return False
+        if outcome.status is not None and outcome.hints.retry_after:
+            return True  # so it does here
         seconds = backoff(attempt, self._jitter())
         if self._clock.monotonic() + seconds >= until:
             return False
@@ -155,6 +158,8 @@ class Conversation:
             try:
                 if not self._breaker.allows(sent):
                     raise _HeldBack("it was not sent, because the service has been failing")
+                if self._pace.is_hopeless(sent):
+                    raise _HeldBack("it was not sent, because the service has refused everything for 10 minutes (429)")
                 self.requests += 1
                 self._listener.request(method, path)
                 outcome = await self._exchange.run(method, url, content, seconds=min(self._timeout, until - sent), wall=self._clock.wall())

@@ -5,123 +5,36 @@ Forbidden: HTTP; the clock and chance are handed in.
 
 Three limits, whichever is the latest: the user's `max_rps`; the quota the service tells (`X-RateLimit-*`, one for each limit it
 names, since method families differ); and where it tells none, a rate learned from its 429s: cut once for each wave of them, then
-raised slowly. What is left of a quota is what the last answer said, less everything that is under way.
+raised slowly; quickly, where the first wave came before there were successes to learn from.
 """
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
+from reconciler.client.clock import Clock
 from reconciler.client.hints import HOLD_MAX, Hints
+from reconciler.client.quota import POLL, Quota
 from reconciler.model import Allowance
 
-SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time left, so that nobody waits long for the reset
-SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
 CATCH_UP: Final = 0.05  # seconds a late timer may be made up for
-POLL: Final = 0.02  # seconds; while an answer that is under way will say how much is left
 START: Final = 8  # requests of a method under way while none was answered: what the limit is, the first answer tells
 HOLD_FIRST: Final = 0.25  # seconds after a 429 that says nothing else; doubled while nothing succeeds
 CUT: Final = 0.8  # of the rate that was going well
 GROWTH: Final = 1.002  # for each success: back at the old rate after about 110
+GROWTH_FIRST: Final = 1.1  # the same, where the first refusal came before there were successes enough
 RATE_MIN: Final = 0.5  # requests a second
 BUSY: Final = 20  # successes that make a rate
 SPAN: Final = 5.0  # seconds over which the rate of successes is measured
-
-
-class Clock(Protocol):
-    """Time, as the client sees it."""
-
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
-
-    def wall(self) -> float:
-        """UTC epoch seconds."""
-
-    async def sleep(self, seconds: float) -> None:
-        """Come back after `seconds`."""
-
-
-class SystemClock:
-    """The machine's time."""
-
-    def monotonic(self) -> float:
-        """Seconds from an arbitrary start."""
-        return time.monotonic()
-
-    def wall(self) -> float:
-        """UTC epoch seconds."""
-        return time.time()
-
-    async def sleep(self, seconds: float) -> None:
-        """Come back after `seconds`."""
-        await asyncio.sleep(seconds)
+SPAN_FIRST: Final = 2.0  # seconds, while the rate is raised quickly
+PATIENCE: Final = 600.0  # seconds without anything but refusals, after which nothing more is asked
 
 
 class TooLate(Exception):
     """The deadline would pass while waiting at the gate; nothing was sent."""
-
-
-class Quota:
-    """What is left of one limit until it is reset; times are monotonic seconds."""
-
-    def __init__(self, limit: int) -> None:
-        self.limit = limit
-        self.remaining = limit  # the least that an answer said in this window
-        self.under_way = 0
-        self.resets_at: float | None = None  # None: a new window nobody has told us about yet
-        self._refill = 1  # what a reset brings; 1, a probe, until one was seen
-        self._was_reset = False
-        self._trusted = True
-        self._taken_at = float("-inf")
-
-    def ready_at(self, now: float) -> float:
-        """When the next request may go; not later than `now` when it may go at once."""
-        if self.resets_at is not None and now >= self.resets_at:
-            self.resets_at, self.remaining, self._was_reset = None, self._refill, True
-        left = self.remaining - self.under_way
-        if left < 1:
-            if self.resets_at is not None:
-                return self.resets_at
-            return now + POLL if self.under_way else now
-        if self.resets_at is not None and left < self.limit * SCARCE and self.resets_at - now <= SPREAD_MAX:
-            return self._taken_at + (self.resets_at - now) / left
-        return now
-
-    def take(self, now: float) -> None:
-        """Count a request that is sent at `now`."""
-        self.under_way += 1
-        self._taken_at = now
-
-    def told(self, remaining: int, resets_at: float, now: float) -> bool:
-        """Learn what an answer said; False where it speaks of a window that is over."""
-        resets_at = min(resets_at, now + HOLD_MAX)
-        if self.resets_at is None and resets_at > now:
-            if self._was_reset and self._trusted:
-                self._refill = max(1, remaining + 1)
-            self.remaining, self.resets_at = remaining, resets_at
-        elif self.resets_at is None:
-            self.remaining = remaining
-            return False
-        elif resets_at > self.resets_at + 0.5:  # the next window; half of the header's resolution
-            self.remaining, self.resets_at = remaining, resets_at
-        elif resets_at >= self.resets_at - 1.5:  # this window
-            self.remaining, self.resets_at = min(self.remaining, remaining), min(self.resets_at, resets_at)
-        else:
-            return False
-        return True
-
-    def refused(self, until: float | None) -> None:
-        """Learn of a 429: nothing is left, until `until` where that is told."""
-        self.remaining = 0
-        if self._was_reset:
-            self._trusted, self._refill = False, 1  # it does not refill at once; from now on each reset is probed
-        if until is not None:
-            self.resets_at = until
 
 
 @dataclass
@@ -153,7 +66,13 @@ class Pace:
         self._successes: deque[float] = deque()
         self._unanswered: dict[str, int] = {}  # by method, until its first answer
         self._heard: set[str] = set()
+        self._exploring = False
+        self._refused_since: float | None = None
         self._ahead: float | None = None  # the service's epoch time less our monotonic time: a lower bound, its Date has whole seconds
+
+    def is_hopeless(self, now: float) -> bool:
+        """Whether all that was answered for 10 minutes are refusals."""
+        return self._refused_since is not None and now - self._refused_since > PATIENCE
 
     @property
     def is_trying(self) -> bool:
@@ -204,12 +123,13 @@ class Pace:
         self._tell_time(hints, now)
         quota, current = self._told_quota(ticket, status, hints, now)
         if status == 429:
+            self._refused_since = self._refused_since or now
             self._slow_down(ticket, quota, current, hints, now)
             return
-        if status == 503 and hints.retry_after:
-            self._held_until = max(self._held_until, now + hints.retry_after)
         if status >= 500:
+            self._held_until = max(self._held_until, now + (hints.retry_after or 0.0))
             return
+        self._refused_since = None
         self._round += 1
         if self._cuts and ticket.at >= self._cut_at:  # an earlier one says nothing about now
             self._cuts = 0
@@ -218,7 +138,7 @@ class Pace:
         while self._successes[0] < now - SPAN:
             self._successes.popleft()
         if self._rate is not None:
-            self._rate *= GROWTH
+            self._rate *= GROWTH_FIRST if self._exploring else GROWTH
 
     def _settle(self, now: float) -> None:
         """After a time of refusals: what went well before it, spread over it all, is what a service with windows grants."""
@@ -268,8 +188,12 @@ class Pace:
         if hints.retry_after is None:
             self._held_until = max(self._held_until, now + (0.5 + 0.5 * self._jitter()) * min(HOLD_MAX, HOLD_FIRST * 2.0**self._cuts))
         if not self._cuts:
-            span = min(SPAN, max(POLL, now - max(self._cut_at, self._began or 0.0)))
-            went_well = sum(1 for at in self._successes if at >= now - span) / span
+            span = min(SPAN_FIRST if self._exploring else SPAN, max(POLL, now - max(self._cut_at, self._began or 0.0)))
+            seen = sum(1 for at in self._successes if at >= now - span)
+            went_well = seen / span
+            if self._exploring:
+                self._round, self._round_began = 0, now
+            self._exploring = self._rate is None and seen < BUSY
             self._rate = max(RATE_MIN, CUT * min(went_well, self._rate or went_well))
         self._cut_at, self._cuts = now, self._cuts + 1
 

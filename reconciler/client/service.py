@@ -12,8 +12,8 @@ from typing import Any, Self
 
 import httpx
 
+from reconciler.client.clock import Clock, SystemClock
 from reconciler.client.conversation import Answer, Conversation, Listener, Silent
-from reconciler.client.pacing import Clock, SystemClock
 from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import Settings
@@ -33,7 +33,7 @@ class Reader:
     """Reads, and cannot do anything else: it has no writing method, and its transport refuses all but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
-    `jitter`: chance in [0, 1).
+    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Reader:
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
-        self._base_url, self._clock = settings.base_url, clock
+        self._base_url, self.clock = settings.base_url, clock
 
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
         return OnlyGet(transport)
@@ -79,7 +79,7 @@ class Reader:
 
     def monotonic(self) -> float:
         """Seconds of its clock, which only goes forward."""
-        return self._clock.monotonic()
+        return self.clock.monotonic()
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""

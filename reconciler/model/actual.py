@@ -29,11 +29,22 @@ class Observed:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A reading that failed: of this kind, below this object (id; None for everything), nothing is known to be absent."""
+    """A reading that failed: of this kind, below this object (id; None for everything), nothing is known to be absent.
+
+    `id`: it was the reading of one object, and only of that nothing is known.
+    """
 
     kind: str
     scope: str | None
     reason: str
+    id: str | None = None
+
+    @property
+    def what(self) -> str:
+        """Of what nothing is known, in words."""
+        if self.id is not None:
+            return f"{self.kind} {self.id}"
+        return f"every {self.kind}" + (f" in {self.scope}" if self.scope is not None else "")
 
 
 @dataclass(frozen=True)

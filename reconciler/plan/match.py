@@ -7,7 +7,7 @@ something the plan says. May be called while Actual is still growing: it then kn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import Address
@@ -184,7 +184,7 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, fou
     elif (kind.name, binding.id) in actual.absent or (listed(kind) and index.complete(kind, found.ids[container] if container else "")):
         found.gone.add(address)
     else:
-        found.unknown[address] = _why(kind, found.ids.get(container) if container else None, actual)
+        found.unknown[address] = _why(kind, found.ids.get(container) if container else None, binding.id, actual)
 
 
 def _theirs(declared: Declared, id: str, other: str) -> Blocked:
@@ -214,28 +214,26 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
             declared.source,
         )
     else:
-        found.unknown[address] = _why(kind, scope or None, actual)
+        found.unknown[address] = _why(kind, scope or None, declared.id, actual)
 
 
 def _by_key(
-    kinds: Kinds,
-    kind: Kind,
-    declared: Declared,
-    state: State,
-    actual: Actual,
-    found: Matches,
-    index: _Index,
-    taken: set[tuple[str, str]],
+    kinds: Kinds, kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: _Index, taken: set[tuple[str, str]]
 ) -> None:
     address = declared.address
     scope = scope_id(kinds, address, found.ids) or ""
     if listed(kind) and not index.complete(kind, scope):
-        found.unknown[address] = _why(kind, scope, actual)
+        found.unknown[address] = _why(kind, scope, None, actual)
         return
     values = wanted(kind, declared, found.ids)
     names = tuple(field.name for field in kind.keys)
     sought = tuple(values.get(name, UNSET) for name in names)
     inside = kind.inside
+    stands = values.get(inside.name) if inside is not None else None
+    unread = None if listed(kind) else _unread(kind, {None, stands if isinstance(stands, str) else None}, None, actual)
+    if unread is not None:
+        found.unknown[address] = unread
+        return
     if not names or UNSET in sought:
         return
 
@@ -291,8 +289,11 @@ def _by_key(
             )
 
 
-def _why(kind: Kind, scope: str | None, actual: Actual) -> str:
-    for unknown in actual.unknown:
-        if unknown.kind == kind.name and (unknown.scope is None or unknown.scope == scope):
-            return unknown.reason
-    return f"no reading showed whether it exists ({kind.name})"
+def _why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:
+    return _unread(kind, {None, scope}, id, actual) or f"no reading showed whether it exists ({kind.name})"
+
+
+def _unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: Actual) -> str | None:
+    """Why nothing of the kind is known in one of the scopes, or of the object; None where their readings came to an end."""
+    failed = (one for one in actual.unknown if one.kind == kind.name and (one.scope in scopes if one.id is None else one.id == id))
+    return next((one.reason for one in failed), None)

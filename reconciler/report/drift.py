@@ -36,7 +36,7 @@ def write(page: Page, drift: Drift, *, full: bool) -> None:
         page.head(str(address))
         page.field(Style.BLOCKED, "?", "unknown", f"{reason}; not called drift")
     for each in drift.unknown:
-        page.head(f"every {each.kind}" + (f" in {each.scope}" if each.scope is not None else ""))
+        page.head(each.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not called drift")
     if drift.unmanaged:
         _unmanaged(page, drift.unmanaged, full)

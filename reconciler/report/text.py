@@ -120,7 +120,7 @@ def _cannot(page: Page, plan: Plan, full: bool) -> None:
         page.head(str(address))
         page.field(Style.BLOCKED, "?", "in doubt", DOUBT)
     for each in plan.unknown:
-        page.head(f"every {each.kind}" + (f" in {each.scope}" if each.scope is not None else ""))
+        page.head(each.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is made, deleted or called drift")
     sources = {blocked.address: blocked.source for blocked in plan.blocked}
     for addresses, (reason, remedy) in _alike(((each.address, (each.reason, each.remedy)) for each in plan.blocked), full):

@@ -289,7 +289,7 @@ def test_the_listener_hears_every_request_answer_and_wait() -> None:
     asyncio.run(main())
     sent, got = ("request", "GET", "/orgs/o"), ("answer", "GET", "/orgs/o")
     assert [line for line in notes.lines if line[0] != "waiting"] == [sent, (*got, 503), sent, (*got, None), sent, (*got, 200)]
-    assert ("waiting", 2.5, "the service's rate limit") in notes.lines  # 3 s, less the backoff that was waited for already
+    assert ("waiting", 3.0, "the service's rate limit") in notes.lines  # in place of a backoff
 
 
 def test_a_reader_has_no_method_that_writes_and_a_transport_that_refuses_to() -> None:

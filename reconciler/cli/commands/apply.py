@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.absences()
 @shared.service()
 @shared.state()
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")

@@ -17,6 +17,7 @@ from reconciler.cli.screen import Screen
 @click.command("drift", short_help="Show what was changed outside.")
 @shared.project()
 @shared.targets()
+@shared.absences()
 @shared.service()
 @shared.state()
 @click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")

@@ -15,6 +15,7 @@ from reconciler.cli.screen import Screen
 @shared.project()
 @click.option("--steps", is_flag=True, help="The requests of a plan, instead of the declared resources. Reads the service.")
 @shared.selection()
+@shared.absences()
 @shared.service()
 @shared.state()
 @shared.output(formats=("mermaid", "dot"))

@@ -18,6 +18,7 @@ from reconciler.cli.screen import Screen
 @shared.project()
 @shared.selection()
 @shared.guards()
+@shared.absences()
 @shared.service()
 @shared.state()
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan (readable by you only).")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @shared.project()
 @shared.guards()
+@shared.absences()
 @shared.service()
 @shared.state()
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")

@@ -1,66 +1,34 @@
-"""Reading: the fewest requests that tell what the plan needs to know. Only GET; what could not be read is said, never guessed.
+"""What to ask: the fewest readings that tell what the plan needs to know.
 
-In: Desired and State (what is declared, what is bound). Out: Actual. Readings go out in waves: whatever can be asked with the ids known so
-far is asked at once, then objects are matched, which makes more ids known. An object of its own is read only where no listing showed it.
+In: Desired and State (what is declared, what is bound). Out: waves of readings; in each, whatever can be asked with the ids known so far.
+An object of its own is read only where no listing showed it.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Mapping
-from datetime import datetime
-from typing import Any
+from collections.abc import Awaitable
 
 from reconciler.address import Address
-from reconciler.client import Answer, Reader, encode
-from reconciler.client import Listing as Pages
-from reconciler.errors import NotFound, Rejected, ServiceError
-from reconciler.model import Actual, Desired, Observed, State, Unknown
+from reconciler.client import Reader
+from reconciler.model import Binding, Desired, State
+from reconciler.observe.readings import Readings
 from reconciler.plan import Matches, match
+from reconciler.plan.absence import missing
 from reconciler.plan.match import listed
-from reconciler.reading import is_kind, observed
-from reconciler.resource import UNSET, Kind, Kinds, Listing, One, Sighting, placeholders
+from reconciler.resource import UNSET, Kind, Kinds, Listing, One
 
 
-async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:
-    """Read what the declared and the bound resources need; with `everything`, all lists that there are below the declared roots.
-
-    Raises `ServiceError` where the service refuses the token.
-    """
-    survey = Survey(reader, kinds, desired, state, everything=everything)
-    while tasks := survey.next_wave():
-        await asyncio.gather(*tasks)
-        survey.fail_early()
-    return survey.actual()
-
-
-class Survey:
-    """One observation under way: what was asked already, and what came back."""
+class Survey(Readings):
+    """One observation under way, limited to what is declared and bound."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
-        self.reader, self.kinds, self.desired, self.state, self.everything = reader, kinds, desired, state, everything
-        self._objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
-        self._complete: set[tuple[str, str]] = set()
-        self._absent: set[tuple[str, str]] = set()
-        self._unknown: list[Unknown] = []
-        self._errors: list[ServiceError] = []
-        self._asked: set[str] = set()
-        self._date: datetime | None = None
-        self._began = reader.monotonic()
+        super().__init__(reader, kinds)
+        self.desired, self.state, self.everything = desired, state, everything
         self._needed = self._needs()
 
-    def fail_early(self) -> None:
-        """Raise where not even one root could be read: nothing can be said of anything."""
-        roots = {kind.name for kind in self.kinds.roots}
-        seen = any(self._objects[name] for name in roots) or any(name in roots for name, _ in self._absent)
-        if self._errors and not seen:
-            raise self._errors[0]
-
-    def actual(self) -> Actual:
-        """What is known so far."""
-        order = {name: position for position, name in enumerate(self.kinds)}
-        unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
-        return Actual(self._objects, frozenset(self._complete), frozenset(self._absent), tuple(unknown), self._date, self._began)
+    def suspects(self) -> dict[Address, Binding]:
+        """What a plan would now take for gone, with its binding; what went along with something else is left out."""
+        return missing(self.state, match(self.kinds, self.desired, self.state, self.actual()))
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
         """Which kinds are wanted in which containers; all of them in one that is about to go."""
@@ -73,8 +41,6 @@ class Survey:
                 for kind in self.kinds.below(binding.kind):  # a delete would take all of it along
                     needed.setdefault((kind.name, address), True)
         return needed
-
-    # -- what to ask ---------------------------------------------------------------------------------------------------------------
 
     def next_wave(self) -> list[Awaitable[None]]:
         """The readings that can be asked now and were not asked yet; empty when everything needed is known."""
@@ -96,12 +62,6 @@ class Survey:
                         holes = {**one.within, host: one.id} | ({"lister": lister} if reading.lister and lister else {})
                         wave += self._list(kind, reading, holes, None if reading.lister else one.id)
         return wave
-
-    def _once(self, path: str) -> bool:
-        if path in self._asked:
-            return False
-        self._asked.add(path)
-        return True
 
     def _roots(self) -> list[Awaitable[None]]:
         wave = []
@@ -229,79 +189,3 @@ class Survey:
                 holes[self.kinds.of(at).name] = id
             at = at.container
         return holes
-
-    # -- asking --------------------------------------------------------------------------------------------------------------------
-
-    def _list(self, kind: Kind, reading: Listing, holes: Mapping[str, str], scope: str | None) -> list[Awaitable[None]]:
-        path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
-        return [self._read_list(kind, reading, path, dict(holes), scope)] if self._once(path) else []
-
-    def _one(self, kind: Kind, id: str, holes: Mapping[str, str]) -> list[Awaitable[None]]:
-        reading = next((each for each in kind.reads if isinstance(each, One)), None)
-        if reading is None:
-            return []
-        path = encode(reading.path, {name: {**holes, "id": id}[name] for name in placeholders(reading.path)})
-        return [self._read_one(kind, path, id, dict(holes))] if self._once(path) else []
-
-    async def _read_list(self, kind: Kind, reading: Listing, path: str, holes: dict[str, str], scope: str | None) -> None:
-        item = reading.item
-
-        def key(one: dict[str, Any]) -> str:
-            return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
-
-        try:
-            pages: Pages = await self.reader.list(path, key=key)
-        except ServiceError as error:
-            self._failed(kind, scope, error)
-            return
-        self._at(pages.date)
-        within = {name: holes[name] for name in self.kinds.containers(kind.name)}
-        raws: list[Any] = [one.get(item) if item else one for one in pages.items]
-        if not all(is_kind(kind, raw) for raw in raws):
-            self._unknown.append(Unknown(kind.name, scope, f"GET {path} answered something that is no {kind.name}"))
-            return
-        for rank, raw in enumerate(raws):
-            self._keep(kind, raw, within, rank if reading.ordered else None)
-        if not pages.complete:
-            self._unknown.append(Unknown(kind.name, scope, f"GET {path} did not come to its end"))
-        elif scope is not None:
-            self._complete.add((kind.name, scope))
-
-    async def _read_one(self, kind: Kind, path: str, id: str, holes: dict[str, str]) -> None:
-        try:
-            answer: Answer = await self.reader.get(path)
-        except NotFound:
-            self._absent.add((kind.name, id))
-            return
-        except ServiceError as error:
-            self._failed(kind, None, error)
-            return
-        self._at(answer.date)
-        raw = answer.body
-        if not is_kind(kind, raw):
-            self._unknown.append(Unknown(kind.name, None, f"GET {path} answered something that is no {kind.name}"))
-        elif kind.within is not None and raw.get(kind.within, holes.get(kind.within)) != holes.get(kind.within):
-            self._absent.add((kind.name, id))  # it stands in another container: for this project it is not there
-        else:
-            self._keep(kind, raw, {name: holes[name] for name in self.kinds.containers(kind.name)}, None)
-
-    def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
-        known = self._objects[kind.name].get(str(raw["id"]))
-        if known is None or known.rank is None:
-            self._objects[kind.name][str(raw["id"])] = observed(self.kinds, kind, raw, within=within, rank=rank)
-        for other in self.kinds.values():
-            for reading in other.reads:
-                if isinstance(reading, Sighting) and reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
-                    outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
-                    if str(raw[reading.at]["id"]) not in self._objects[other.name]:
-                        self._keep(other, raw[reading.at], outer, None)
-
-    def _at(self, date: datetime | None) -> None:
-        if date is not None and (self._date is None or date > self._date):
-            self._date = date
-
-    def _failed(self, kind: Kind, scope: str | None, error: ServiceError) -> None:
-        if isinstance(error, Rejected) and error.status == 401:
-            raise error
-        self._errors.append(error)
-        self._unknown.append(Unknown(kind.name, scope, error.message))

@@ -1,0 +1,72 @@
+"""What is left of a limit that the service tells, and when the next request may go. Pure; times are arguments.
+
+What is left is what the last answer said, less everything that is under way.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reconciler.client.hints import HOLD_MAX
+
+SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time left, so that nobody waits long for the reset
+SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
+POLL: Final = 0.02  # seconds; while an answer that is under way will say how much is left
+
+
+class Quota:
+    """What is left of one limit until it is reset; times are monotonic seconds."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.remaining = limit  # the least that an answer said in this window
+        self.under_way = 0
+        self.resets_at: float | None = None  # None: a new window nobody has told us about yet
+        self._refill = 1  # what a reset brings; 1, a probe, until one was seen
+        self._was_reset = False
+        self._trusted = True
+        self._taken_at = float("-inf")
+
+    def ready_at(self, now: float) -> float:
+        """When the next request may go; not later than `now` when it may go at once."""
+        if self.resets_at is not None and now >= self.resets_at:
+            self.resets_at, self.remaining, self._was_reset = None, self._refill, True
+        left = self.remaining - self.under_way
+        if left < 1:
+            if self.resets_at is not None:
+                return self.resets_at
+            return now + POLL if self.under_way else now
+        if self.resets_at is not None and left < self.limit * SCARCE and self.resets_at - now <= SPREAD_MAX:
+            return self._taken_at + (self.resets_at - now) / left
+        return now
+
+    def take(self, now: float) -> None:
+        """Count a request that is sent at `now`."""
+        self.under_way += 1
+        self._taken_at = now
+
+    def told(self, remaining: int, resets_at: float, now: float) -> bool:
+        """Learn what an answer said; False where it speaks of a window that is over."""
+        resets_at = min(resets_at, now + HOLD_MAX)
+        if self.resets_at is None and resets_at > now:
+            if self._was_reset and self._trusted:
+                self._refill = max(1, remaining + 1)
+            self.remaining, self.resets_at = remaining, resets_at
+        elif self.resets_at is None:
+            self.remaining = remaining
+            return False
+        elif resets_at > self.resets_at + 0.5:  # the next window; half of the header's resolution
+            self.remaining, self.resets_at = remaining, resets_at
+        elif resets_at >= self.resets_at - 1.5:  # this window
+            self.remaining, self.resets_at = min(self.remaining, remaining), min(self.resets_at, resets_at)
+        else:
+            return False
+        return True
+
+    def refused(self, until: float | None) -> None:
+        """Learn of a 429: nothing is left, until `until` where that is told."""
+        self.remaining = 0
+        if self._was_reset:
+            self._trusted, self._refill = False, 1  # it does not refill at once; from now on each reset is probed
+        if until is not None:
+            self.resets_at = until

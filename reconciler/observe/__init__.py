@@ -1,0 +1,42 @@
+"""Reading: the fewest requests that tell what the plan needs to know. Only GET; what could not be read is said, never guessed.
+
+In: Desired and State (what is declared, what is bound). Out: Actual. Readings go out in waves: whatever can be asked with the ids known so
+far is asked at once, then objects are matched, which makes more ids known. What would be taken for gone is looked for a second time.
+
+- `survey`: what to ask
+- `readings`: asking
+- `gone`: the second look
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from reconciler.address import Address
+from reconciler.client import Reader
+from reconciler.model import Actual, Desired, State
+from reconciler.observe.gone import look_again
+from reconciler.observe.survey import Survey
+from reconciler.resource import Kinds
+
+__all__ = ["Survey", "observe"]
+
+
+async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:
+    """Read what the declared and the bound resources need; with `everything`, all lists that there are below the declared roots.
+
+    Raises `ServiceError` where the service refuses the token, or shows none of the roots.
+    """
+    survey = Survey(reader, kinds, desired, state, everything=everything)
+    looked: set[Address] = set()
+    while True:
+        while tasks := survey.next_wave():
+            await asyncio.gather(*tasks)
+            survey.fail_early()
+        survey.doubt_contradicted()
+        again = {address: binding for address, binding in survey.suspects().items() if address not in looked}
+        if not again:
+            return survey.actual()
+        await look_again(survey, again)
+        survey.fail_early()
+        looked |= set(again)

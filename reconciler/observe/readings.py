@@ -1,0 +1,192 @@
+"""Asking: one reading at a time, and what came back of all of them. Only GET; what could not be read is said, never guessed.
+
+In: paths of kinds. Out: Actual. Forbidden: knowing what is declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from reconciler.client import Answer, Reader, encode
+from reconciler.client import Listing as Pages
+from reconciler.errors import NotFound, Rejected, ServiceError
+from reconciler.model import Actual, Observed, Unknown
+from reconciler.reading import is_kind, observed
+from reconciler.resource import Kind, Kinds, Listing, One, Sighting, placeholders
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A listing that ended: how it was asked, the ids it showed, and when it ended (monotonic seconds)."""
+
+    reading: Listing
+    path: str
+    holes: Mapping[str, str]
+    ids: frozenset[str]
+    at: float
+
+
+class Readings:
+    """What was asked already, and what came back."""
+
+    def __init__(self, reader: Reader, kinds: Kinds) -> None:
+        self.reader, self.kinds = reader, kinds
+        self._objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
+        self._listed: dict[tuple[str, str], Listed] = {}
+        self._absent: set[tuple[str, str]] = set()
+        self._unknown: set[Unknown] = set()
+        self._errors: list[ServiceError] = []
+        self._asked: set[str] = set()
+        self._date: datetime | None = None
+        self._began = reader.monotonic()
+
+    def fail_early(self) -> None:
+        """Raise where not even one root could be read: nothing can be said of anything."""
+        roots = {kind.name for kind in self.kinds.roots}
+        seen = any(self._objects[name] for name in roots) or any(name in roots for name, _ in self._absent)
+        if self._errors and not seen:
+            raise self._errors[0]
+
+    def actual(self) -> Actual:
+        """What is known so far."""
+        order = {name: position for position, name in enumerate(self.kinds)}
+        unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
+        return Actual(self._objects, frozenset(self._listed), frozenset(self._absent), tuple(unknown), self._date, self._began)
+
+    def doubt_one(self, kind: Kind, id: str, reason: str) -> None:
+        """From now on, nothing is known of this object."""
+        self._absent.discard((kind.name, id))
+        self._unknown.add(Unknown(kind.name, None, reason, id))
+
+    def doubt(self, kind: Kind, scope: str | None, reason: str) -> None:
+        """From now on, nothing of the kind below `scope` (None: anywhere) is known to be absent."""
+        self._unknown.add(Unknown(kind.name, scope, reason))
+        for name, id in list(self._listed):
+            if name == kind.name and scope in (None, id):
+                del self._listed[(name, id)]
+
+    def doubt_contradicted(self) -> None:
+        """Doubt every listing that lacks an object which another reading shows to stand in it."""
+        for kind in self.kinds.values():
+            for one in self._objects[kind.name].values():
+                inside = one.values.get(kind.inside.name) if kind.inside is not None else None
+                for scope in (one.within.get(kind.within or ""), inside):
+                    listed = self._listed.get((kind.name, scope)) if isinstance(scope, str) and one.deleted_at is None else None
+                    if listed is not None and one.id not in listed.ids:
+                        self.doubt(kind, scope, f"GET {listed.path} lacks {one.id}, which is there")
+
+    def is_absent(self, kind: Kind, id: str) -> bool:
+        """Whether the object was asked for by its id and is not there."""
+        return (kind.name, id) in self._absent
+
+    def forget_absence(self, kind: Kind, id: str) -> None:
+        """What was not found may be there."""
+        self._absent.discard((kind.name, id))
+
+    async def one_again(self, kind: Kind, path: str, id: str, holes: Mapping[str, str]) -> None:
+        """Read an object by its id, whatever was read of it before."""
+        self.forget_absence(kind, id)
+        await self._read_one(kind, path, id, dict(holes))
+
+    async def list_again(self, kind: Kind, scope: str, pause: float) -> None:
+        """Read a listing that ended once more, at least `pause` seconds later; only what both lack is then known to be absent."""
+        first = self._listed.get((kind.name, scope))
+        if first is None:
+            return
+        wait = first.at + pause - self.reader.clock.monotonic()
+        if wait > 0:
+            await self.reader.clock.sleep(wait)
+        await self._read_list(kind, first.reading, first.path, dict(first.holes), scope)
+        again = self._listed.get((kind.name, scope))
+        if again is not None:
+            self._listed[(kind.name, scope)] = replace(again, ids=first.ids | again.ids)
+
+    def _once(self, path: str) -> bool:
+        if path in self._asked:
+            return False
+        self._asked.add(path)
+        return True
+
+    def _list(self, kind: Kind, reading: Listing, holes: Mapping[str, str], scope: str | None) -> list[Awaitable[None]]:
+        path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
+        return [self._read_list(kind, reading, path, dict(holes), scope)] if self._once(path) else []
+
+    def _one(self, kind: Kind, id: str, holes: Mapping[str, str]) -> list[Awaitable[None]]:
+        reading = next((each for each in kind.reads if isinstance(each, One)), None)
+        if reading is None:
+            return []
+        path = encode(reading.path, {name: {**holes, "id": id}[name] for name in placeholders(reading.path)})
+        return [self._read_one(kind, path, id, dict(holes))] if self._once(path) else []
+
+    async def _read_list(self, kind: Kind, reading: Listing, path: str, holes: dict[str, str], scope: str | None) -> None:
+        item = reading.item
+
+        def key(one: dict[str, Any]) -> str:
+            return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
+
+        try:
+            pages: Pages = await self.reader.list(path, key=key)
+        except ServiceError as error:
+            self._failed(error)
+            self.doubt(kind, scope, error.message)
+            return
+        self._at(pages.date)
+        within = {name: holes[name] for name in self.kinds.containers(kind.name)}
+        raws: list[Any] = [one.get(item) if item else one for one in pages.items]
+        if not all(is_kind(kind, raw) for raw in raws):
+            self.doubt(kind, scope, f"GET {path} answered something that is no {kind.name}")
+            return
+        for rank, raw in enumerate(raws):
+            self._keep(kind, raw, within, rank if reading.ordered else None)
+        if not pages.complete:
+            self.doubt(kind, scope, f"GET {path} did not come to its end")
+        elif scope is not None:
+            ids = frozenset(str(raw["id"]) for raw in raws)
+            self._listed[(kind.name, scope)] = Listed(reading, path, holes, ids, self.reader.clock.monotonic())
+
+    async def _read_one(self, kind: Kind, path: str, id: str, holes: dict[str, str]) -> None:
+        try:
+            answer: Answer = await self.reader.get(path)
+        except NotFound:
+            self._absent.add((kind.name, id))
+            return
+        except ServiceError as error:
+            self._failed(error)
+            self.doubt_one(kind, id, error.message)
+            return
+        self._at(answer.date)
+        raw = answer.body
+        if not is_kind(kind, raw):
+            self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
+        elif str(raw["id"]) != id:
+            if any(isinstance(each, One) and "id" in placeholders(each.path) for each in kind.reads):
+                self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
+            else:
+                self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
+        elif kind.within is not None and raw.get(kind.within, holes.get(kind.within)) != holes.get(kind.within):
+            self._absent.add((kind.name, id))  # it stands in another container: for this project it is not there
+        else:
+            self._keep(kind, raw, {name: holes[name] for name in self.kinds.containers(kind.name)}, None)
+
+    def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
+        known = self._objects[kind.name].get(str(raw["id"]))
+        if known is None or known.rank is None:
+            self._objects[kind.name][str(raw["id"])] = observed(self.kinds, kind, raw, within=within, rank=rank)
+        for other in self.kinds.values():
+            for reading in other.reads:
+                if isinstance(reading, Sighting) and reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
+                    outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
+                    if str(raw[reading.at]["id"]) not in self._objects[other.name]:
+                        self._keep(other, raw[reading.at], outer, None)
+
+    def _at(self, date: datetime | None) -> None:
+        if date is not None and (self._date is None or date > self._date):
+            self._date = date
+
+    def _failed(self, error: ServiceError) -> None:
+        if isinstance(error, Rejected) and error.status == 401:
+            raise error
+        self._errors.append(error)

@@ -1,0 +1,44 @@
+"""How much may be gone at once before it is rather the reading that is wrong. Pure.
+
+In: State and what was matched, by a reading that looked for everything twice. Out: what is missing, or a refusal.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.errors import Refused
+from reconciler.model import Actual, Binding, Desired, State
+from reconciler.plan.match import Matches, match
+from reconciler.resource import Kinds
+
+AT_LEAST: Final = 3  # objects that may always be gone
+SHARE: Final = 0.1  # of what is bound, that may be gone at once
+
+
+def missing(state: State, found: Matches) -> dict[Address, Binding]:
+    """What is bound and gone, with its binding; what went along with its container is no news of its own and left out."""
+    gone = {address: found.binding(state, address) for address in sorted(found.gone) if address.container not in found.gone}
+    return {address: binding for address, binding in gone.items() if binding is not None}
+
+
+def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, accept: int | None) -> None:
+    """Raise `Refused` where so much is gone at once that an outage or a change of permissions is likelier.
+
+    `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end.
+    """
+    found = match(kinds, desired, state, actual)
+    gone = [address for address in missing(state, found) if address in desired.resources or not state.unfinished]
+    limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
+    lost = found.gone | {found.renamed[address] for address in found.gone & set(found.renamed)}
+    left = any(address.container is not None and address not in lost for address in state.bindings)
+    if len(gone) <= (accept if accept is not None else limit if left else 1):
+        return
+    names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
+    many = f"{len(gone)} of {len(state.bindings)} bound objects are not there any more"
+    over = f"{accept} were accepted" if accept is not None else f"at most {limit} are believed" if left else "nothing else answers"
+    raise Refused(
+        f"{many}, and {over}; this looks like an outage or a change of the token's permissions: {names}",
+        hint=f"if they were deleted: --accept-gone {len(gone)}",
+    )
