@@ -14,7 +14,8 @@ from typing import Any, Literal, Protocol
 
 from reconciler.address import Address
 from reconciler.client import Answer, RetryClass, Writer, encode
-from reconciler.errors import Ambiguous, NotFound, ServiceError
+from reconciler.errors import Ambiguous, NotFound, ServiceError, StateError
+from reconciler.evidence import parts
 from reconciler.graph import Edges, Schedule
 from reconciler.landing import Landing
 from reconciler.model import Actual, Binding, Desired, Intent, Origin, Outcome, Plan, Result, Status, Step
@@ -147,6 +148,10 @@ class _Run:
                     else:
                         for skipped in schedule.fail(id):
                             self._ended(Result(steps[skipped], Status.SKIPPED, f"needs step {id} ({steps[id].address})"))
+        except StateError:
+            if running:  # nothing new can be sent; what is under way gets an outcome
+                await asyncio.wait(running, timeout=GRACE)
+            raise
         finally:
             stopping.cancel()
             for task in running:
@@ -209,8 +214,9 @@ class _Run:
         if step.source is not None:
             return await self.landing.snapshot(kind, self._id(step.source))
         if step.verb != "create":
-            return frozenset(), self.actual.date, ()
-        return frozenset(self.known[kind.name]), self.actual.date, self.landing.listings(kind, step.address, self.ids, step.identity)
+            lookup = self.landing.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
+            return frozenset(), self.actual.date, lookup
+        return frozenset(self.known[kind.name]), self.actual.date, self.landing.listings(kind, step.address, self.ids)
 
     def _intent(
         self,
@@ -223,7 +229,6 @@ class _Run:
     ) -> Intent:
         identity = {name: substitute(value, self.ids) for name, value in step.identity.items()}
         target = step.source if step.source is not None else step.target
-        now = self.actual.date
         return Intent(
             id=0,
             run=self.journal.run,
@@ -237,7 +242,7 @@ class _Run:
             writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
             known=known,
             date=date,
-            deadline=self.landing.now(now) + timedelta(seconds=self.timeout),
+            deadline=self.landing.now() + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
             before=step.before,
@@ -289,7 +294,7 @@ class _Run:
         after = {step.address: seen_of(self.kinds, kind, raw)}
         self._born(made)
         for name, at, child in step.brings:
-            for part in (raw.get(at) or [])[:1]:
+            for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
                     bind.append(bound_as(self.kinds, self.desired, self.kinds[name], child, part, {}, Origin.CREATED))
                     after[child] = seen_of(self.kinds, self.kinds[name], part)

@@ -113,7 +113,7 @@ def open_store(screen: Screen, options: Options, project: Project, service: Serv
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
         trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
     scope = Scope(project.settings.project, options.env or None, service.identity)
-    return Store.open(url, scope, clock=now, create=create)
+    return Store.open(url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler")
 
 
 def known_service(screen: Screen, options: Options, project: Project) -> Service | None:

@@ -135,7 +135,7 @@ class Session:
         """Settle what earlier runs left open; a sentence for each."""
         from reconciler.recover import recover
 
-        if not self.journal.state().intents:
+        if not self.journal.state().intents and not self.journal.kept():
             return ()
         settings = self.project.settings
         lasting = settings.settle if settings.settle_written or not self.service.embedded else None  # an embedded service died with its run

@@ -97,7 +97,8 @@ class State:
     """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
 
     `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
-    `unfinished`: the last run that was not refused did not come to its end, or not well.
+    `unfinished`: the last run that was not refused did not come to its end, or not well. `held`: (kind, container) of the lists in which
+    this run makes nothing, because it could not be read what an earlier one made there.
     """
 
     lineage: str
@@ -106,3 +107,4 @@ class State:
     intents: tuple[Intent, ...] = ()
     foreign: frozenset[tuple[str, str]] = frozenset()
     unfinished: bool = False
+    held: frozenset[tuple[str, Address | None]] = frozenset()

@@ -83,6 +83,10 @@ def drafts(
             _existing(draft, found, actual, chosen, may_replace)
         else:
             _missing(draft, address in found.gone, may_replace)
+        if draft.born and (kind.name, address.container) in state.held:
+            draft.blocked = _block(
+                draft, f"another {kind.name} is in doubt there, and what is there could not be read", "run again when the service answers"
+            )
     _bring(made)
     return made
 
