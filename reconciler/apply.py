@@ -24,9 +24,10 @@ from reconciler.plan import Selection, match
 from reconciler.plan import plan as make_plan
 from reconciler.reading import is_kind, observed, substitute, told
 from reconciler.resource import UNSET, Kind, Kinds, Role
-from reconciler.state import Ending, Journal
+from reconciler.state import LEASE_SECONDS, Ending, Journal
 
 GRACE = 5.0  # seconds for what is in flight after the first signal
+SEND_MAX = LEASE_SECONDS - 30.0  # seconds for one request: it is over before another run can hold the lease
 
 
 class Progress(Protocol):
@@ -61,8 +62,9 @@ async def apply(
 ) -> Outcome:
     """Carry out a plan.
 
-    `deadline`: seconds one request may take, everything included; it is written into every intent. `stop`: when set, nothing new is started
-    and what is in flight gets `GRACE` seconds. Raises `StateError` where the journal cannot be written: no request without an intent.
+    `deadline`: seconds one request may take, everything included, at most `SEND_MAX`; it is written into every intent. `stop`: when set,
+    nothing new is started and what is in flight gets `GRACE` seconds. Raises `StateError` where the journal cannot be written: no request
+    without an intent.
     """
     run = _Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event())
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
@@ -106,7 +108,7 @@ class _Run:
         stop: asyncio.Event,
     ) -> None:
         self.writer, self.kinds, self.desired, self.plan, self.actual, self.journal = writer, kinds, desired, plan, actual, journal
-        self.timeout, self.listener, self.on_error, self.stop = timeout, listener, on_error, stop
+        self.timeout, self.listener, self.on_error, self.stop = min(timeout, SEND_MAX), listener, on_error, stop
         state = journal.state()
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
         self.ids = dict(match(kinds, desired, state, actual).ids)
@@ -192,9 +194,14 @@ class _Run:
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         (intent,) = self.journal.intend([self._intent(step, path, writes, known, date, lookup)])
         retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
+        left = self.landing.left(intent)
+        if left <= 0:
+            message = "not sent: its time ran out while this run stood still"
+            self.journal.settle([Ending(intent.id, "not-sent", message)])
+            return Result(step, Status.FAILED, message)
         try:
             self.sent += 1
-            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=self.timeout)
+            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=min(left, self.timeout))
         except asyncio.CancelledError:
             return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply reads what became of it")
         except Ambiguous as error:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
-from reconciler.model import Actual, Desired
+from reconciler.model import Actual, Desired, Intent
 from reconciler.reading import observed
 from reconciler.resource import Kind, Kinds, Listing, One, Role, placeholders
 
@@ -33,6 +33,10 @@ class Landing:
         """The service's clock now, at the latest it can be by its last `Date`; ours where it sends none."""
         skew = self.reader.skew
         return datetime.now(UTC) + (timedelta(seconds=skew + DATE_STEP) if skew is not None else timedelta(0))
+
+    def left(self, intent: Intent) -> float:
+        """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
+        return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
 
     def add(self, kind: str, id: str) -> None:
         """Remember an object that this run made."""
