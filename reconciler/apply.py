@@ -7,7 +7,7 @@ with a reading that tells whether anything is left to change.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -18,6 +18,7 @@ from reconciler.errors import Ambiguous, NotFound, ServiceError, StateError
 from reconciler.evidence import parts
 from reconciler.graph import Edges, Schedule
 from reconciler.landing import Landing
+from reconciler.marking import marked, naming
 from reconciler.model import Actual, Binding, Desired, Intent, Origin, Outcome, Plan, Result, Status, Step
 from reconciler.observe import observe
 from reconciler.plan import Selection, match
@@ -59,14 +60,15 @@ async def apply(
     listener: Progress | None = None,
     on_error: Literal["continue", "stop"] = "continue",
     stop: asyncio.Event | None = None,
+    nonce: Callable[[], str] | None = None,
 ) -> Outcome:
     """Carry out a plan.
 
     `deadline`: seconds one request may take, everything included, at most `SEND_MAX`; it is written into every intent. `stop`: when set,
     nothing new is started and what is in flight gets `GRACE` seconds. Raises `StateError` where the journal cannot be written: no request
-    without an intent.
+    without an intent. `nonce`: chance, eight hexadecimal digits, where what is made is to have a mark for a name first.
     """
-    run = _Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event())
+    run = _Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), nonce)
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
     await run.all()
     journal.remember(places=run.places())
@@ -106,7 +108,9 @@ class _Run:
         listener: Progress,
         on_error: str,
         stop: asyncio.Event,
+        nonce: Callable[[], str] | None,
     ) -> None:
+        self.nonce = nonce
         self.writer, self.kinds, self.desired, self.plan, self.actual, self.journal = writer, kinds, desired, plan, actual, journal
         self.timeout, self.listener, self.on_error, self.stop = min(timeout, SEND_MAX), listener, on_error, stop
         state = journal.state()
@@ -185,6 +189,13 @@ class _Run:
 
     async def _step(self, step: Step) -> Result:
         kind = self.kinds[step.kind]
+        made = step if self.nonce is None else marked(kind, step, self.nonce())
+        result = await self._request(made, kind)
+        if made is not step and result.status is Status.DONE:
+            result = await self._request(naming(self.kinds, kind, step), kind)
+        return replace(result, step=step)
+
+    async def _request(self, step: Step, kind: Kind) -> Result:
         try:
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -182,7 +183,7 @@ class Session:
             outcome = await apply(
                 self.writer, self.kinds, self.desired, planned.plan, planned.actual, self.journal,
                 deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
-                stop=stop.event,
+                stop=stop.event, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
             )  # fmt: skip
         self.signal = stop.signal
         return outcome

@@ -145,7 +145,8 @@ def _existing(
         return
     if address in found.adopted:
         draft.actions.add(Action.ADOPT)
-        draft.reason = draft.reason or "exists and is unmanaged"
+        came_late = (kind.name, draft.id) in found.late
+        draft.reason = draft.reason or ("made by an earlier run, whose request came late" if came_late else "exists and is unmanaged")
     elif address in found.renamed:
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"

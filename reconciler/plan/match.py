@@ -7,7 +7,7 @@ something the plan says. May be called while Actual is still growing: it then kn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import Address
@@ -21,8 +21,9 @@ class Matches:
     """`ids`: every declared address whose object is known. `adopted`: those not bound yet, with how they were found.
 
     `gone`: bound, and proven away. `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no
-    longer declared, and still there. `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`:
-    a decision people must take.
+    longer declared, and still there. `renamed`: address to the one it was bound under. `late`: (kind, id) of what requests
+    made that were taken for lost, with their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can
+    be said, and why. `blocked`: a decision people must take.
     """
 
     ids: dict[Address, str] = field(default_factory=dict)
@@ -31,6 +32,7 @@ class Matches:
     replaced: dict[Address, str] = field(default_factory=dict)
     leaving: dict[Address, str] = field(default_factory=dict)
     renamed: dict[Address, Address] = field(default_factory=dict)
+    late: dict[tuple[str, str], Address] = field(default_factory=dict)
     unknown: dict[Address, str] = field(default_factory=dict)
     blocked: dict[Address, Blocked] = field(default_factory=dict)
 
@@ -52,6 +54,9 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
     }
     taken |= {(declared.kind, declared.id) for declared in desired.resources.values() if declared.id is not None}
     index = _Index(kinds, actual)
+    found.late = late(kinds, state, actual, taken)
+    taken |= set(found.late)
+    free = {address: id for (_, id), address in sorted(found.late.items(), reverse=True)}
     for address, declared in desired.resources.items():
         kind = kinds[declared.kind]
         binding = found.binding(state, address)
@@ -59,10 +64,33 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
             _bound(kind, declared, binding, actual, found, index)
         elif declared.id is not None:
             _by_id(kind, declared, state, actual, found, index)
+        elif _container_known(kinds, address, found) and _is_there(kind, declared, free.get(address), actual, found):
+            found.ids[address], found.adopted[address] = free[address], "made late by an earlier run"
         elif _container_known(kinds, address, found):
             _by_key(kinds, kind, declared, state, actual, found, index, taken)
     _undeclared(kinds, desired, state, actual, found)
     return found
+
+
+def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str, str]]) -> dict[tuple[str, str], Address]:
+    """What stands there under a mark of ours and is nobody's, with the address it was made for."""
+    found = {}
+    for name in {name for name, _ in state.marks}:
+        marker = kinds[name].api["create"].marker if name in kinds else None
+        if marker is None:
+            continue
+        for one in actual.objects.get(name, {}).values():
+            address = state.marks.get((name, str(one.values.get(marker, ""))))
+            if address is not None and (name, one.id) not in taken and (name, one.id) not in state.foreign and one.deleted_at is None:
+                found[(name, one.id)] = address
+    return found
+
+
+def _is_there(kind: Kind, declared: Declared, id: str | None, actual: Actual, found: Matches) -> bool:
+    """Whether what came late stands where the resource is declared."""
+    one = actual.find(kind.name, id) if id is not None else None
+    container = declared.address.container
+    return one is not None and container is not None and one.within.get(kind.within or "") == found.ids.get(container)
 
 
 def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> None:

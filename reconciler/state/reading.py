@@ -10,12 +10,15 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
+from reconciler.address import Address
 from reconciler.errors import StateError
+from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
 from reconciler.state import rows
-from reconciler.state.schema import bindings, leases, runs, states
+from reconciler.state.schema import bindings, journal, leases, outcomes, runs, states
 
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
 RUNS: Final = 100  # as far back as it is looked
 
 
@@ -51,7 +54,31 @@ def read_state(connection: Connection, state: int) -> State:
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
-    return State(row.lineage, row.serial, bound, intents, read_foreign(connection, scope), _unfinished(connection, state))
+    return State(
+        row.lineage,
+        row.serial,
+        bound,
+        intents,
+        read_foreign(connection, scope),
+        _unfinished(connection, state),
+        marks=_marks(connection, state),
+    )
+
+
+def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:
+    """The marks of creates that ended without making what has the mark, as far as anyone knew."""
+    ended = (
+        select(journal.c.address, journal.c.kind, journal.c.writes)
+        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+        .where(outcomes.c.state == state, outcomes.c.status.in_(NOT_MADE), journal.c.verb == "create")
+        .where(journal.c.writes.like(f'%"{PREFIX}%'))
+    )
+    return {
+        (row.kind, value): Address.parse(row.address)
+        for row in connection.execute(ended)
+        for value in rows.from_json(row.writes, f"an intent of {row.address}").values()
+        if is_mark(value)
+    }
 
 
 def _unfinished(connection: Connection, state: int) -> bool:
