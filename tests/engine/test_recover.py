@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import httpx
 import pytest
 
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
-from reconciler.model import Intent
+from reconciler.model import Intent, Status
+from reconciler.reading import observed
 from reconciler.recover import recover
 from tests.engine.small import applied, small
 from tests.harness import ORGANIZATION, Org
@@ -291,3 +294,65 @@ def test_a_request_says_where_its_effect_is_seen(made: Org) -> None:
         "acme/team/writers": (f"{LIST}/{team}",),
         "acme/site/docs/section/more": (f"/orgs/{ORGANIZATION}/sites/{site}/sections",),
     }
+
+
+class Odd(httpx.AsyncBaseTransport):
+    """Answers writes with the id and nothing else as it should be."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, odd: Mapping[str, object]) -> None:
+        self.inner, self.odd = inner, odd
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self.inner.handle_async_request(request)
+        if request.method == "GET":
+            return answer
+        await answer.aread()
+        return httpx.Response(answer.status_code, json={"id": answer.json()["id"], **self.odd}, request=request)
+
+
+class OddOrg(Org):
+    odd: Mapping[str, object] | None = None
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        inner = super().transport()
+        return Odd(inner, self.odd) if self.odd is not None else inner
+
+
+ONE_TEAM = {"teams": {"writers": {"title": "Writers"}}}
+
+
+@pytest.mark.parametrize("odd", [{}, {"title": 7}, {"title": None, "members": "many"}, {"title": ["x"], "createdAt": {}}])
+def test_an_id_is_stored_whatever_else_the_answer_says(tmp_path: Path, odd: dict[str, object]) -> None:
+    org = OddOrg(tmp_path)
+    org.write(ONE_TEAM)
+    org.odd = odd
+    org.apply()
+    org.odd = None
+    assert org.id("acme/team/writers") == org.items(LIST)[0]["id"]
+    org.apply()
+    assert len(org.items(LIST)) == 1
+    assert org.plan().empty
+
+
+@pytest.mark.parametrize("odd", [{"object": "checkout"}, {"object": None}, {"id": 7}, {"id": None}])
+def test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_read(tmp_path: Path, odd: dict[str, object]) -> None:
+    org = OddOrg(tmp_path)
+    org.write(ONE_TEAM)
+    org.odd = odd
+    outcome = org.apply()
+    org.odd = None
+    assert [one.status for one in outcome.results] == [Status.IN_DOUBT]
+    assert [str(address) for address in org.plan().in_doubt] == ["acme/team/writers"]
+    org.apply()
+    assert len(org.items(LIST)) == 1
+    assert org.plan().empty
+
+
+ODD: list[object] = [None, 0, 1.5, True, "x", [], [1], [None], [[]], [{}], {}, {"id": 3}, {"type": None}, {"type": {}}, {"origin": []}]
+
+
+def test_no_answer_is_too_odd_to_be_read() -> None:
+    for kind in kinds().values():
+        for key in {*(one.wire for one in kind.fields.values()), *kind.fields, "deletedAt", "user", "proxy", "urls", "sectionGroup"}:
+            for value in ODD:
+                assert observed(kinds(), kind, {"id": "it", key: value}, within={}).id == "it"
