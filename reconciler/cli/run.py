@@ -138,8 +138,7 @@ class Session:
 
         if not self.journal.state().intents and not self.journal.kept():
             return ()
-        settings = self.project.settings
-        lasting = settings.settle if settings.settle_written or not self.service.embedded else None  # an embedded service died with its run
+        lasting = self.service.lasting(self.project)
         with self.narration.phase("Reading what became of requests in doubt"):
             return self._runner.run(
                 recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)

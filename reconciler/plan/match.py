@@ -7,11 +7,12 @@ something the plan says. May be called while Actual is still growing: it then kn
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State
+from reconciler.plan.late import late, may_lag, stands_there
 from reconciler.reading import title, unborn, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing
 
@@ -61,36 +62,15 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
         kind = kinds[declared.kind]
         binding = found.binding(state, address)
         if binding is not None:
-            _bound(kind, declared, binding, actual, found, index)
+            _bound(kind, declared, binding, state, actual, found, index)
         elif declared.id is not None:
             _by_id(kind, declared, state, actual, found, index)
-        elif _container_known(kinds, address, found) and _is_there(kind, declared, free.get(address), actual, found):
+        elif _container_known(kinds, address, found) and stands_there(kind, declared, free.get(address), actual, found.ids):
             found.ids[address], found.adopted[address] = free[address], "made late by an earlier run"
         elif _container_known(kinds, address, found):
             _by_key(kinds, kind, declared, state, actual, found, index, taken)
     _undeclared(kinds, desired, state, actual, found)
     return found
-
-
-def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str, str]]) -> dict[tuple[str, str], Address]:
-    """What stands there under a mark of ours and is nobody's, with the address it was made for."""
-    found = {}
-    for name in {name for name, _ in state.marks}:
-        marker = kinds[name].api["create"].marker if name in kinds else None
-        if marker is None:
-            continue
-        for one in actual.objects.get(name, {}).values():
-            address = state.marks.get((name, str(one.values.get(marker, ""))))
-            if address is not None and (name, one.id) not in taken and (name, one.id) not in state.foreign and one.deleted_at is None:
-                found[(name, one.id)] = address
-    return found
-
-
-def _is_there(kind: Kind, declared: Declared, id: str | None, actual: Actual, found: Matches) -> bool:
-    """Whether what came late stands where the resource is declared."""
-    one = actual.find(kind.name, id) if id is not None else None
-    container = declared.address.container
-    return one is not None and container is not None and one.within.get(kind.within or "") == found.ids.get(container)
 
 
 def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> None:
@@ -106,7 +86,7 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, fo
         if actual.find(kind.name, binding.id) is not None:
             found.leaving[address] = binding.id
             continue
-        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete
+        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete and not may_lag(state, address, actual)
         if unlisted or (kind.name, binding.id) in actual.absent or container in found.gone:
             found.gone.add(address)
 
@@ -192,7 +172,7 @@ class _Index:
         return self._keys[name].get(tuple(repr(value) for value in values), [])
 
 
-def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, found: Matches, index: _Index) -> None:
+def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actual: Actual, found: Matches, index: _Index) -> None:
     address = declared.address
     if declared.id is not None and declared.id != binding.id:
         found.blocked[address] = Blocked(
@@ -209,8 +189,13 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, fou
         return
     if actual.find(kind.name, binding.id) is not None:
         found.ids[address] = binding.id
-    elif (kind.name, binding.id) in actual.absent or (listed(kind) and index.complete(kind, found.ids[container] if container else "")):
+    elif (kind.name, binding.id) in actual.absent:
         found.gone.add(address)
+    elif listed(kind) and index.complete(kind, found.ids[container] if container else ""):
+        if may_lag(state, binding.address, actual):
+            found.unknown[address] = "it was written a moment ago, and the list may not show it yet"
+        else:
+            found.gone.add(address)
     else:
         found.unknown[address] = _why(kind, found.ids.get(container) if container else None, actual)
 

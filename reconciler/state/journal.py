@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
@@ -45,10 +45,19 @@ class Journal:
 
     Every method is one transaction, which checks the lease. When it returns, what it was given survives a power cut; when it raises
     StateError, nothing of it was written. The first of a run that changes anything raises the state's serial by one. `spare`: where
-    outcomes are kept that the database does not take.
+    outcomes are kept that the database does not take. `lag`: how long a list may lack what was written.
     """
 
-    def __init__(self, database: Database, state: int, lease: Lease, *, clock: Callable[[], datetime], spare: Spare | None = None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        state: int,
+        lease: Lease,
+        *,
+        clock: Callable[[], datetime],
+        spare: Spare | None = None,
+        lag: timedelta = timedelta(0),
+    ) -> None:
         self._database = database
         self._state = state
         self._lease = lease
@@ -56,6 +65,7 @@ class Journal:
         self._listed: dict[frozenset[str], str] = {}  # digests of what `known` has from us
         self._wrote = False
         self._spare = spare
+        self._lag = lag
         self._failed: StateError | None = None
         self._held: frozenset[tuple[str, Address | None]] = frozenset()
         self.run: str = lease.holder.run
@@ -171,7 +181,7 @@ class Journal:
 
     def state(self) -> State:
         """The state as it is now."""
-        found = self._database.read(lambda connection: read_state(connection, self._state))
+        found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock()))
         assert found is not None  # a lease is held on a state that exists
         return replace(found, held=self._held)
 

@@ -9,7 +9,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -38,24 +38,27 @@ class Store:
     """One scope's state. Open it with `open`, and close it, or use it in a `with` block."""
 
     def __init__(
-        self, database: Database, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None
+        self, database: Database, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
     ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
         self._create = create
         self._beside = beside
+        self._lag = timedelta(seconds=lag)
         self._spare_key = secrets.token_bytes(DIGEST_KEY_BYTES)
 
     @classmethod
-    def open(cls, url: str, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None) -> Store:
+    def open(
+        cls, url: str, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
+    ) -> Store:
         """Open the state at `url`; without `create` what is missing reads as empty, and nothing is written, made or migrated.
 
-        `beside`: the folder for outcomes that the database does not take; None: they are not kept. Raises StateError with a hint for
-        whatever stands in the way.
+        `beside`: the folder for outcomes that the database does not take; None: they are not kept. `lag`: seconds for which a list of the
+        service may lack what was written. Raises StateError with a hint for whatever stands in the way.
         """
         database = connect(url, create=create)
-        store = cls(database, scope, clock=clock, create=create, beside=beside)
+        store = cls(database, scope, clock=clock, create=create, beside=beside, lag=lag)
         if create:
             try:
                 store._make_state()
@@ -69,7 +72,11 @@ class Store:
 
         def work(connection: Connection) -> State:
             row = find(connection, self._scope)
-            return State("", 0, foreign=read_foreign(connection, self._scope)) if row is None else read_state(connection, row.id)
+            return (
+                State("", 0, foreign=read_foreign(connection, self._scope))
+                if row is None
+                else read_state(connection, row.id, self._lag, self._clock())
+            )
 
         return self._database.read(work) or State("", 0)
 
@@ -127,7 +134,7 @@ class Store:
                 held.enter_context(lock_file(path, holder))
             lease = Lease(self._database, self._make_state(), holder, seconds=None if path else LEASE_SECONDS)
             held.enter_context(lease.kept())
-            yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare())
+            yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 
     def _spare(self) -> Spare | None:
         """Where outcomes are kept; made before the first request, because the database may be gone when it is needed."""
