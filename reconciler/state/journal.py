@@ -112,7 +112,10 @@ class Journal:
             try:
                 self._settle(endings)
             except StateError as error:
-                raise kept_or_not(self._spare, self.run, endings, error) from error
+                told = kept_or_not(self._spare, self.run, endings, error)
+                if told is error:
+                    raise
+                raise told from error
 
     def kept(self) -> tuple[tuple[str, Ending], ...]:
         """What earlier runs kept beside the project, with the id of the run: endings whose bindings have no values."""

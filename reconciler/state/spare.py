@@ -36,7 +36,7 @@ class Spare:
 
     def keep(self, run: str, endings: Sequence[Ending]) -> Path:
         """Write these endings, and those kept before, so that a power cut leaves the old file or the new one."""
-        self._endings += [ending for ending in endings if ending.status in STATUSES]
+        self._endings += endings
         path = self._folder / f"{PREFIX}{run}.json"
         body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(one) for one in self._endings]}
         text = json.dumps({**body, "signature": self._sign(body)}, indent=1).encode()
@@ -118,6 +118,9 @@ def _ending(data: Any) -> Ending:
 
 def kept_or_not(spare: Spare | None, run: str, endings: Sequence[Ending], error: StateError) -> StateError:
     """The error to raise where endings cannot be stored: it says where they are kept, or that they are not."""
+    endings = [ending for ending in endings if ending.status in STATUSES]
+    if not endings:
+        return error  # what was found out by reading is found out again
     lost = "their requests stay in doubt, and the next `reconciler apply` reads what became of them"
     number = f"{len(endings)} outcome{'s' if len(endings) != 1 else ''}"
     if spare is None:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from reconciler.address import Address
+from reconciler.apply import apply
 from reconciler.kinds import load as kinds
-from reconciler.model import Intent, Status
+from reconciler.model import Intent, Outcome, Status
+from reconciler.observe import observe
+from reconciler.plan import plan
 from reconciler.reading import observed
 from reconciler.recover import recover
+from reconciler.state import LEASE_SECONDS, Journal
 from tests.engine.small import applied, small
 from tests.harness import ORGANIZATION, Org
 
@@ -356,3 +362,58 @@ def test_no_answer_is_too_odd_to_be_read() -> None:
         for key in {*(one.wire for one in kind.fields.values()), *kind.fields, "deletedAt", "user", "proxy", "urls", "sectionGroup"}:
             for value in ODD:
                 assert observed(kinds(), kind, {"id": "it", key: value}, within={}).id == "it"
+
+
+class Standing:
+    """A journal of a run that stands still after each intent, for longer than its request may take."""
+
+    def __init__(self, journal: Journal, seconds: float) -> None:
+        self._journal, self._seconds = journal, seconds
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._journal, name)
+
+    def intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
+        written = self._journal.intend(intents)
+        time.sleep(self._seconds)
+        return written
+
+
+def test_a_run_that_stood_still_past_its_deadline_sends_nothing(tmp_path: Path) -> None:
+    org = Org(tmp_path)
+    org.write(ONE_TEAM)
+    desired, store = org.load().desired, org.store()
+
+    async def run(journal: Any) -> Outcome:
+        async with org.client() as writer:
+            actual = await observe(writer, kinds(), desired, journal.state())
+            return await apply(
+                writer, kinds(), desired, plan(kinds(), desired, journal.state(), actual), actual, journal, deadline=0.2
+            )  # fmt: skip
+
+    with store.lease(who="test", command="apply") as journal:
+        outcome = asyncio.run(run(Standing(journal, 1.6)))
+        assert journal.state().intents == ()
+    store.close()
+    assert [(one.status, one.error) for one in outcome.results] == [
+        (Status.FAILED, "not sent: its time ran out while this run stood still")
+    ]  # fmt: skip
+    assert [method for method, _ in org.requests if method != "GET"] == []
+
+
+def test_a_deadline_is_over_before_another_run_can_hold_the_lease(tmp_path: Path) -> None:
+    org = Org(tmp_path)
+    org.write(ONE_TEAM)
+    desired, store = org.load().desired, org.store()
+
+    async def run(journal: Journal) -> None:
+        async with org.client() as writer:
+            actual = await observe(writer, kinds(), desired, journal.state())
+            await apply(writer, kinds(), desired, plan(kinds(), desired, journal.state(), actual), actual, journal, deadline=3600.0)
+
+    with store.lease(who="test", command="apply") as journal:
+        asyncio.run(run(journal))
+    (entry,) = [one for run_ in store.runs() for one in store.entries(run_.id)]
+    store.close()
+    assert entry.intent.deadline is not None
+    assert entry.intent.deadline - entry.at < timedelta(seconds=LEASE_SECONDS - 20)

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from reconciler.errors import StateError
+from reconciler.model import Status
 from tests.harness import ORGANIZATION, Org
 
 LONG = "RECONCILER_TEST_LONG"  # set: every one of them
@@ -140,6 +141,47 @@ def test_at_every_statement_and_commit_of_an_apply(tmp_path: Path, start: Path, 
         org.apply()
         assert org.strangers() == [], nth
         assert titles(org) == ["Authors", "Blank", "First", "Readers"], nth
+        assert org.plan().empty, nth
+        assert kept(org) == [], nth
+        shutil.rmtree(org.root)
+
+
+class Mute(httpx.AsyncBaseTransport):
+    """What makes something is carried out, and answered with a 502."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self.inner.handle_async_request(request)
+        makes = request.url.path.endswith(("/teams", "/duplicate")) and request.method != "GET"
+        return httpx.Response(502, request=request) if makes else answer
+
+
+class Muted(Watched):
+    mute = False
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        return Mute(super().transport()) if self.mute else super().transport()
+
+
+@pytest.mark.parametrize("lasting", [False, True], ids=["once", "from-then-on"])
+def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: bool) -> None:
+    """What the run before it made is in doubt."""
+    shutil.copytree(start, tmp_path / "doubt")
+    doubt = Muted(tmp_path / "doubt", seed={})
+    doubt.write({**LATER, "content": [*LATER["content"], {"space": "two", "title": "Two"}]})
+    doubt.mute = True
+    assert [one.status for one in doubt.apply().results].count(Status.IN_DOUBT) == 2
+    with failing("before_cursor_execute", Trouble(0, False)) as calm:
+        copied(doubt.root, tmp_path / "calm").apply()
+    for nth in range(1, calm.count + 1, 1 if os.environ.get(LONG) else 7):
+        org = copied(doubt.root, tmp_path / str(nth))
+        with failing("before_cursor_execute", Trouble(nth, lasting)), suppress(StateError):
+            org.apply()
+        org.apply()
+        assert org.strangers() == [], nth
+        assert titles(org) == ["Authors", "Blank", "First", "Readers", "Two"], nth
         assert org.plan().empty, nth
         assert kept(org) == [], nth
         shutil.rmtree(org.root)
