@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
-from reconciler.model import Actual, Desired
+from reconciler.model import Actual, Desired, Intent
 from reconciler.reading import observed
-from reconciler.resource import Kind, Kinds, Listing, Role, placeholders
+from reconciler.resource import Kind, Kinds, Listing, One, Role, placeholders
+
+DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
 
 class Landing:
@@ -26,17 +28,21 @@ class Landing:
         self._lock = asyncio.Lock()
         self._read: dict[str, tuple[frozenset[str], datetime | None]] = {}
         self._made: dict[str, set[str]] = {name: set() for name in kinds}
-        self._offset = (actual.date - datetime.now(UTC)) if actual.date is not None else None
 
-    def now(self, fallback: datetime | None) -> datetime:
-        """The service's clock now, as far as its last `Date` tells."""
-        return datetime.now(UTC) + self._offset if self._offset is not None else fallback or datetime.now(UTC)
+    def now(self) -> datetime:
+        """The service's clock now, at the latest it can be by its last `Date`; ours where it sends none."""
+        skew = self.reader.skew
+        return datetime.now(UTC) + (timedelta(seconds=skew + DATE_STEP) if skew is not None else timedelta(0))
+
+    def left(self, intent: Intent) -> float:
+        """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
+        return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
 
     def add(self, kind: str, id: str) -> None:
         """Remember an object that this run made."""
         self._made[kind].add(id)
 
-    def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str], identity: Mapping[str, Any]) -> tuple[str, ...]:
+    def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str]) -> tuple[str, ...]:
         """The listings that would show a new object of the kind at that address."""
         holes = self.holes(address, ids)
         return tuple(
@@ -47,6 +53,12 @@ class Landing:
             and not reading.lister
             and set(placeholders(reading.path)) <= set(holes)
         )
+
+    def readings(self, kind: Kind, address: Address, ids: Mapping[Address, str], id: str) -> tuple[str, ...]:
+        """What would show whether a write to that object took effect: the object itself, else the listings it stands in."""
+        holes = {**self.holes(address, ids), "id": id}
+        one = next((each for each in kind.reads if isinstance(each, One) and set(placeholders(each.path)) <= set(holes)), None)
+        return (encode(one.path, holes),) if one is not None else self.listings(kind, address, ids)
 
     def holes(self, address: Address, ids: Mapping[Address, str]) -> dict[str, str]:
         """The ids of the containers of an address by kind, as far as they are known."""

@@ -10,18 +10,20 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply import bound_as, seen_of
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
+from reconciler.evidence import Sight, could_be, effect, made_by, outline, parts, remembered
+from reconciler.kept import take_in
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
-from reconciler.reading import is_kind, moment, observed
-from reconciler.resource import UNSET, Kind, Kinds, Listing
+from reconciler.reading import is_kind, observed
+from reconciler.resource import UNSET, Kind, Kinds, Listing, One
 from reconciler.state import Ending, Journal
 
-COPY_SLACK = timedelta(seconds=60)  # clocks differ; a copy may seem older than the request that made it
+BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
 
 Wait = Callable[[float, str], Awaitable[None]]
 
@@ -35,30 +37,59 @@ async def recover(
 ) -> tuple[str, ...]:
     """Settle the open intents; returns a sentence for each. `settle`: seconds; None where no request outlives its run.
 
-    An intent that cannot be settled stays in doubt, and its address waits for the next run.
+    An intent that cannot be settled stays in doubt, and its address waits for the next run. Where a list could not be read, so does every
+    create of the same kind in it.
     """
-    intents = journal.state().intents
-    if not intents:
-        return ()
-    recovery = _Recovery(reader, kinds, desired, journal, settle, wait)
-    copies: dict[tuple[str, str | None], list[Intent]] = defaultdict(list)
-    for intent in intents:
-        kind = kinds.get(intent.kind)
-        if kind is None or intent.verb != "create":
-            recovery.end(intent, "not-sent", f"{intent.address}: {intent.verb} is planned afresh")
-        elif kind.api["create"].copies is not None:
-            copies[(intent.kind, intent.target)].append(intent)
-        else:
-            await recovery.create(kind, intent)
-    for (name, _), group in copies.items():
-        await recovery.copies(kinds[name], group)
+    recovery = _Recovery(reader, kinds, desired, journal)
+    recovery.notes += take_in(kinds, journal)
+    waiting = [group for group in _groups(kinds, journal.state().intents) if not await recovery.look(group, final=settle is None)]
+    if waiting and settle is not None:
+        late = [intent for group in waiting for intent in group]
+        known = [intent.deadline for intent in late if intent.deadline is not None]
+        left = (max(known) + timedelta(seconds=settle) - (recovery.date or datetime.now(UTC))).total_seconds() if known else 0.0
+        what = f"a request for {late[0].address}" if len(late) == 1 else f"{len(late)} requests"
+        await wait(max(left, BETWEEN_READINGS), f"{what} may still take effect")
+        for group in waiting:
+            await recovery.look(group, final=True)
     return tuple(recovery.notes)
 
 
+def _groups(kinds: Kinds, intents: Sequence[Intent]) -> list[list[Intent]]:
+    """The intents that must be looked at together: copies of one source cannot be told from each other."""
+    groups: dict[tuple[Any, ...], list[Intent]] = defaultdict(list)
+    for intent in intents:
+        kind = kinds.get(intent.kind)
+        copies = kind is not None and intent.verb == "create" and kind.api["create"].copies is not None
+        groups[(intent.kind, intent.target) if copies else (intent.id,)].append(intent)
+    return list(groups.values())
+
+
 class _Recovery:
-    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, journal: Journal, settle: float | None, wait: Wait) -> None:
-        self.reader, self.kinds, self.desired, self.journal, self.settle, self.wait = reader, kinds, desired, journal, settle, wait
+    """One recovery under way. `date`: the service's clock at the newest reading."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, journal: Journal) -> None:
+        self.reader, self.kinds, self.desired, self.journal = reader, kinds, desired, journal
         self.notes: list[str] = []
+        self.date: datetime | None = None
+
+    async def look(self, group: Sequence[Intent], *, final: bool) -> bool:
+        """Read what became of these; False where that is not to be seen yet. `final`: an absence is believed."""
+        kind, first = self.kinds.get(group[0].kind), group[0]
+        try:
+            if kind is None:
+                self._close(first)
+            elif first.verb != "create":
+                return await self._write(kind, first, final)
+            elif kind.api["create"].copies is not None:
+                return await self._copies(kind, group, final)
+            else:
+                return await self._create(kind, first, final)
+        except ServiceError as error:
+            for intent in group:
+                self.notes.append(f"{intent.address}: still in doubt, {error.message}")
+                if intent.verb == "create":
+                    self.journal.hold(intent.kind, intent.address.container)
+        return True
 
     def end(
         self, intent: Intent, status: Any, note: str, bind: Sequence[Binding] = (), after: Mapping[Address, Mapping[str, Any]] = {}
@@ -66,36 +97,31 @@ class _Recovery:
         self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), after=after)])
         self.notes.append(note)
 
-    def _bound(self) -> set[tuple[str, str]]:
-        return {(binding.kind, binding.id) for binding in self.journal.state().bindings.values()}
+    def _close(self, intent: Intent) -> None:
+        what = "was not made" if intent.verb == "create" else f"{intent.verb} is planned afresh"
+        self.end(intent, "not-sent", f"{intent.address}: {what}")
+
+    def _bound(self) -> frozenset[tuple[str, str]]:
+        return frozenset((binding.kind, binding.id) for binding in self.journal.state().bindings.values())
+
+    def _doubt(self, intents: Sequence[Intent], found: Sequence[Observed]) -> bool:
+        listing = ", ".join(one.id for one in found)
+        for intent in intents:
+            self.notes.append(f"{intent.address}: still in doubt, {listing} could be it; reconciler adopt {intent.address} ID")
+        return True
 
     # -- creates told by their natural key -------------------------------------------------------------------------------------------
 
-    async def create(self, kind: Kind, intent: Intent) -> None:
+    async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
         """One object that is new since the intent and matches it is ours; none, and it was not made; several stop."""
-        try:
-            found = await self._until_settled(kind, [intent], lambda objects: self._matching(kind, intent, objects))
-        except ServiceError as error:
-            self.notes.append(f"{intent.address}: still in doubt, {error.message}")
-            return
+        found = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
         if len(found) > 1:
-            listing = ", ".join(one.id for one in found)
-            self.notes.append(f"{intent.address}: still in doubt, {listing} could be it; reconciler adopt {intent.address} ID")
-        elif found:
+            return self._doubt([intent], found)
+        if found:
             self._bind(kind, intent, found[0])
-        else:
-            self.end(intent, "not-sent", f"{intent.address}: was not made")
-
-    def _matching(self, kind: Kind, intent: Intent, objects: Sequence[Observed]) -> list[Observed]:
-        bound = self._bound()
-        names = [field.name for field in kind.keys if field.name in intent.writes]
-        return [
-            one
-            for one in objects
-            if (one.id not in intent.known or kind.api["create"].upsert)
-            and (kind.name, one.id) not in bound
-            and all(one.values.get(name, UNSET) == intent.writes[name] for name in names)
-        ]
+        elif final:
+            self._close(intent)
+        return bool(found) or final
 
     def _bind(self, kind: Kind, intent: Intent, found: Observed) -> None:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
@@ -105,7 +131,7 @@ class _Recovery:
         by_place = {at: name for name, at in kind.api["create"].brings.items()}
         for at, text in intent.brings.items():
             child = self.kinds[by_place[at]]
-            for part in (found.raw.get(at) or [])[:1]:
+            for part in parts(found.raw, at)[:1]:
                 if is_kind(child, part):
                     bind.append(bound_as(self.kinds, self.desired, child, Address.parse(text), part, {}, Origin.RECOVERED))
                     after[bind[-1].address] = seen_of(self.kinds, child, part)
@@ -113,37 +139,23 @@ class _Recovery:
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
 
-    async def copies(self, kind: Kind, intents: Sequence[Intent]) -> None:
+    async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
         """Copies of one source are interchangeable: as many as are found are bound, the rest was not made; more than asked for stops."""
-        try:
-            found = await self._until_settled(kind, intents, lambda objects: self._new(kind, intents, objects))
-            mine = [one for one in found if await self._same_content(kind, intents[0], one)]
-        except ServiceError as error:
-            self.notes += [f"{intent.address}: still in doubt, {error.message}" for intent in intents]
-            return
+        found = could_be(kind, intents, await self._listed(kind, intents), self._bound())
+        same = [await self._same_content(kind, intents[0], one) for one in found]
+        mine = [one for one, is_same in zip(found, same, strict=True) if is_same]
         if len(mine) > len(intents):
-            listing = ", ".join(one.id for one in mine)
-            self.notes += [
-                f"{intent.address}: still in doubt, {listing} could be it; reconciler adopt {intent.address} ID" for intent in intents
-            ]
-            return
+            return self._doubt(intents, mine)
+        if len(mine) < len(intents) and not final:
+            return False
         for intent, one in zip(intents, mine, strict=False):
             self._bind(kind, intent, one)
         for intent in intents[len(mine) :]:
-            self.end(intent, "not-sent", f"{intent.address}: was not made")
-
-    def _new(self, kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed]) -> list[Observed]:
-        bound = self._bound()
-        known = frozenset[str]().union(*(intent.known for intent in intents))
-        dates = [intent.date for intent in intents if intent.date is not None]
-        earliest = min(dates) - COPY_SLACK if dates else None
-        found = []
-        for one in objects:
-            made = moment(one.raw.get("createdAt"))
-            recent = earliest is None or made is None or made >= earliest
-            if one.id not in known and (kind.name, one.id) not in bound and recent and one.deleted_at is None:
-                found.append(one)
-        return sorted(found, key=lambda one: (str(one.raw.get("createdAt", "")), one.id))
+            self._close(intent)
+        others = ", ".join(one.id for one, is_same in zip(found, same, strict=True) if not is_same)
+        if others and len(mine) < len(intents):
+            self.notes.append(f"{others}: new, but not the same as what was to be copied, so taken for somebody else's")
+        return True
 
     async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
         template = kind.api["create"].fingerprint
@@ -154,30 +166,42 @@ class _Recovery:
             copy = await self.reader.get(encode(template, {"id": one.id}))
         except NotFound:
             return False
-        return bool(_outline(source.body) == _outline(copy.body))
+        return bool(outline(source.body) == outline(copy.body))
+
+    # -- writes to what exists -------------------------------------------------------------------------------------------------------
+
+    async def _write(self, kind: Kind, intent: Intent, final: bool) -> bool:
+        """What is there as it was sent was done; what is not is planned afresh, once it can no longer come."""
+        now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
+        if now is not None and effect(kind, intent, now.one):
+            old = self.journal.state().bindings.get(intent.address)
+            bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(old, intent, now.one),)
+            after = {} if now.one is None else {intent.address: seen_of(self.kinds, kind, now.one.raw)}
+            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after)
+            return True
+        if final:
+            self._close(intent)
+        return final
+
+    async def _target(self, kind: Kind, intent: Intent) -> Sight:
+        """The object that was written to, as it is now."""
+        (path, *_) = intent.lookup
+        if any(isinstance(one, One) and _fits(one.path, path) for one in kind.reads):
+            try:
+                answer = await self.reader.get(path)
+            except NotFound:
+                return Sight(None)
+            self.date = answer.date or self.date
+            if not is_kind(kind, answer.body):
+                raise ServiceError(f"GET {path} answered something that is no {kind.name}")
+            return Sight(observed(self.kinds, kind, answer.body, within={}))
+        return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
-    async def _until_settled(
-        self, kind: Kind, intents: Sequence[Intent], pick: Callable[[Sequence[Observed]], list[Observed]]
-    ) -> list[Observed]:
-        """What the lists show of it; where it is not all there, once more after deadline and settle time have passed."""
-        found, date = await self._read(kind, intents)
-        picked = pick(found)
-        if len(picked) >= len(intents) or self.settle is None:
-            return picked
-        deadlines = [intent.deadline for intent in intents if intent.deadline is not None]
-        if deadlines:
-            left = (max(deadlines) + timedelta(seconds=self.settle) - (date or datetime.now(UTC))).total_seconds()
-            if left > 0:
-                await self.wait(left, f"a request for {intents[0].address} may still take effect")
-                found, _ = await self._read(kind, intents)
-                picked = pick(found)
-        return picked
-
-    async def _read(self, kind: Kind, intents: Sequence[Intent]) -> tuple[list[Observed], datetime | None]:
+    async def _listed(self, kind: Kind, intents: Sequence[Intent]) -> list[Observed]:
+        """Everything that the lists show; raises `ServiceError` where one of them does not come to its end."""
         objects: dict[str, Observed] = {}
-        date = None
         readings = [one for one in kind.reads if isinstance(one, Listing)]
         for path in sorted({path for intent in intents for path in intent.lookup}):
             item = next((one.item for one in readings if _fits(one.path, path)), None)
@@ -188,25 +212,15 @@ class _Recovery:
             pages = await self.reader.list(path, key=key)
             if not pages.complete:
                 raise ServiceError(f"GET {path} did not come to its end")
-            date = pages.date or date
+            self.date = pages.date or self.date
             for one in pages.items:
                 raw = one.get(item) if item else one
-                if isinstance(raw, Mapping) and is_kind(kind, raw):
-                    objects.setdefault(str(raw["id"]), observed(self.kinds, kind, raw, within={}))
-        return list(objects.values()), date
+                if not isinstance(raw, Mapping) or not is_kind(kind, raw):
+                    raise ServiceError(f"GET {path} answered something that is no {kind.name}")
+                objects.setdefault(str(raw["id"]), observed(self.kinds, kind, raw, within={}))
+        return list(objects.values())
 
 
 def _fits(template: str, path: str) -> bool:
-    parts, given = template.split("/"), path.split("/")
-    return len(parts) == len(given) and all(part.startswith("{") or part == other for part, other in zip(parts, given, strict=True))
-
-
-def _outline(tree: Any) -> Any:
-    """Titles, slugs and order of a page tree: what a copy shares with its source."""
-    match tree:
-        case Mapping():
-            return [tree.get("title"), tree.get("slug"), _outline(tree.get("pages"))]
-        case list():
-            return [_outline(page) for page in tree]
-        case _:
-            return []
+    names, given = template.split("/"), path.split("/")
+    return len(names) == len(given) and all(part.startswith("{") or part == other for part, other in zip(names, given, strict=True))

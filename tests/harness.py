@@ -136,7 +136,8 @@ class Org:
 
     def store(self) -> Store:
         scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
-        return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True)
+        beside = self.project / ".reconciler"
+        return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True, beside=beside)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return Recording(httpx.ASGITransport(self.app), self.requests)

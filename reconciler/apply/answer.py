@@ -12,6 +12,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.apply.expected import Expected
 from reconciler.client import Answer, Writer
+from reconciler.evidence import parts
 from reconciler.landing import Landing
 from reconciler.model import Actual, Binding, Desired, Intent, Origin, Plan, Result, Status, Step
 from reconciler.plan import match
@@ -93,7 +94,7 @@ class Answers:
         after = {step.address: seen_of(self.kinds, kind, raw)}
         self._born(made, raw)
         for name, at, child in step.brings:
-            for part in (raw.get(at) or [])[:1]:
+            for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
                     bind.append(bound_as(self.kinds, self.desired, self.kinds[name], child, part, {}, Origin.CREATED))
                     after[child] = seen_of(self.kinds, self.kinds[name], part)

@@ -7,6 +7,7 @@ with a reading that tells whether anything is left to change.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
 from reconciler.address import Address
@@ -14,6 +15,7 @@ from reconciler.apply.guards import FRESH
 from reconciler.apply.step import Steps
 from reconciler.apply.verify import Found, verified
 from reconciler.client import Writer
+from reconciler.errors import StateError
 from reconciler.graph import Edges, Schedule
 from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
 from reconciler.plan import Selection
@@ -54,14 +56,16 @@ async def apply(
     on_error: Literal["continue", "stop"] = "continue",
     stop: asyncio.Event | None = None,
     fresh: float = FRESH,
+    nonce: Callable[[], str] | None = None,
 ) -> Outcome:
     """Carry out a plan.
 
-    `deadline`: seconds one request may take, everything included; it is written into every intent. `stop`: when set, nothing new is started
-    and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before it is written. Raises
-    `StateError` where the journal cannot be written: no request without an intent.
+    `deadline`: seconds one request may take, everything included, at most `SEND_MAX`; it is written into every intent. `stop`: when set,
+    nothing new is started and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before
+    it is written. `nonce`: chance, eight hexadecimal digits, where what is made is to have a mark for a name first. Raises `StateError`
+    where the journal cannot be written: no request without an intent.
     """
-    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh)
+    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh, nonce)
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
     await run.all()
     journal.remember(places=run.places())
@@ -90,8 +94,9 @@ class Run(Steps):
         on_error: str,
         stop: asyncio.Event,
         fresh: float,
+        nonce: Callable[[], str] | None,
     ) -> None:
-        super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh)
+        super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh, nonce)
         self.listener, self.on_error, self.stop = listener, on_error, stop
         self.results: dict[int, Result] = {}
         self.guards.halted = self._halted
@@ -125,6 +130,10 @@ class Run(Steps):
                     else:
                         for skipped in schedule.fail(id):
                             self._ended(Result(steps[skipped], Status.SKIPPED, f"needs step {id} ({steps[id].address})"))
+        except StateError:
+            if running:  # nothing new can be sent; what is under way gets an outcome
+                await asyncio.wait(running, timeout=GRACE)
+            raise
         finally:
             stopping.cancel()
             for task in running:

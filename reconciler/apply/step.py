@@ -6,23 +6,27 @@ In: a step whose needs are done. Out: its Result. Raises `StateError` where the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
 from reconciler.apply.guards import Guards
 from reconciler.client import Answer, RetryClass, Writer, encode
 from reconciler.errors import Ambiguous, NotFound, ServiceError
+from reconciler.marking import marked, naming
 from reconciler.model import Actual, Desired, Intent, Plan, Result, Status, Step
 from reconciler.reading import substitute, told
 from reconciler.resource import Kind, Kinds
-from reconciler.state import Ending, Journal
+from reconciler.state import LEASE_SECONDS, Ending, Journal
+
+SEND_MAX: Final = LEASE_SECONDS - 30.0  # seconds for one request: it is over before another run can hold the lease
 
 
 class Steps(Answers):
-    """The steps of one run; `timeout`: seconds for one request, everything included."""
+    """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_MAX`."""
 
     def __init__(
         self,
@@ -34,14 +38,22 @@ class Steps(Answers):
         journal: Journal,
         timeout: float,
         fresh: float,
+        nonce: Callable[[], str] | None,
     ) -> None:
         super().__init__(writer, kinds, desired, plan, actual, journal)
-        self.timeout = timeout
+        self.timeout, self.nonce = min(timeout, SEND_MAX), nonce
         self.sent = 0
         self.guards = Guards(writer, kinds, desired, plan, actual, self.expected, self.ids, fresh)
 
     async def _step(self, step: Step) -> Result:
         kind = self.kinds[step.kind]
+        made = step if self.nonce is None else marked(kind, step, self.nonce())
+        result = await self._guarded(made, kind)
+        if made is not step and result.status is Status.DONE:
+            result = await self._guarded(naming(self.kinds, kind, step), kind)
+        return replace(result, step=step)
+
+    async def _guarded(self, step: Step, kind: Kind) -> Result:
         try:
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
@@ -57,9 +69,14 @@ class Steps(Answers):
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         (intent,) = self.journal.intend([self._intent(step, path, writes, known, date, lookup)])
         retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
+        left = self.landing.left(intent)
+        if left <= 0:
+            message = "not sent: its time ran out while this run stood still"
+            self.journal.settle([Ending(intent.id, "not-sent", message)])
+            return Result(step, Status.FAILED, message)
         try:
             self.sent += 1
-            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=self.timeout)
+            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=min(left, self.timeout))
         except asyncio.CancelledError:
             return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply reads what became of it")
         except Ambiguous as error:
@@ -81,8 +98,9 @@ class Steps(Answers):
         if step.source is not None:
             return await self.landing.snapshot(kind, self._id(step.source))
         if step.verb != "create":
-            return frozenset(), self.actual.date, ()
-        return frozenset(self.known[kind.name]), self.actual.date, self.landing.listings(kind, step.address, self.ids, step.identity)
+            lookup = self.landing.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
+            return frozenset(), self.actual.date, lookup
+        return frozenset(self.known[kind.name]), self.actual.date, self.landing.listings(kind, step.address, self.ids)
 
     def _intent(
         self,
@@ -95,7 +113,6 @@ class Steps(Answers):
     ) -> Intent:
         identity = {name: substitute(value, self.ids) for name, value in step.identity.items()}
         target = step.source if step.source is not None else step.target
-        now = self.actual.date
         return Intent(
             id=0,
             run=self.journal.run,
@@ -109,7 +126,7 @@ class Steps(Answers):
             writes=told(self.kinds[step.kind], {**identity, **writes}) if step.source is None else {},
             known=known,
             date=date,
-            deadline=self.landing.now(now) + timedelta(seconds=self.timeout),
+            deadline=self.landing.now() + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
             before=step.before,

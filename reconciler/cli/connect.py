@@ -33,6 +33,10 @@ class Service:
     where: str
     embedded: bool
 
+    def lasting(self, project: Project) -> float | None:
+        """Seconds for which a request may still take effect; None where it dies with its run, and lists never lag."""
+        return project.settings.settle if project.settings.settle_written or not self.embedded else None
+
 
 def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`."""
@@ -113,7 +117,9 @@ def open_store(screen: Screen, options: Options, project: Project, service: Serv
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
         trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
     scope = Scope(project.settings.project, options.env or None, service.identity)
-    return Store.open(url, scope, clock=now, create=create)
+    return Store.open(
+        url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=service.lasting(project) or 0.0
+    )
 
 
 def known_service(screen: Screen, options: Options, project: Project) -> Service | None:

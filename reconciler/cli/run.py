@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from collections.abc import Collection
 from contextlib import nullcontext
@@ -143,10 +144,9 @@ class Session:
         """Settle what earlier runs left open; a sentence for each."""
         from reconciler.recover import recover
 
-        if not self.journal.state().intents:
+        if not self.journal.state().intents and not self.journal.kept():
             return ()
-        settings = self.project.settings
-        lasting = settings.settle if settings.settle_written or not self.service.embedded else None  # an embedded service died with its run
+        lasting = self.service.lasting(self.project)
         with self.narration.phase("Reading what became of requests in doubt"):
             return self._runner.run(
                 recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
@@ -191,7 +191,7 @@ class Session:
             outcome = await apply(
                 self.writer, self.kinds, self.desired, planned.plan, planned.actual, self.journal,
                 deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
-                stop=stop.event,
+                stop=stop.event, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
             )  # fmt: skip
         self.signal = stop.signal
         if outcome.went_through and planned.plan.memory.rules is not None:

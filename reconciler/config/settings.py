@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 from reconciler.config.nodes import Entry, Map, Problems, Scalar, described, shown
 from reconciler.config.suggest import did_you_mean, one_of
 from reconciler.config.values import empty, untainted
-from reconciler.config.words import CREATE_STRATEGIES, LATER_STRATEGIES, Service
+from reconciler.config.words import CREATE_STRATEGIES, Service
 from reconciler.model import Desired, Source
 
 CreateStrategy = Literal["snapshot"]
@@ -38,7 +38,8 @@ T = TypeVar("T", bound=str)
 class Settings:
     """How to run a project. `root`: its directory. `sandbox`: the file of the embedded service, used instead of `base_url`. `member`:
     the e-mail of whose token it is. `timeout` and `settle`: seconds. `state`: a URL, the path of SQLite made absolute; `state_in_yaml` and
-    `settle_written`: the YAML said so itself. `files`: every file that was read, the project file first."""
+    `settle_written`: the YAML said so itself. `marks`: what is made has a mark for a name first. `files`: every file that was read, the
+    project file first."""
 
     project: str
     root: Path
@@ -50,6 +51,7 @@ class Settings:
     state_in_yaml: bool = False
     settle: float = SETTLE_DEFAULT
     settle_written: bool = False
+    marks: bool = False
     create_strategy: CreateStrategy = "snapshot"
     files: tuple[Path, ...] = ()
 
@@ -113,12 +115,9 @@ class Words:
             return None
         return node.text, node.at
 
-    def choice(self, key: str, options: tuple[T, ...], *, later: tuple[str, ...] = ()) -> T | None:
+    def choice(self, key: str, options: tuple[T, ...]) -> T | None:
         found = self.text(key)
         if found is None:
-            return None
-        if found[0] in later:
-            self.problems.add(found[1], f"{self.path(key)}: {found[0]} is not supported yet; write {options[0]}, or leave the line out")
             return None
         for option in options:
             if option == found[0]:
@@ -182,7 +181,7 @@ def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> 
         member = None
     recovery = Words.of("recovery", top.entry("recovery"), problems)
     settle = recovery.number("settle", SETTLE_DEFAULT)
-    recovery.choice("createStrategy", CREATE_STRATEGIES, later=LATER_STRATEGIES)
+    strategy = recovery.choice("createStrategy", CREATE_STRATEGIES)
     recovery.rest()
     state = top.text(STATE)
     return Settings(
@@ -196,6 +195,7 @@ def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> 
         state_in_yaml=state is not None,
         settle=settle,
         settle_written="settle" in recovery.entries,
+        marks=strategy == "marker",
     )
 
 

@@ -8,8 +8,7 @@ from typing import Final
 PRUNE_SCOPES: Final = ("owned", "all", "none")
 REMOVED_ACTIONS: Final = ("forget", "delete", "delete-all")
 ADOPT: Final = ("auto", "never")
-CREATE_STRATEGIES: Final = ("snapshot",)
-LATER_STRATEGIES: Final = ("marker",)  # of a later version
+CREATE_STRATEGIES: Final = ("snapshot", "marker")
 TYPES: Final = ("string", "boolean", "integer", "number", "list", "map")
 
 

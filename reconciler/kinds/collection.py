@@ -22,7 +22,7 @@ class Collection(
 
     reads = (Listing("/orgs/{organization}/collections"), One("/collections/{id}"))
     api = Api(
-        create=POST("/orgs/{organization}/collections"),
+        create=POST("/orgs/{organization}/collections", marker="title"),
         update=PATCH("/collections/{id}"),
         move=POST("/collections/{id}/move", anchor={"type": "space", "space": "{id}"}, anchors=("space",)),
         delete=DELETE("/collections/{id}"),

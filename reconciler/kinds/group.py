@@ -22,7 +22,7 @@ class Group(
 
     reads = (Listing("/orgs/{organization}/sites/{site}/section-groups"),)
     api = Api(
-        create=POST("/orgs/{organization}/sites/{site}/section-groups"),
+        create=POST("/orgs/{organization}/sites/{site}/section-groups", marker="title"),
         update=PATCH("/orgs/{organization}/sites/{site}/section-groups/{id}"),
         move=POST(
             "/orgs/{organization}/sites/{site}/section-groups/{id}/move",

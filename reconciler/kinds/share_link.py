@@ -20,7 +20,7 @@ class ShareLink(
 
     reads = (Listing("/orgs/{organization}/sites/{site}/share-links"),)
     api = Api(
-        create=POST("/orgs/{organization}/sites/{site}/share-links"),
+        create=POST("/orgs/{organization}/sites/{site}/share-links", marker="name"),
         update=PATCH("/orgs/{organization}/sites/{site}/share-links/{id}"),
         delete=DELETE("/orgs/{organization}/sites/{site}/share-links/{id}"),
     )

@@ -21,7 +21,7 @@ class Team(
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
     api = Api(
-        create=PUT("/orgs/{organization}/teams"),  # PUT, not POST; each call makes another team
+        create=PUT("/orgs/{organization}/teams", marker="title"),  # PUT, not POST; each call makes another team
         update=PATCH("/orgs/{organization}/teams/{id}", always=("title",)),
         delete=DELETE("/orgs/{organization}/teams/{id}"),
     )

@@ -100,6 +100,10 @@ class State:
     `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
     `unfinished`: the last run that was not refused did not come to its end, or not well. `rules`: those of the project's last run that
     went through; None where none did, or none since states remember them.
+    `held`: (kind, container) of the lists in which
+    this run makes nothing, because it could not be read what an earlier one made there. `marks`: (kind, mark) of creates that were closed
+    as not made, or not as this object, with their addresses: what has such a mark for a name is ours, and came late. `recent`: what was
+    written lately, with the moment (service's clock) until which a list may lack it although it is there.
     """
 
     lineage: str
@@ -109,3 +113,6 @@ class State:
     foreign: frozenset[tuple[str, str]] = frozenset()
     unfinished: bool = False
     rules: Rules | None = None
+    held: frozenset[tuple[str, Address | None]] = frozenset()
+    marks: Mapping[tuple[str, str], Address] = field(default_factory=dict)
+    recent: Mapping[Address, datetime] = field(default_factory=dict)

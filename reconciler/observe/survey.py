@@ -115,6 +115,12 @@ class Survey(Readings):
                 wanted[stood] = found.ids[stood]
             if binding.kind == each and gone and binding.id in self._objects[each]:
                 wanted[address] = binding.id
+        for (name, id), meant in found.late.items():
+            if name == each and meant.container is not None:
+                wanted[meant.container.child(name, id)] = id  # it may have to go, if nothing stands in it
+        for (name, id), meant in found.late.items():
+            if name == each and meant.container is not None:
+                wanted[meant.container.child(name, id)] = id  # it may have to go, if nothing stands in it
         if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
             wanted |= self._prunable(each, found)
         return list(wanted.items())

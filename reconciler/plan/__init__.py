@@ -1,6 +1,8 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
 - `match`: which object is which resource
+- `former`: which bound address became which
+- `late`: what came late, and what a list may not show yet
 - `drafts`: what happens to each declared address, `fate` to one field of it
 - `removal`: what happens to what is no longer declared
 - `likeness`: what is probably a rename

@@ -83,6 +83,10 @@ def drafts(
             _existing(draft, found, actual, chosen, may_replace)
         else:
             _missing(draft, address in found.gone, may_replace)
+        if draft.born and (kind.name, address.container) in state.held:
+            draft.blocked = _block(
+                draft, f"another {kind.name} is in doubt there, and what is there could not be read", "run again when the service answers"
+            )
     _bring(made)
     return made
 
@@ -141,7 +145,8 @@ def _existing(
         return
     if address in found.adopted:
         draft.actions.add(Action.ADOPT)
-        draft.reason = draft.reason or "exists and is unmanaged"
+        came_late = (kind.name, draft.id) in found.late
+        draft.reason = draft.reason or ("made by an earlier run, whose request came late" if came_late else "exists and is unmanaged")
     elif address in found.renamed:
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State
+from reconciler.plan.former import renames
+from reconciler.plan.late import late, may_lag, stands_there
 from reconciler.reading import title, unborn, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing
 
@@ -21,8 +23,9 @@ class Matches:
     """`ids`: every declared address whose object is known. `adopted`: those not bound yet, with how they were found.
 
     `gone`: bound, and proven away. `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no
-    longer declared, and still there. `renamed`: address to the one it was bound under. `unknown`: nothing can be said, and why. `blocked`:
-    a decision people must take.
+    longer declared, and still there. `renamed`: address to the one it was bound under. `late`: (kind, id) of what requests
+    made that were taken for lost, with their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can
+    be said, and why. `blocked`: a decision people must take.
     """
 
     ids: dict[Address, str] = field(default_factory=dict)
@@ -31,6 +34,7 @@ class Matches:
     replaced: dict[Address, str] = field(default_factory=dict)
     leaving: dict[Address, str] = field(default_factory=dict)
     renamed: dict[Address, Address] = field(default_factory=dict)
+    late: dict[tuple[str, str], Address] = field(default_factory=dict)
     unknown: dict[Address, str] = field(default_factory=dict)
     blocked: dict[Address, Blocked] = field(default_factory=dict)
 
@@ -52,13 +56,18 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
     }
     taken |= {(declared.kind, declared.id) for declared in desired.resources.values() if declared.id is not None}
     index = _Index(kinds, actual)
+    found.late = late(kinds, state, actual, taken)
+    taken |= set(found.late)
+    free = {address: id for (_, id), address in sorted(found.late.items(), reverse=True)}
     for address, declared in desired.resources.items():
         kind = kinds[declared.kind]
         binding = found.binding(state, address)
         if binding is not None:
-            _bound(kind, declared, binding, actual, found, index)
+            _bound(kind, declared, binding, state, actual, found, index)
         elif declared.id is not None:
             _by_id(kind, declared, state, actual, found, index)
+        elif _container_known(kinds, address, found) and stands_there(kind, declared, free.get(address), actual, found.ids):
+            found.ids[address], found.adopted[address] = free[address], "made late by an earlier run"
         elif _container_known(kinds, address, found):
             _by_key(kinds, kind, declared, state, actual, found, index, taken)
     _undeclared(kinds, desired, state, actual, found)
@@ -78,38 +87,9 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, fo
         if actual.find(kind.name, binding.id) is not None:
             found.leaving[address] = binding.id
             continue
-        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete
+        unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete and not may_lag(state, address, actual)
         if unlisted or (kind.name, binding.id) in actual.absent or container in found.gone:
             found.gone.add(address)
-
-
-def renames(desired: Desired, state: State) -> dict[Address, Address]:
-    """New address to the bound address it had before: by `previously`, by `moved`, and below a renamed container."""
-    found: dict[Address, Address] = {}
-    moves: dict[Address, tuple[Address, ...]] = {}
-    for move in desired.moved:
-        moves[move.new] = (*moves.get(move.new, ()), move.old)
-    for address, declared in desired.resources.items():
-        if address in state.bindings:
-            continue
-        for old in (*declared.previously, *_former(address, moves), *_former(address, {new: (old,) for new, old in found.items()})):
-            if old in state.bindings and old not in desired.resources and old not in found.values():
-                found[address] = old
-                break
-        else:
-            if declared.previously:
-                moves[address] = (*moves.get(address, ()), *declared.previously)
-    return found
-
-
-def _former(address: Address, names: Mapping[Address, tuple[Address, ...]]) -> list[Address]:
-    """What the address would be under the former names of itself and of what it stands within."""
-    found = []
-    at: Address | None = address
-    while at is not None:
-        found += [Address(old.parts + address.parts[len(at.parts) :]) for old in names.get(at, ())]
-        at = at.container
-    return found
 
 
 def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str | None:
@@ -164,7 +144,7 @@ class _Index:
         return self._keys[name].get(tuple(repr(value) for value in values), [])
 
 
-def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, found: Matches, index: _Index) -> None:
+def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actual: Actual, found: Matches, index: _Index) -> None:
     address = declared.address
     if declared.id is not None and declared.id != binding.id:
         found.blocked[address] = Blocked(
@@ -181,8 +161,13 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, actual: Actual, fou
         return
     if actual.find(kind.name, binding.id) is not None:
         found.ids[address] = binding.id
-    elif (kind.name, binding.id) in actual.absent or (listed(kind) and index.complete(kind, found.ids[container] if container else "")):
+    elif (kind.name, binding.id) in actual.absent:
         found.gone.add(address)
+    elif listed(kind) and index.complete(kind, found.ids[container] if container else ""):
+        if may_lag(state, binding.address, actual):
+            found.unknown[address] = "it was written a moment ago, and the list may not show it yet"
+        else:
+            found.gone.add(address)
     else:
         found.unknown[address] = _why(kind, found.ids.get(container) if container else None, binding.id, actual)
 

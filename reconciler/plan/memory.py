@@ -23,7 +23,7 @@ def memory(
         if draft.blocked is not None or draft.declared.implied:
             continue
         if draft.observed is not None and draft.id is not None:
-            binding = _remembered(desired, draft)
+            binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in found.late else Origin.ADOPTED)
             if binding != state.bindings.get(draft.address):
                 bind[draft.address] = binding
         if draft.address in found.renamed:
@@ -37,7 +37,7 @@ def memory(
     return Memory(bind, frozenset(forget))
 
 
-def _remembered(desired: Desired, draft: Draft) -> Binding:
+def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     """The binding of an object that exists: *sent* and *seen* where now agrees with the YAML, else what they were."""
     assert draft.observed is not None
     assert draft.id is not None
@@ -64,7 +64,7 @@ def _remembered(desired: Desired, draft: Draft) -> Binding:
         address=draft.address,
         kind=draft.kind.name,
         id=draft.id,
-        origin=old.origin if old else Origin.ADOPTED,
+        origin=old.origin if old else origin,
         sent=sent,
         seen=seen,
         protected=is_protected(desired, draft),

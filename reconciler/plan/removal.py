@@ -70,6 +70,13 @@ def removals(
                 orphan, draft.kind, draft.old.id, True, "replaced", draft.old, draft.binding, replaces=draft.address
             )  # fmt: skip
     _prune_unmanaged(kinds, desired, state, actual, found, drafts, made)
+    held = {(kinds[desired.resources[address].kind].name, id) for address, id in found.ids.items()}
+    for (name, id), meant in found.late.items():
+        container = meant.container
+        if (name, id) not in held and container in found.ids and "delete" in kinds[name].api:
+            extra = container.child(name, id)
+            reason = f"made for {meant} by an earlier run, whose request came late"
+            made[extra] = Removal(extra, kinds[name], id, True, reason, actual.find(name, id))
     return made
 
 

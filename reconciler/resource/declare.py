@@ -161,7 +161,11 @@ def check(kind: Kind) -> None:
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
     if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
         raise wrong(f"it is published unless {kind.published.unless[0]}, which is no field")
+    later = [verb.name for verb in kind.carriers]
     for verb in kind.api.values():
+        marker = kind.fields.get(verb.marker) if verb.marker is not None else None
+        if verb.marker is not None and not (marker and marker.key and "create" in marker.on and any(one in marker.on for one in later)):
+            raise wrong(f"verb {verb.name} marks {verb.marker}, which is no key that a create and a later verb carry")
         for name in verb.always:
             if name not in kind.fields:
                 raise wrong(f"verb {verb.name} always carries {name}, which is no field")

@@ -5,7 +5,8 @@ In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP
 
 from __future__ import annotations
 
-from reconciler.state.journal import Ending, Journal
+from reconciler.state.ending import Ending
+from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS
 from reconciler.state.store import Scope, Store
 

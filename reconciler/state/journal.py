@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Final, Literal
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
 
@@ -19,10 +19,12 @@ from reconciler.errors import StateError
 from reconciler.model import Binding, Intent, Place, Rules, State
 from reconciler.state import rows
 from reconciler.state.database import Database
+from reconciler.state.ending import Ending
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
+from reconciler.state.spare import Spare, kept_or_not
 from reconciler.state.turns import bound, turned, write_turns
 
 _RAISE_SERIAL: Final = (
@@ -40,43 +42,49 @@ _BOUND: Final = select(bindings.c.address).where(
 )
 
 
-@dataclass(frozen=True)
-class Ending:
-    """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
-
-    `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done. `after`: for the history,
-    what was seen by field; sensitive values are left out by whoever hands it in.
-    """
-
-    intent: int
-    status: Literal["done", "failed", "in-doubt", "not-sent", "recovered"]
-    error: str | None = None
-    bind: tuple[Binding, ...] = ()
-    forget: tuple[Address, ...] = ()
-    seen: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
-    after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
-
-
 class Journal:
     """What a run writes while it has the lease. `run` is its id.
 
     Every method is one transaction, which checks the lease. When it returns, what it was given survives a power cut; when it raises
-    StateError, nothing of it was written. The first of a run that changes anything raises the state's serial by one.
+    StateError, nothing of it was written. The first of a run that changes anything raises the state's serial by one. `spare`: where
+    outcomes are kept that the database does not take. `lag`: how long a list may lack what was written.
     """
 
-    def __init__(self, database: Database, state: int, lease: Lease, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        state: int,
+        lease: Lease,
+        *,
+        clock: Callable[[], datetime],
+        spare: Spare | None = None,
+        lag: timedelta = timedelta(0),
+    ) -> None:
         self._database = database
         self._state = state
         self._lease = lease
         self._clock = clock
         self._listed: dict[frozenset[str], str] = {}  # digests of what `known` has from us
         self._wrote = False
+        self._spare = spare
+        self._lag = lag
+        self._failed: StateError | None = None
+        self._held: frozenset[tuple[str, Address | None]] = frozenset()
         self.run: str = lease.holder.run
 
     def intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
-        """Write down what is about to be sent; returns the same intents with this run's id and their own."""
+        """Write down what is about to be sent; returns the same intents with this run's id and their own.
+
+        Once anything could not be written, it raises the same error again, whether or not the database has recovered.
+        """
+        if self._failed is not None:
+            raise self._failed
         if not intents:
             return ()
+        with self._noticing():
+            return self._intend(intents)
+
+    def _intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
         lists = {ids: rows.known_row(ids, "a list of ids") for ids in {intent.known for intent in intents} if ids not in self._listed}
         digests = self._listed | {ids: digest for ids, (digest, _) in lists.items()}
         with self._writing() as connection:
@@ -96,9 +104,35 @@ class Journal:
         return numbered
 
     def settle(self, endings: Sequence[Ending]) -> None:
-        """Write down how intents ended, with everything that is to be remembered of them; one that is not open is a StateError."""
+        """Write down how intents ended, with everything that is to be remembered of them; one that is not open is a StateError.
+
+        What cannot be written is kept beside the project, for the next run; the error says where, and this run sends nothing more.
+        """
         if not endings:
             return
+        with self._noticing():
+            try:
+                self._settle(endings)
+            except StateError as error:
+                told = kept_or_not(self._spare, self.run, endings, error)
+                if told is error:
+                    raise
+                raise told from error
+
+    def kept(self) -> tuple[tuple[str, Ending], ...]:
+        """What earlier runs kept beside the project, with the id of the run: endings whose bindings have no values."""
+        return self._spare.kept() if self._spare is not None else ()
+
+    def discard_kept(self) -> None:
+        """Remove what `kept` has read."""
+        if self._spare is not None:
+            self._spare.discard()
+
+    def hold(self, kind: str, container: Address | None) -> None:
+        """Let this run make nothing of that kind there; `State.held` says so from now on."""
+        self._held |= {(kind, container)}
+
+    def _settle(self, endings: Sequence[Ending]) -> None:
         with self._writing() as connection:
             self._check_open(connection, endings)
             at = self._now()
@@ -161,9 +195,17 @@ class Journal:
 
     def state(self) -> State:
         """The state as it is now."""
-        found = self._database.read(lambda connection: read_state(connection, self._state))
+        found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock()))
         assert found is not None  # a lease is held on a state that exists
-        return found
+        return replace(found, held=self._held)
+
+    @contextmanager
+    def _noticing(self) -> Iterator[None]:
+        try:
+            yield
+        except StateError as error:
+            self._failed = self._failed or error
+            raise
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

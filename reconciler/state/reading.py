@@ -6,17 +6,23 @@ In: a connection inside a transaction. Out: `Scope`'s row, `State`, ids of other
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
+from reconciler.address import Address
 from reconciler.errors import StateError
+from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
 from reconciler.state import rows
 from reconciler.state.rules import read_rules
-from reconciler.state.schema import bindings, leases, runs, states
+from reconciler.state.schema import bindings, journal, leases, outcomes, runs, states
 
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
+DONE: Final = ("done", "recovered")
+SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
 RUNS: Final = 100  # as far back as it is looked
 
 
@@ -44,16 +50,60 @@ def find(connection: Connection, scope: Scope) -> Any:
     return connection.execute(found.filter_by(**scope.columns)).one_or_none()
 
 
-def read_state(connection: Connection, state: int) -> State:
-    """The state of that row; raises StateError where a value in it is broken."""
+def read_state(connection: Connection, state: int, lag: timedelta, now: datetime) -> State:
+    """The state of that row; raises StateError where a value in it is broken. `lag`: how long a list may lack what was written."""
     found = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service)
     row = connection.execute(found.where(states.c.id == state)).one_or_none()
     if row is None:
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
-    foreign, rules = read_foreign(connection, scope), read_rules(connection, state)
-    return State(row.lineage, row.serial, bound, intents, foreign, _unfinished(connection, state), rules)
+    return State(
+        row.lineage,
+        row.serial,
+        bound,
+        intents,
+        read_foreign(connection, scope),
+        _unfinished(connection, state),
+        read_rules(connection, state),
+        marks=_marks(connection, state),
+        recent=_recent(connection, state, lag, now),
+    )
+
+
+def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -> dict[Address, datetime]:
+    """Until when a list may lack what was written lately: the deadline of the latest write, by the service's clock, and the lag."""
+    if not lag:
+        return {}
+    done = (
+        select(journal.c.address, journal.c.deadline, outcomes.c.bound)
+        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+        .where(outcomes.c.state == state, outcomes.c.status.in_(DONE), outcomes.c.at >= (now - lag - SLACK).isoformat())
+        .where(journal.c.deadline.is_not(None))
+        .order_by(outcomes.c.id)
+    )
+    found = {}
+    for row in connection.execute(done):
+        what = f"the latest outcome of {row.address}"
+        for address in {row.address, *rows.from_json(row.bound, what)}:
+            found[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
+    return found
+
+
+def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:
+    """The marks of creates that ended without making what has the mark, as far as anyone knew."""
+    ended = (
+        select(journal.c.address, journal.c.kind, journal.c.writes)
+        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+        .where(outcomes.c.state == state, outcomes.c.status.in_(NOT_MADE), journal.c.verb == "create")
+        .where(journal.c.writes.like(f'%"{PREFIX}%'))
+    )
+    return {
+        (row.kind, value): Address.parse(row.address)
+        for row in connection.execute(ended)
+        for value in rows.from_json(row.writes, f"an intent of {row.address}").values()
+        if is_mark(value)
+    }
 
 
 def _unfinished(connection: Connection, state: int) -> bool:

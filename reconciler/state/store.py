@@ -9,7 +9,8 @@ import os
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
 from types import TracebackType
 from typing import Final
 from uuid import uuid4
@@ -26,6 +27,7 @@ from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, read_foreign, read_state
 from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, states
+from reconciler.state.spare import Spare
 from reconciler.state.turns import read_later, read_turns
 
 DIGEST_KEY_BYTES: Final = 32
@@ -36,21 +38,28 @@ __all__ = ["Scope", "Store"]
 class Store:
     """One scope's state. Open it with `open`, and close it, or use it in a `with` block."""
 
-    def __init__(self, database: Database, scope: Scope, *, clock: Callable[[], datetime], create: bool) -> None:
+    def __init__(
+        self, database: Database, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
+    ) -> None:
         self._database = database
         self._scope = scope
         self._clock = clock
         self._create = create
+        self._beside = beside
+        self._lag = timedelta(seconds=lag)
         self._spare_key = secrets.token_bytes(DIGEST_KEY_BYTES)
 
     @classmethod
-    def open(cls, url: str, scope: Scope, *, clock: Callable[[], datetime], create: bool) -> Store:
+    def open(
+        cls, url: str, scope: Scope, *, clock: Callable[[], datetime], create: bool, beside: Path | None = None, lag: float = 0.0
+    ) -> Store:
         """Open the state at `url`; without `create` what is missing reads as empty, and nothing is written, made or migrated.
 
-        Raises StateError with a hint for whatever stands in the way.
+        `beside`: the folder for outcomes that the database does not take; None: they are not kept. `lag`: seconds for which a list of the
+        service may lack what was written. Raises StateError with a hint for whatever stands in the way.
         """
         database = connect(url, create=create)
-        store = cls(database, scope, clock=clock, create=create)
+        store = cls(database, scope, clock=clock, create=create, beside=beside, lag=lag)
         if create:
             try:
                 store._make_state()
@@ -64,7 +73,11 @@ class Store:
 
         def work(connection: Connection) -> State:
             row = find(connection, self._scope)
-            return State("", 0, foreign=read_foreign(connection, self._scope)) if row is None else read_state(connection, row.id)
+            return (
+                State("", 0, foreign=read_foreign(connection, self._scope))
+                if row is None
+                else read_state(connection, row.id, self._lag, self._clock())
+            )
 
         return self._database.read(work) or State("", 0)
 
@@ -140,7 +153,12 @@ class Store:
                 held.enter_context(lock_file(path, holder))
             lease = Lease(self._database, self._make_state(), holder, seconds=None if path else LEASE_SECONDS)
             held.enter_context(lease.kept())
-            yield Journal(self._database, lease.state, lease, clock=self._clock)
+            yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
+
+    def _spare(self) -> Spare | None:
+        """Where outcomes are kept; made before the first request, because the database may be gone when it is needed."""
+        row = self._database.read(lambda connection: find(connection, self._scope)) if self._beside is not None else None
+        return Spare(self._beside, row.lineage, bytes(row.digest_key)) if self._beside is not None and row is not None else None
 
     def close(self) -> None:
         """Let go of the database."""

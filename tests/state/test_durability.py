@@ -64,12 +64,21 @@ with store.lease(**WHO) as journal:
     except Exception as error:
         print(type(error).__name__, error.hint)
     event.remove(Engine, "commit", fail)
+    try:
+        journal.intend([intent()])
+    except Exception as error:
+        print("again", type(error).__name__)
+with store.lease(**WHO) as journal:
     print(journal.intend([intent()])[0].id, store.read().serial)
 """,
         url,
         scope,
     )
-    assert died.stdout.splitlines() == ["StateError Check the path and its permissions, or name another state with --state.", "1 1"]
+    assert died.stdout.splitlines() == [
+        "StateError Check the path and its permissions, or name another state with --state.",
+        "again StateError",
+        "1 1",
+    ]
     assert len(open_store(create=False).read().intents) == 1
 
 

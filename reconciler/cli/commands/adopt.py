@@ -65,9 +65,10 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
         with narration.phase(f"Reading {id} from {service.where}"):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [one for one in state.intents if one.address == address]
-        if doubtful:
-            journal.settle([Ending(one.id, "recovered", None, bind=(binding,)) for one in doubtful])
-        else:
+        made = [one for one in doubtful if one.verb == "create"]
+        again = [Ending(one.id, "not-sent", "settled by hand: planned afresh") for one in doubtful if one not in made]
+        journal.settle([*again, *(Ending(one.id, "recovered", None, bind=(binding,)) for one in made)])
+        if not made:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
     screen.out(f"{address} is bound to {id}.\n")

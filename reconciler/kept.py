@@ -1,0 +1,42 @@
+"""Outcomes that could not be written to the database when they came, and are taken in by the next apply.
+
+In: what an earlier run kept beside the project. Out: endings in the journal, a sentence for each. Forbidden: HTTP; believing what is of
+another state, or of a request that has an outcome by now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reconciler.model import Binding, Intent
+from reconciler.resource import Kinds
+from reconciler.state import Journal
+
+
+def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
+    """Write down what an earlier run kept, then remove it. May be interrupted: what was written down already is passed over."""
+    kept = journal.kept()
+    if not kept:
+        return ()
+    notes = []
+    for run, ending in kept:
+        state = journal.state()
+        intent = next((one for one in state.intents if (one.id, one.run) == (ending.intent, run)), None)
+        bound = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+        if intent is None or any(bound.get((one.kind, one.id), one.address) != one.address for one in ending.bind):
+            continue
+        bind = tuple(_whole(kinds, intent, one, state.bindings.get(one.address)) for one in ending.bind)
+        journal.settle([replace(ending, bind=bind)])
+        notes.append(f"{intent.address}: {intent.verb} {ending.status}, as the earlier run kept beside the project")
+    journal.discard_kept()
+    return tuple(notes)
+
+
+def _whole(kinds: Kinds, intent: Intent, kept: Binding, old: Binding | None) -> Binding:
+    """The binding with the values that the intent has; those that were seen are read again by the plan."""
+    if kept.address != intent.address:
+        return kept if old is None or old.id != kept.id else old
+    if old is None or old.id != kept.id:
+        carried = {one.name for one in kinds[intent.kind].carried(intent.verb)} if intent.kind in kinds else set()
+        return replace(kept, sent={name: value for name, value in intent.writes.items() if name in carried})
+    return replace(old, sent={**old.sent, **intent.writes})

@@ -1,0 +1,61 @@
+"""Creates under a name that can be told from every other: the object is made with a mark for a name, then named as it shall be. Pure.
+
+In: steps that create, marks made elsewhere. Out: the step with the mark in place of the name, and the step that names it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.model import Step
+from reconciler.resource import UNSET, Kind, Kinds
+
+PREFIX: Final = "reconciler:"
+_MARK: Final = re.compile(PREFIX + r"[0-9a-f]{8}")
+
+
+def is_mark(value: Any) -> bool:
+    """Whether a name is a mark: `reconciler:` and eight digits."""
+    return isinstance(value, str) and _MARK.fullmatch(value) is not None
+
+
+def marked(kind: Kind, step: Step, nonce: str) -> Step:
+    """The create with a mark for a name; the step itself where the kind's creates carry none. `nonce`: eight hexadecimal digits."""
+    name = kind.api[step.verb].marker if step.verb == "create" else None
+    if name is None or not isinstance(step.body, dict):
+        return step
+    mark = PREFIX + nonce
+    return replace(
+        step,
+        body={**step.body, kind.fields[name].wire: mark},
+        writes={**step.writes, name: mark},
+        identity={**step.identity, name: mark},
+    )
+
+
+def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
+    """The request that gives what a marked create made the name that `step`, as it was planned, has for it."""
+    name = kind.api["create"].marker
+    assert name is not None
+    verb = next(one for one in kind.carriers if one.name in kind.fields[name].on)
+
+    def fill(part: str) -> str | Address:
+        if not part.startswith("{"):
+            return part
+        return step.address if part == "{id}" else kinds.container(step.address, part[1:-1])
+
+    carried = {one: step.writes[one] for one in (name, *verb.always) if step.writes.get(one, UNSET) is not UNSET}
+    return Step(
+        id=step.id,
+        address=step.address,
+        kind=step.kind,
+        verb=verb.name,
+        method=verb.method,
+        path=tuple(fill(part) for part in verb.path.strip("/").split("/")),
+        body={kind.fields[one].wire: value for one, value in carried.items()},
+        writes={name: step.writes[name]},
+        target=step.address,
+    )

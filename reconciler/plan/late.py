@@ -1,0 +1,39 @@
+"""What comes late: objects of requests that were taken for lost, and lists that do not show yet what was written. Pure.
+
+In: State and Actual. Out: what is ours by its mark, and whether an absence can be believed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from reconciler.address import Address
+from reconciler.model import Actual, Declared, State
+from reconciler.resource import Kind, Kinds
+
+
+def late(kinds: Kinds, state: State, actual: Actual, taken: Collection[tuple[str, str]]) -> dict[tuple[str, str], Address]:
+    """What stands there under a mark of ours and is nobody's, with the address it was made for."""
+    found = {}
+    for name in {name for name, _ in state.marks}:
+        marker = kinds[name].api["create"].marker if name in kinds else None
+        if marker is None:
+            continue
+        for one in actual.objects.get(name, {}).values():
+            address = state.marks.get((name, str(one.values.get(marker, ""))))
+            if address is not None and (name, one.id) not in taken and (name, one.id) not in state.foreign and one.deleted_at is None:
+                found[(name, one.id)] = address
+    return found
+
+
+def stands_there(kind: Kind, declared: Declared, id: str | None, actual: Actual, ids: Mapping[Address, str]) -> bool:
+    """Whether what came late stands where the resource is declared."""
+    one = actual.find(kind.name, id) if id is not None else None
+    container = declared.address.container
+    return one is not None and container is not None and one.within.get(kind.within or "") == ids.get(container)
+
+
+def may_lag(state: State, address: Address, actual: Actual) -> bool:
+    """Whether it was written so lately that a list may lack it although it is there."""
+    until = state.recent.get(address)
+    return until is not None and (actual.date is None or actual.date < until)

@@ -1,0 +1,27 @@
+"""How one request of the journal ended, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reconciler.address import Address
+from reconciler.model import Binding
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
+
+    `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done. `after`: for the history,
+    what was seen by field; sensitive values are left out by whoever hands it in.
+    """
+
+    intent: int
+    status: Literal["done", "failed", "in-doubt", "not-sent", "recovered"]
+    error: str | None = None
+    bind: tuple[Binding, ...] = ()
+    forget: tuple[Address, ...] = ()
+    seen: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+    after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
