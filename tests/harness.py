@@ -80,6 +80,8 @@ class Org:
     name: str = "sandbox"
     scope_project: str = "test"
     requests: list[tuple[str, str]] = field(default_factory=list)
+    url: str | None = None  # of the state; None: a file below `root`
+    settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
 
     def __post_init__(self) -> None:
         self.project = self.root / "project"
@@ -115,7 +117,7 @@ class Org:
 
     def store(self) -> Store:
         scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
-        return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True)
+        return Store.open(self.url or f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return Recording(httpx.ASGITransport(self.app), self.requests)
@@ -151,7 +153,7 @@ class Org:
         try:
             with store.lease(who="test", command="apply") as journal:
                 async with self.client() as writer:
-                    await recover(writer, kinds(), desired, journal, settle=None)
+                    await recover(writer, kinds(), desired, journal, settle=self.settle)
                     state = journal.state()
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)

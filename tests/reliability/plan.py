@@ -1,0 +1,54 @@
+"""Which runs make a short and a long proof: jobs, small enough to be spread over the processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.reliability.result import Result
+
+EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements")
+DATABASES = ("sqlite", "postgres")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of an experiment's `run`."""
+
+    experiment: str
+    database: str
+    words: dict[str, Any] = field(default_factory=dict)
+
+
+def function(experiment: str) -> Callable[..., Result]:
+    """The `run` of an experiment; imported only where it is wanted."""
+    from importlib import import_module
+
+    found: Callable[..., Result] = import_module(f"tests.reliability.{experiment}").run
+    return found
+
+
+def jobs(length: str, only: tuple[str, ...]) -> Iterator[Job]:
+    """All jobs of a length."""
+    for experiment in only or EXPERIMENTS:
+        yield from globals()[f"_{experiment}"](length == "long")
+
+
+def _kill(long: bool) -> Iterator[Job]:
+    named = ("tiny", "tiny-changed", "tiny-cleared", "small", "small-changed", "small-cleared")
+    if not long:
+        for name in named[:3]:
+            yield Job("kill", "sqlite", {"name": name, "most": 40, "deep": 3, "deepest": 4})
+        for name in (named[1], "random-1"):
+            yield Job("kill", "postgres", {"name": name, "most": 20, "deep": 2, "deepest": 4})
+        yield Job("kill", "sqlite", {"name": "random-2", "most": 40, "deep": 2, "deepest": 4})
+        return
+    for database in DATABASES:
+        for name in named:
+            yield Job("kill", database, {"name": name, "deep": 20, "deepest": 20})
+        for number in range(40):
+            yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
+    for name in ("acme", "acme-changed", "acme-smaller"):
+        yield Job("kill", "sqlite", {"name": name, "deep": 4, "deepest": 10})
+        yield Job("kill", "postgres", {"name": name, "most": 100, "deep": 2, "deepest": 10})
