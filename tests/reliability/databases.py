@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import create_engine, delete, insert, make_url, select, text
 
+from reconciler.state.condition import file_holder
 from reconciler.state.postgres import SCHEMA
 from reconciler.state.schema import METADATA
 
@@ -25,6 +26,12 @@ class Database(Protocol):
 
     def put(self, image: Any) -> None:
         """Make it what was taken; None is nothing at all. Leases of whoever died have run out."""
+
+    def held(self) -> bool:
+        """Whether somebody has the lease."""
+
+    def expire(self) -> None:
+        """Leases of whoever died run out."""
 
     def close(self) -> None:
         """Let go of it."""
@@ -50,6 +57,12 @@ class Sqlite:
             Path(f"{self.file}{end}").unlink(missing_ok=True)
         if image is not None:
             self.file.write_bytes(image)
+
+    def held(self) -> bool:
+        return file_holder(self.file)[0]
+
+    def expire(self) -> None:
+        return  # the kernel freed the lock
 
     def close(self) -> None:
         self.put(None)
@@ -91,6 +104,15 @@ class Postgres:
                 rows = (image or {}).get(table.name)
                 if rows:
                     connection.execute(insert(table), rows)
+        self.expire()
+
+    def held(self) -> bool:
+        with self._engine.connect() as connection:
+            now = "extract(epoch FROM clock_timestamp())"
+            return bool(connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.leases WHERE run IS NOT NULL AND expires > {now}")).scalar())
+
+    def expire(self) -> None:
+        with self._engine.begin() as connection:
             connection.execute(text(f"UPDATE {SCHEMA}.leases SET expires = 0 WHERE expires IS NOT NULL"))
 
     def close(self) -> None:

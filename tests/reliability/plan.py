@@ -52,3 +52,17 @@ def _kill(long: bool) -> Iterator[Job]:
     for name in ("acme", "acme-changed", "acme-smaller"):
         yield Job("kill", "sqlite", {"name": name, "deep": 4, "deepest": 10})
         yield Job("kill", "postgres", {"name": name, "most": 100, "deep": 2, "deepest": 10})
+
+
+def _sigkill(long: bool) -> Iterator[Job]:
+    yield from _living("sigkill", 20 if long else 1, 13 if long else 8)
+
+
+def _signals(long: bool) -> Iterator[Job]:
+    yield from _living("signals", 40 if long else 1, 13 if long else 8)
+
+
+def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
+    for seed in range(seeds):
+        yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
+        yield Job(experiment, "postgres", {"name": ("tiny-changed", "tiny-cleared", "small-changed")[seed % 3], "seed": seed, "runs": runs})
