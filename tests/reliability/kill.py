@@ -47,7 +47,7 @@ class Camera:
                 for fate in ("done", "late")
             ]
         for one in fates:
-            key = (world.executed, world.commits, tuple((number, fate) for number, _, fate, _ in one))
+            key = (self._changes, world.commits, tuple((number, fate) for number, _, fate, _ in one))
             if key in self._keys:
                 continue
             self._keys.add(key)
@@ -55,9 +55,13 @@ class Camera:
             told = f"{case}, under way: {ghosts[0][1]} ({len(ghosts)})" if ghosts else case
             self.images.append(Image(told, self._service(), self._journal(), ghosts, world.time.seconds))
 
+    @property
+    def _changes(self) -> int:
+        return self.world.service.connection.total_changes  # a late request changes the service without being sent
+
     def _service(self) -> bytes:
-        if self._sandbox is None or self._sandbox[0] != self.world.executed:
-            self._sandbox = (self.world.executed, self.world.service.connection.serialize())
+        if self._sandbox is None or self._sandbox[0] != self._changes:
+            self._sandbox = (self._changes, self.world.service.connection.serialize())
         return self._sandbox[1]
 
     def _journal(self) -> object:

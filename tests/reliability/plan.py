@@ -66,3 +66,13 @@ def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
     for seed in range(seeds):
         yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
         yield Job(experiment, "postgres", {"name": ("tiny-changed", "tiny-cleared", "small-changed")[seed % 3], "seed": seed, "runs": runs})
+
+
+def _faults(long: bool) -> Iterator[Job]:
+    if not long:
+        for number, name in enumerate(("tiny", "tiny-changed", "tiny-cleared")):
+            yield Job("faults", "sqlite", {"name": name, "seed": number, "runs": 30})
+        return
+    for seed in range(35):
+        for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
+            yield Job("faults", "postgres" if seed % 7 == 6 else "sqlite", {"name": name, "seed": seed})

@@ -73,7 +73,7 @@ class World(Org):
         numbers = count(1)
         self.service.new_id = lambda prefix: f"{prefix}_{next(numbers):06x}"
         self.service.now = self.time.now
-        self.executed = self.commits = 0
+        self.commits = 0
         self.under_way: dict[int, httpx.Request] = {}
         self._numbers = count(1)
         self._project: Project | None = None
@@ -188,7 +188,6 @@ class Wire(httpx.AsyncBaseTransport):
             world.under_way.pop(number, None)
         answer = await self.inner.handle_async_request(request)
         if writes:
-            world.executed += 1
             world.at(f"after {what}")
         await asyncio.sleep(world.latency())
         return answer
