@@ -80,7 +80,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None
     began = real.perf_counter()
     label = f"faults:{name}:{seed}@{database.sort}"
     result = Result("faults", database.name, seeds=[label])
-    world, start, expected = _ready(name, database)
+    world, start, expected = ready(name, database)
     chosen = cases()
     if runs is not None and runs < len(chosen):
         chosen = random.Random(label).sample(chosen, runs)
@@ -98,7 +98,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None
     return result
 
 
-def _ready(name: str, database: Database) -> tuple[World, Image, Counter[str]]:
+def ready(name: str, database: Database) -> tuple[World, Image, Counter[str]]:
     scenario = of(name)
     world = World(folder("faults"), seed=scenario.seed, database=database, foreign=FOREIGN)
     if scenario.before is not None:
@@ -127,7 +127,9 @@ def one(world: World, chance: random.Random, fault: str, verb: str, rate: float,
                 world.apply()
             except ReconcilerError as error:
                 result.counted[f"ended with {type(error).__name__}"] += 1
-        result.counted["requests went wrong"] += sum(entry.injected for entry in book.read(store))
+        injected = sum(entry.injected for entry in book.read(store))
+        result.counted["requests went wrong"] += injected
+        result.counted["runs in which one did"] += injected > 0
         book.set_rules(store, [])
         said: list[str] = []
         for number in range(1, CALM + 1):

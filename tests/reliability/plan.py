@@ -76,3 +76,20 @@ def _faults(long: bool) -> Iterator[Job]:
     for seed in range(35):
         for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
             yield Job("faults", "postgres" if seed % 7 == 6 else "sqlite", {"name": name, "seed": seed})
+
+
+def _races(long: bool) -> Iterator[Job]:
+    for seed in range(12 if long else 1):
+        for name in ("tiny", "tiny-changed", "tiny-cleared") if long else ("tiny-changed",):
+            yield Job("races", "postgres", {"name": name, "seed": seed, "runs": 20 if long else 12})
+            yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
+    for seed in range(1000, 1010 if long else 1001):
+        yield Job("races", "postgres", {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
+        yield Job("races", "sqlite", {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
+
+
+def _statements(long: bool) -> Iterator[Job]:
+    for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed") if long else ("tiny",):
+        yield Job("statements", "sqlite", {"name": name, "runs": None if long else 30})
+        if long:
+            yield Job("statements", "postgres", {"name": name, "runs": 150})

@@ -12,7 +12,7 @@ import random
 import shutil
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -75,6 +75,7 @@ class World(Org):
         self.service.now = self.time.now
         self.commits = 0
         self.under_way: dict[int, httpx.Request] = {}
+        self.taken: set[int] = set()  # requests that reached the service by themselves while the process stood still
         self._numbers = count(1)
         self._project: Project | None = None
 
@@ -133,11 +134,12 @@ class World(Org):
         self.under_way.clear()
         self.time.seconds = image.seconds
         if image.ghosts:
-            self.time.run(self._haunt(image))
+            self.time.run(self.arrive(image.ghosts))
 
-    async def _haunt(self, image: Image) -> None:
+    async def arrive(self, ghosts: Iterable[tuple[httpx.Request, str, float]]) -> None:
+        """Requests that nobody waits for any more reach the service, or not."""
         transport = httpx.ASGITransport(self.app)
-        for request, fate, seconds in image.ghosts:
+        for request, fate, seconds in ghosts:
             if fate == "lost":
                 continue
             headers = dict(request.headers)
@@ -186,6 +188,8 @@ class Wire(httpx.AsyncBaseTransport):
             await asyncio.sleep(world.latency())
         finally:
             world.under_way.pop(number, None)
+        if number in world.taken:
+            raise httpx.ReadError("the connection broke off")
         answer = await self.inner.handle_async_request(request)
         if writes:
             world.at(f"after {what}")
