@@ -71,7 +71,9 @@ def run(chosen: Sequence[Job], processes: int, say: object = None) -> Iterator[R
             result = ended.result()
             if callable(say):
                 job = waiting[ended]
-                say(f"{job.experiment} {job.database} {job.words}: {result.runs} in {result.seconds:.0f} s, {len(result.violations)} violations")
+                say(
+                    f"{job.experiment} {job.database} {job.words}: {result.runs} in {result.seconds:.0f} s, {len(result.violations)} violations"
+                )
             yield result
 
 

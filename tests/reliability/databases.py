@@ -109,7 +109,9 @@ class Postgres:
     def held(self) -> bool:
         with self._engine.connect() as connection:
             now = "extract(epoch FROM clock_timestamp())"
-            return bool(connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.leases WHERE run IS NOT NULL AND expires > {now}")).scalar())
+            return bool(
+                connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.leases WHERE run IS NOT NULL AND expires > {now}")).scalar()
+            )
 
     def expire(self) -> None:
         with self._engine.begin() as connection:

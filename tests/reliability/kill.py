@@ -102,25 +102,26 @@ def prepared(name: str, database: Database, *, seed: int = 0) -> Base:
 
 
 def run(
-    name: str, database: Database, *, seed: int = 0, most: int | None = None, deep: int = 0, deepest: int = 20, only: str | None = None
-) -> Result:
+    name: str, database: Database, *, seed: int = 0, most: int | None = None, deep: int = 0, deepest: int = 20, only: str | None = None,
+    like: str = "", first: bool = False,
+) -> Result:  # fmt: skip
     """Every death of a scenario, or `most` of them by chance; of `deep` of them the recovery is killed too, `deepest` times each.
 
-    `only`: the case to repeat alone.
+    `only`: the case to repeat alone; `like`: cases with this in their names; `first`: the first violation is enough.
     """
     began = real.perf_counter()
     label = f"kill:{name}:{seed}@{database.sort}"
     result = Result("kill", database.name, seeds=[label])
     base = prepared(name, database, seed=seed)
     chance = random.Random(label)
-    images = list(base.images)
+    images = [image for image in base.images if like in image.case]
     result.counted["boundaries passed"] += base.boundaries
     if most is not None and len(images) > most:
         images = [images[index] for index in sorted(chance.sample(range(len(images)), most))]
     watched = set(chance.sample(range(len(images)), min(deep, len(images))))
     with commits(base.world):
         for index, image in enumerate(images):
-            if only is not None and not only.startswith(image.case):
+            if (only is not None and not only.startswith(image.case)) or (first and result.violations):
                 continue
             camera = Camera(base.world, f"{image.case} > ") if index in watched else None
             one(base, image, label, result, camera)
@@ -158,5 +159,9 @@ def one(base: Base, image: Image, label: str, result: Result, camera: Camera | N
         result.violations.append(Violation(label, image.case, plain(error)))
         return
     if wrong or left or not plan.empty:
-        said = [*(["not empty: " + shortened(left)] if left else []), shortened(wrong, 4), *(["errors: " + shortened(errors)] if errors else [])]
+        said = [
+            *(["not empty: " + shortened(left)] if left else []),
+            shortened(wrong, 4),
+            *(["errors: " + shortened(errors)] if errors else []),
+        ]
         result.violations.append(Violation(label, image.case, " | ".join(part for part in said if part)))

@@ -39,10 +39,10 @@ def _kill(long: bool) -> Iterator[Job]:
     named = ("tiny", "tiny-changed", "tiny-cleared", "small", "small-changed", "small-cleared")
     if not long:
         for name in named[:3]:
-            yield Job("kill", "sqlite", {"name": name, "most": 40, "deep": 3, "deepest": 4})
+            yield Job("kill", "sqlite", {"name": name, "most": 30, "deep": 3, "deepest": 4})
         for name in (named[1], "random-1"):
-            yield Job("kill", "postgres", {"name": name, "most": 20, "deep": 2, "deepest": 4})
-        yield Job("kill", "sqlite", {"name": "random-2", "most": 40, "deep": 2, "deepest": 4})
+            yield Job("kill", "postgres", {"name": name, "most": 15, "deep": 1, "deepest": 4})
+        yield Job("kill", "sqlite", {"name": "random-2", "most": 15, "deep": 1, "deepest": 4})
         return
     for database in DATABASES:
         for name in named:
@@ -55,11 +55,11 @@ def _kill(long: bool) -> Iterator[Job]:
 
 
 def _sigkill(long: bool) -> Iterator[Job]:
-    yield from _living("sigkill", 20 if long else 1, 13 if long else 8)
+    yield from _living("sigkill", 20 if long else 1, 13 if long else 5)
 
 
 def _signals(long: bool) -> Iterator[Job]:
-    yield from _living("signals", 40 if long else 1, 13 if long else 8)
+    yield from _living("signals", 40 if long else 1, 13 if long else 5)
 
 
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:

@@ -1,7 +1,7 @@
 """Two applies at once, and a holder of the lease that stood still for too long and goes on: only one of them writes.
 
-In one process the second apply runs in a thread of its own while the first one stands at a boundary; with `processes` both are real
-commands over HTTP, and standing still is SIGSTOP.
+In one process the second apply runs in a thread of its own while the first one stands at a boundary; seeds from `PROCESSES` on race real
+commands over HTTP, where standing still is SIGSTOP.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import threading
 import time as real
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from reconciler.errors import Locked, StateError
@@ -23,31 +24,32 @@ from tests.reliability.result import Result, Violation
 from tests.reliability.scenarios import of
 from tests.reliability.seen import difference, plain, shortened
 from tests.reliability.sigkill import calm, judged
-from tests.reliability.world import SETTLE, TIMEOUT, Image, World, commits
+from tests.reliability.world import SETTLE, TIMEOUT, World, commits
 
 # Where it may stand still: not inside a transaction, which the server ends, nor between the last look at the clock and the first byte.
 STOPS = ("during ", "after ")
+PROCESSES = 1000  # seeds from here on race processes
 LATER = 1000.0  # seconds a holder stands still; its lease is over, and so is whatever it had sent
 
 
-def run(name: str, database: Database, *, seed: int = 0, runs: int = 20, processes: bool = False, only: str | None = None) -> Result:
-    """`runs` races; where a lease can run out, the half of them with a holder that stands still."""
+def run(name: str, database: Database, *, seed: int = 0, runs: int = 20, only: str | None = None, first: bool = False) -> Result:
+    """`runs` races; where a lease can run out, the half of them with a holder that stands still. `first`: one violation is enough."""
     began = real.perf_counter()
-    processes = processes or seed >= PROCESSES
     label = f"races:{name}:{seed}@{database.sort}"
     result = Result("races", database.name, seeds=[label])
-    (_real if processes else _virtual)(name, database, label, range(runs) if only is None else [int(only)], result)
+    numbers = range(runs) if only is None else [int(only)]
+    if seed >= PROCESSES:
+        _real(name, database, label, numbers, result)
+    else:
+        _virtual(name, database, label, numbers, result, first)
     result.seconds = real.perf_counter() - began
     return result
-
-
-PROCESSES = 1000  # seeds from here on race processes
 
 
 # -- in one process ------------------------------------------------------------------------------------------------------------------
 
 
-def _virtual(name: str, database: Database, label: str, numbers: Any, result: Result) -> None:
+def _virtual(name: str, database: Database, label: str, numbers: Iterable[int], result: Result, first: bool) -> None:
     world, start, expected = ready(name, database)
     with commits(world):
         world.put(start)
@@ -56,6 +58,8 @@ def _virtual(name: str, database: Database, label: str, numbers: Any, result: Re
         world.apply()
         world.watch = None
         for number in numbers:
+            if first and result.violations:
+                break
             chance = random.Random(f"{label}:{number}")
             world.put(start)
             world.chance = random.Random(0)
@@ -131,7 +135,9 @@ class Race:
                 if isinstance(first, Exception) and not isinstance(first, StateError):
                     return f"{where}: the first ended with {plain(first)}"
             else:
-                inside = self.at == "before a commit" and isinstance(self.second, StateError)  # the database itself keeps the second one out
+                inside = self.at == "before a commit" and isinstance(
+                    self.second, StateError
+                )  # the database itself keeps the second one out
                 if not (isinstance(self.second, Locked) or inside) or self.writes:
                     return f"{where}: the second was not locked out: {plain(self.second)}"
                 if isinstance(first, Exception):
@@ -150,7 +156,7 @@ class Race:
 # -- processes -----------------------------------------------------------------------------------------------------------------------
 
 
-def _real(name: str, database: Database, label: str, numbers: Any, result: Result) -> None:
+def _real(name: str, database: Database, label: str, numbers: Iterable[int], result: Result) -> None:
     with live(of(name), database) as world:
         seconds, expected = calm(world)
         for number in numbers:

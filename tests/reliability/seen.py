@@ -8,7 +8,9 @@ import sqlite3
 from collections import Counter, defaultdict
 from typing import Any
 
-VOLATILE = frozenset({"id", "createdAt", "updatedAt", "revision", "urls", "_pages", "joinedAt", "lastSeenAt", "secret", "token", "_secret", "path"})  # a path the files name is seen by the plan; others the service makes
+VOLATILE = frozenset(
+    {"id", "createdAt", "updatedAt", "revision", "urls", "_pages", "joinedAt", "lastSeenAt", "secret", "token", "_secret", "path"}
+)  # a path the files name is seen by the plan; others the service makes
 ID = re.compile(r"[a-z]+_[0-9a-z]+")
 
 

@@ -85,8 +85,8 @@ def failing() -> Iterator[Failing]:
         event.remove(Engine, "before_cursor_execute", noticed)
 
 
-def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None, only: str | None = None) -> Result:
-    """Every n in every way, or `runs` of them by chance."""
+def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None, only: str | None = None, first: bool = False) -> Result:
+    """Every n in every way, or `runs` of them by chance; `first`: the first violation is enough."""
     began = real.perf_counter()
     label = f"statements:{name}:{seed}@{database.sort}"
     result = Result("statements", database.name, seeds=[label])
@@ -102,7 +102,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None
             chosen = random.Random(label).sample(chosen, runs)
         for way, nth in chosen:
             case = f"{way} {nth}"
-            if only is None or only == case:
+            if (only is None or only == case) and not (first and result.violations):
                 trouble.begin("", -1)
                 world.put(start)
                 wrong = one(world, trouble, way, nth, expected, result)
@@ -153,7 +153,9 @@ def one(world: World, trouble: Failing, way: str, nth: int, expected: Counter[st
 
 def intended(database: Any, method: str, path: str) -> bool:
     """Whether an open intent of exactly this request is durable, as another program sees it."""
-    query = "select count(*) from {}journal j join {}open_intents o on o.state = j.state and o.intent = j.id where method = {} and path = {}"
+    query = (
+        "select count(*) from {}journal j join {}open_intents o on o.state = j.state and o.intent = j.id where method = {} and path = {}"
+    )
     if database.sort == "sqlite":
         with closing(sqlite3.connect(database.file)) as connection:
             return bool(connection.execute(query.format("", "", "?", "?"), (method, path)).fetchone()[0])
