@@ -152,12 +152,16 @@ UPDATE = (
     ("content.yaml", "title: Product\n", "title: Products\n"),
     ("content.yaml", '      - {space: concepts, title: Concepts, emoji: "💡"}\n', ""),
     ("content.yaml", "      - {space: drafts", '      - {space: concepts, title: Ideas, emoji: "💡"}\n      - {space: drafts'),
-    ("content.yaml", "      - {space: sdk-go, title: Go SDK}\n", "      - {space: sdk-go, title: Go SDK}\n      - {space: sdk-rust, title: Rust SDK}\n"),
+    ("content.yaml", "          - {space: sdk-go,", "          - {space: sdk-rust, title: Rust SDK}\n          - {space: sdk-go,"),
     ("people.yaml", "    title: Support\n", "    title: Support desk\n  field:\n    title: Field\n"),
     ("people.yaml", "sam@acme.example: read", "sam@acme.example: comment"),
-    ("sites/partners.yaml", "      auditors: {name: Auditors 2025, active: false}", "      auditors: {name: Auditors 2026, active: true}\n      press: {name: Press}"),
-    ("sites/docs.yaml", "          - {space: sdk-go, path: go}\n", "          - {space: sdk-rust, path: rust}\n          - {space: sdk-go, path: go}\n"),
-)  # fmt: skip
+    ("sites/partners.yaml", "{name: Auditors 2025, active: false}", "{name: Auditors 2026, active: true}"),
+    (
+        "sites/docs.yaml",
+        "                  - {space: sdk-go,",
+        "                  - {space: sdk-rust, path: rust}\n                  - {space: sdk-go,",
+    ),
+)
 
 
 def _example_smaller(org: Org) -> None:
