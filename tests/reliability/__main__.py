@@ -71,9 +71,8 @@ def run(chosen: Sequence[Job], processes: int, say: object = None) -> Iterator[R
             result = ended.result()
             if callable(say):
                 job = waiting[ended]
-                say(
-                    f"{job.experiment} {job.database} {job.words}: {result.runs} in {result.seconds:.0f} s, {len(result.violations)} violations"
-                )
+                came = f"{result.runs} in {result.seconds:.0f} s, {len(result.violations)} violations"
+                say(f"{job.experiment} {job.database} {job.words}: {came}")
             yield result
 
 
@@ -125,4 +124,6 @@ def merged(results: Sequence[Result]) -> list[Result]:
 
 
 if __name__ == "__main__":
+    if os.environ.get("PYTHONHASHSEED") != "0":  # else a seed is another run in every process
+        os.execve(sys.executable, [sys.executable, "-m", "tests.reliability", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
     sys.exit(main())

@@ -16,6 +16,7 @@ from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
 from tests.reliability import faults, kill, races, statements
 from tests.reliability.__main__ import database, main, one
+from tests.reliability.known import SHORT as known_failures
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
 from tests.state import server
@@ -25,10 +26,6 @@ pytestmark = pytest.mark.timeout(900)  # each takes seconds, unless the machine 
 SHORT = [
     pytest.param(job, id=f"{job.experiment}-{job.words['name']}-{job.words.get('seed', 0)}-{job.database}") for job in jobs("short", ())
 ]
-# Found, and not mended yet: a name of a short job, and why. A job that passes may be taken out.
-KNOWN: dict[str, str] = {
-    "races-tiny-changed-0-postgres": "a process that stood still between its intent and its request sends the request",
-}
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +40,7 @@ def postgres() -> Iterator[str]:
 
 @pytest.mark.parametrize("job", SHORT)
 def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
-    known = KNOWN.get(request.node.callspec.id)
+    known = known_failures.get(request.node.callspec.id)
     result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
     if known is not None and result.violations:
         pytest.xfail(known)
