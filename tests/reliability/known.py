@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 FAILING: Final = (
-    ("races:tiny-changed:0@postgres", None, "stood still after the commit of its intent until its lease was over: the request is sent all the same"),
+    ("races:tiny-changed:0@postgres", None, "stood still between intent and request until its lease was over: it sends all the same"),
     (
         "kill:acme:0@sqlite",
         "352 after PATCH /v1/orgs/org_acme/openapi/repositories, under way: late (6)",
@@ -16,4 +16,4 @@ FAILING: Final = (
     ),
     ("kill:tiny:0@sqlite", None, "a move that takes effect late, after the next run planned the same afresh, undoes the order it made"),
 )  # fmt: skip
-SHORT: Final = {"races-tiny-changed-0-postgres": FAILING[0][2]}  # of the jobs of the short proof
+SHORT_RUN: Final = {"races-tiny-changed-0-postgres": FAILING[0][2]}  # of the jobs of the short proof

@@ -16,7 +16,7 @@ from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
 from tests.reliability import faults, kill, races, statements
 from tests.reliability.__main__ import database, main, one
-from tests.reliability.known import SHORT as known_failures
+from tests.reliability.known import SHORT_RUN
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
 from tests.state import server
@@ -40,7 +40,7 @@ def postgres() -> Iterator[str]:
 
 @pytest.mark.parametrize("job", SHORT)
 def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
-    known = known_failures.get(request.node.callspec.id)
+    known = SHORT_RUN.get(request.node.callspec.id)
     result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
     if known is not None and result.violations:
         pytest.xfail(known)
