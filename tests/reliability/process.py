@@ -6,6 +6,7 @@ A command is a fork of a process that has imported the program already, which sp
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sqlite3
 import sys
@@ -152,14 +153,17 @@ def live(scenario: Scenario, database: Database) -> Iterator[Live]:
     database.put(None)
     with closing(Store(org.db)) as store:
         book.set_rules(store, [parse(f'{{"fault": "latency", "seconds": {LATENCY}}}')])
-    with serving(org.db) as url:
-        world = Live(place, url, org, sqlite3.connect(":memory:"), database, None)
-        if scenario.before is not None:
-            scenario.before(org)
-            ended = world.apply("before")
-            assert ended.code == 0, ended.err
-        scenario.after(org)
-        with closing(sqlite3.connect(org.db)) as living:
-            living.backup(world.template)
-        world.state = database.take()
-        yield world
+    try:
+        with serving(org.db) as url:
+            world = Live(place, url, org, sqlite3.connect(":memory:"), database, None)
+            if scenario.before is not None:
+                scenario.before(org)
+                ended = world.apply("before")
+                assert ended.code == 0, ended.err
+            scenario.after(org)
+            with closing(sqlite3.connect(org.db)) as living:
+                living.backup(world.template)
+            world.state = database.take()
+            yield world
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
