@@ -101,6 +101,8 @@ class Org:
     fresh: float = FRESH  # below 0 everything is read again before it is written
     clock: Clock = field(default_factory=lambda: Still())
     requests: list[tuple[str, str]] = field(default_factory=list)
+    url: str | None = None  # of the state; None: a file below `root`
+    settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
 
     def __post_init__(self) -> None:
         self.project = self.root / "project"
@@ -136,8 +138,8 @@ class Org:
 
     def store(self) -> Store:
         scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
-        beside = self.project / ".reconciler"
-        return Store.open(f"sqlite:///{self.root}/state.db", scope, clock=lambda: datetime.now(UTC), create=True, beside=beside)
+        url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
+        return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return Recording(httpx.ASGITransport(self.app), self.requests)
@@ -173,7 +175,7 @@ class Org:
         try:
             with store.lease(who="test", command="apply") as journal:
                 async with self.client() as writer:
-                    await recover(writer, kinds(), desired, journal, settle=None)
+                    await recover(writer, kinds(), desired, journal, settle=self.settle)
                     state = journal.state()
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)

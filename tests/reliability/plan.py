@@ -1,0 +1,95 @@
+"""Which runs make a short and a long proof: jobs, small enough to be spread over the processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.reliability.result import Result
+
+EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements")
+DATABASES = ("sqlite", "postgres")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of an experiment's `run`."""
+
+    experiment: str
+    database: str
+    words: dict[str, Any] = field(default_factory=dict)
+
+
+def function(experiment: str) -> Callable[..., Result]:
+    """The `run` of an experiment; imported only where it is wanted."""
+    from importlib import import_module
+
+    found: Callable[..., Result] = import_module(f"tests.reliability.{experiment}").run
+    return found
+
+
+def jobs(length: str, only: tuple[str, ...]) -> Iterator[Job]:
+    """All jobs of a length."""
+    for experiment in only or EXPERIMENTS:
+        yield from globals()[f"_{experiment}"](length == "long")
+
+
+def _kill(long: bool) -> Iterator[Job]:
+    named = ("tiny", "tiny-changed", "tiny-cleared", "small", "small-changed", "small-cleared")
+    if not long:
+        for name in named[:3]:
+            yield Job("kill", "sqlite", {"name": name, "most": 30, "deep": 3, "deepest": 4})
+        for name in (named[1], "random-1"):
+            yield Job("kill", "postgres", {"name": name, "most": 15, "deep": 1, "deepest": 4})
+        yield Job("kill", "sqlite", {"name": "random-2", "most": 15, "deep": 1, "deepest": 4})
+        return
+    for database in DATABASES:
+        for name in named:
+            yield Job("kill", database, {"name": name, "deep": 20, "deepest": 20})
+        for number in range(40):
+            yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
+    for name in ("acme", "acme-changed", "acme-smaller"):
+        yield Job("kill", "sqlite", {"name": name, "deep": 4, "deepest": 10})
+        yield Job("kill", "postgres", {"name": name, "most": 100, "deep": 2, "deepest": 10})
+
+
+def _sigkill(long: bool) -> Iterator[Job]:
+    yield from _living("sigkill", 20 if long else 1, 13 if long else 5)
+
+
+def _signals(long: bool) -> Iterator[Job]:
+    yield from _living("signals", 40 if long else 1, 13 if long else 5)
+
+
+def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
+    for seed in range(seeds):
+        yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
+        yield Job(experiment, "postgres", {"name": ("tiny-changed", "tiny-cleared", "small-changed")[seed % 3], "seed": seed, "runs": runs})
+
+
+def _faults(long: bool) -> Iterator[Job]:
+    if not long:
+        for number, name in enumerate(("tiny", "tiny-changed", "tiny-cleared")):
+            yield Job("faults", "sqlite", {"name": name, "seed": number, "runs": 30})
+        return
+    for seed in range(35):
+        for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
+            yield Job("faults", "postgres" if seed % 7 == 6 else "sqlite", {"name": name, "seed": seed})
+
+
+def _races(long: bool) -> Iterator[Job]:
+    for seed in range(12 if long else 1):
+        for name in ("tiny", "tiny-changed", "tiny-cleared") if long else ("tiny-changed",):
+            yield Job("races", "postgres", {"name": name, "seed": seed, "runs": 20 if long else 12})
+            yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
+    for seed in range(1000, 1010 if long else 1001):
+        yield Job("races", "postgres", {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
+        yield Job("races", "sqlite", {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
+
+
+def _statements(long: bool) -> Iterator[Job]:
+    for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed") if long else ("tiny",):
+        yield Job("statements", "sqlite", {"name": name, "runs": None if long else 30})
+        if long:
+            yield Job("statements", "postgres", {"name": name, "runs": 150})

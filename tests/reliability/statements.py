@@ -1,0 +1,166 @@
+"""The state's database fails at the nth statement or commit, for every n: nothing is sent without a durable intent, and the next run
+ends what this one began.
+
+Four ways to fail: one statement, one commit that was not done, one commit that was done and never confirmed, and all from then on.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import time as real
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from sqlalchemy import Engine, event
+from sqlalchemy.engine.default import DefaultDialect
+from sqlalchemy.exc import OperationalError
+
+from reconciler.errors import ReconcilerError, StateError
+from tests.reliability.clock import Hang
+from tests.reliability.databases import Database
+from tests.reliability.faults import ready
+from tests.reliability.result import Result, Violation
+from tests.reliability.seen import difference, plain, shortened
+from tests.reliability.world import World
+
+WAYS = ("a statement", "a commit", "a commit that was done", "all from a statement on")
+
+
+class Failing:
+    """Counts the statements and commits of the program, and lets one fail, or all from one on."""
+
+    def __init__(self) -> None:
+        self.way, self.nth = "", -1
+        self.counted: Counter[str] = Counter()
+        self.failed = 0
+
+    def begin(self, way: str, nth: int) -> None:
+        self.way, self.nth, self.failed = way, nth, 0
+        self.counted.clear()
+
+    def statement(self) -> None:
+        self.counted["statement"] += 1
+        number = self.counted["statement"]
+        if (self.way == "a statement" and number == self.nth) or (self.way == "all from a statement on" and number >= self.nth):
+            self._fail()
+
+    def commit(self, *, done: bool) -> None:
+        if not done:
+            self.counted["commit"] += 1
+            if self.way == "all from a statement on" and self.failed:
+                self._fail()
+        if self.counted["commit"] == self.nth and self.way == ("a commit that was done" if done else "a commit"):
+            self._fail()
+
+    def _fail(self) -> None:
+        self.failed += 1
+        cause = sqlite3.OperationalError("disk I/O error")
+        cause.sqlite_errorcode = sqlite3.SQLITE_IOERR
+        raise OperationalError("", None, cause)
+
+
+@contextmanager
+def failing() -> Iterator[Failing]:
+    """Every statement and commit of SQLAlchemy passes here during this block."""
+    found = Failing()
+    commit = DefaultDialect.do_commit
+
+    def noticed(*given: Any) -> None:
+        found.statement()
+
+    def do_commit(self: Any, connection: Any) -> None:
+        found.commit(done=False)
+        commit(self, connection)
+        found.commit(done=True)
+
+    event.listen(Engine, "before_cursor_execute", noticed)
+    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]
+    try:
+        yield found
+    finally:
+        DefaultDialect.do_commit = commit  # type: ignore[method-assign]
+        event.remove(Engine, "before_cursor_execute", noticed)
+
+
+def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None, only: str | None = None, first: bool = False) -> Result:
+    """Every n in every way, or `runs` of them by chance; `first`: the first violation is enough."""
+    began = real.perf_counter()
+    label = f"statements:{name}:{seed}@{database.sort}"
+    result = Result("statements", database.name, seeds=[label])
+    world, start, expected = ready(name, database)
+    with failing() as trouble:
+        world.put(start)
+        trouble.begin("", -1)
+        world.apply()
+        counted = dict(trouble.counted)
+        chosen = [(way, nth) for way in WAYS for nth in range(1, counted["commit" if "commit" in way else "statement"] + 1)]
+        result.counted["statements and commits of a run"] += sum(counted.values())
+        if runs is not None and runs < len(chosen):
+            chosen = random.Random(label).sample(chosen, runs)
+        for way, nth in chosen:
+            case = f"{way} {nth}"
+            if (only is None or only == case) and not (first and result.violations):
+                trouble.begin("", -1)
+                world.put(start)
+                wrong = one(world, trouble, way, nth, expected, result)
+                result.runs += 1
+                result.violations += [Violation(label, case, wrong)] if wrong else []
+    world.close()
+    result.seconds = real.perf_counter() - began
+    return result
+
+
+def one(world: World, trouble: Failing, way: str, nth: int, expected: Counter[str], result: Result) -> str | None:
+    """What is wrong, or None."""
+    unjournalled: list[str] = []
+
+    def watch(boundary: str) -> None:
+        if boundary.startswith("before ") and (method_path := boundary.split()[1:])[0] != "a":
+            result.counted["requests looked up in the journal"] += 1
+            if not intended(world.database, method_path[0], method_path[1].removeprefix("/v1")):
+                unjournalled.append(boundary)
+
+    world.chance = random.Random(0)
+    world.watch = watch
+    trouble.begin(way, nth)
+    try:
+        world.apply()
+        result.counted["went on to its end"] += 1
+    except StateError:
+        result.counted["stopped"] += 1
+    except (Hang, Exception) as error:
+        return f"the run ended with {plain(error)}"
+    finally:
+        trouble.begin("", -1)
+        world.watch = None
+    if unjournalled:
+        return f"sent without an intent: {unjournalled}"
+    try:
+        assert world.database is not None
+        world.database.expire()
+        world.apply()
+        world.later()
+        left = world.plan()
+        wrong = difference(expected, world.seen())
+    except (ReconcilerError, Hang, Exception) as error:
+        return f"the next run: {plain(error)}"
+    changes = [f"{change.address}: {' '.join(change.actions)}" for change in left.changes]
+    return None if left.empty and not wrong else f"not empty: {shortened(changes)} | {shortened(wrong)}"
+
+
+def intended(database: Any, method: str, path: str) -> bool:
+    """Whether an open intent of exactly this request is durable, as another program sees it."""
+    query = (
+        "select count(*) from {}journal j join {}open_intents o on o.state = j.state and o.intent = j.id where method = {} and path = {}"
+    )
+    if database.sort == "sqlite":
+        with closing(sqlite3.connect(database.file)) as connection:
+            return bool(connection.execute(query.format("", "", "?", "?"), (method, path)).fetchone()[0])
+    import psycopg
+
+    with psycopg.connect(database.url) as connection:
+        found = connection.execute(query.format("reconciler.", "reconciler.", "%s", "%s"), (method, path)).fetchone()
+        return bool(found and found[0])

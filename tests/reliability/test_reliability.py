@@ -1,0 +1,133 @@
+"""The short proof, job by job; and that each experiment can fail: a deliberate defect is caught by it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler import recover as recovery
+from reconciler.client import RetryClass, Writer
+from reconciler.state.journal import Journal
+from reconciler.state.lease import Lease
+from tests.reliability import faults, kill, races, statements
+from tests.reliability.__main__ import database, main, one
+from tests.reliability.known import SHORT_RUN
+from tests.reliability.plan import Job, jobs
+from tests.reliability.result import Result
+from tests.state import server
+
+pytestmark = pytest.mark.timeout(900)  # each takes seconds, unless the machine is busy
+
+SHORT = [
+    pytest.param(job, id=f"{job.experiment}-{job.words['name']}-{job.words.get('seed', 0)}-{job.database}") for job in jobs("short", ())
+]
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[str]:
+    programs = server.binaries()
+    if programs is None:
+        server.missing()
+    else:
+        with server.running(programs) as url:
+            yield url
+
+
+@pytest.mark.parametrize("job", SHORT)
+def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
+    known = SHORT_RUN.get(request.node.callspec.id)
+    result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
+    if known is not None and result.violations:
+        pytest.xfail(known)
+    assert [f"{found.seed} {found.case}: {found.what}" for found in result.violations] == []
+    assert result.runs
+
+
+def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    out = tmp_path / "reliability.json"
+    code = main(["--seed", "kill:tiny:0@sqlite", "--case", "no such case", "--out", str(out), "--processes", "1"])
+    found = json.loads(out.read_text(encoding="utf-8"))
+    assert code == 0
+    assert found["format"] == "reconciler.reliability/1"
+    assert [one["experiment"] for one in found["experiments"]] == ["kill"]
+    assert "| kill | SQLite | 0 |" in capsys.readouterr().out
+
+
+# -- each can fail --------------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def sqlite() -> Iterator[Any]:
+    with database("sqlite", None, "unused") as found:
+        yield found
+
+
+def whats(result: Result) -> str:
+    return "\n".join(found.what for found in result.violations)
+
+
+def test_without_recovery_a_kill_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def none(*given: Any, **named: Any) -> tuple[str, ...]:
+        return ()
+
+    monkeypatch.setattr("tests.harness.recover", none)
+    with sqlite() as found:
+        assert "in doubt" in whats(kill.run("tiny", found, most=12, like="during", first=True))
+
+
+def test_a_recovery_that_sends_again_at_once_makes_things_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def impatient(*given: Any, **named: Any) -> Any:
+        return await recovery.recover(*given, **{**named, "settle": None})
+
+    monkeypatch.setattr("tests.harness.recover", impatient)
+    with sqlite() as found:
+        assert "too much" in whats(kill.run("tiny", found, like="late", first=True))
+
+
+def test_a_recovery_that_knows_no_ids_takes_what_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Journal.intend
+    monkeypatch.setattr(Journal, "intend", lambda self, given: real(self, [replace(intent, lookup=()) for intent in given]))
+    with sqlite() as found:
+        assert "too much" in whats(kill.run("tiny", found, like="done", first=True))
+
+
+def test_a_create_that_is_retried_makes_things_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = Writer.send
+
+    async def send(self: Writer, method: str, path: str, body: Any, *, retry: RetryClass, deadline: float | None = None) -> Any:
+        return await real(self, method, path, body, retry=RetryClass.IDEMPOTENT, deadline=deadline)
+
+    monkeypatch.setattr(Writer, "send", send)
+    with sqlite() as found:
+        for case in ("cut before the answer POST 0.2", "error after POST 0.2"):
+            assert any("too much" in whats(faults.run("small", found, seed=seed, only=case)) for seed in range(4)), case
+
+
+def test_a_request_without_an_intent_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    from reconciler.errors import StateError
+
+    real = Journal.intend
+
+    def careless(self: Journal, given: Any) -> Any:
+        try:
+            return real(self, given)
+        except StateError:
+            return tuple(given)
+
+    monkeypatch.setattr(Journal, "intend", careless)
+    with sqlite() as found:
+        assert "sent without an intent" in whats(statements.run("tiny", found, runs=60, first=True))
+
+
+def test_two_writers_are_seen(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Lease, "check", lambda self, connection: None)
+    monkeypatch.setattr(races, "STOPS", ("during ",))
+    with database("postgres", postgres, "two_writers") as found:
+        assert "late writes" in whats(races.run("tiny", found, runs=20, first=True))

@@ -1,0 +1,235 @@
+"""One project against one sandbox in virtual time, every seam of which can be watched: requests, commits, what is under way.
+
+A crash is an image: what the service and the state's database hold at that moment, and the requests that were on their way. Nothing of
+a process survives in it, so no `finally` can tidy up after a death.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import Engine, event
+from sqlalchemy.engine.default import DefaultDialect
+
+from reconciler.client import Reader, Settings, Writer
+from reconciler.config import Project
+from reconciler.model import Outcome, Plan
+from reconciler.sandbox.faults import log
+from tests.harness import BASE, ORGANIZATION, TOKEN, Org
+from tests.reliability.clock import Time, everywhere
+from tests.reliability.databases import Database
+from tests.reliability.seen import seen
+
+TIMEOUT = 30.0  # seconds one request may take: what the harness gives to apply
+SETTLE = 60.0  # seconds a lost request may take effect after that
+WRITING = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP")
+
+
+@dataclass(frozen=True)
+class Image:
+    """A moment of a run. `ghosts`: requests under way, each with what becomes of it and, if it is late, after how many seconds."""
+
+    case: str
+    sandbox: bytes
+    state: Any
+    ghosts: tuple[tuple[httpx.Request, str, float], ...] = ()
+    seconds: float = 0.0  # by the virtual clock
+
+
+@dataclass
+class World(Org):
+    """An organization whose service lives in memory; time is virtual, and what is made has ids by number."""
+
+    database: Database | None = None
+    time: Time = field(default_factory=Time)
+    foreign: frozenset[str] = frozenset()
+    chance: random.Random = field(default_factory=lambda: random.Random(0))
+    watch: Callable[[str], None] | None = None  # told of every boundary that is passed
+    rewire: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] | None = None  # put between the program and the wire
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert self.database is not None
+        self.url, self.settle = self.database.url, SETTLE
+        self.service = self.app.state.service.store
+        memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self.service.connection.execute("pragma journal_mode=delete")  # a database in memory cannot have a write-ahead log
+        self.service.connection.backup(memory)
+        self.service.connection.close()
+        self.service.connection = memory
+        memory.execute(log.TABLE)  # images share one schema
+        numbers = count(1)
+        self.service.new_id = lambda prefix: f"{prefix}_{next(numbers):06x}"
+        self.service.now = self.time.now
+        self.commits = 0
+        self.under_way: dict[int, httpx.Request] = {}
+        self.taken: set[int] = set()  # requests that reached the service by themselves while the process stood still
+        self._numbers = count(1)
+        self._project: Project | None = None
+
+    # -- the project -------------------------------------------------------------------------------------------------------------
+
+    def write(self, organization: Any, **top: Any) -> None:  # type: ignore[override]
+        super().write(organization, **top)
+        self.touch()
+
+    def touch(self) -> None:
+        """The files were changed."""
+        self._project = None
+
+    def load(self) -> Project:
+        if self._project is None:
+            self._project = super().load()
+        return self._project
+
+    # -- runs --------------------------------------------------------------------------------------------------------------------
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        wire: httpx.AsyncBaseTransport = Wire(self, httpx.ASGITransport(self.app))
+        return self.rewire(wire) if self.rewire else wire
+
+    def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
+        return cls(Settings(BASE, token), transport=self.transport(), clock=self.time, jitter=self.chance.random)
+
+    def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
+        with everywhere(self.time):
+            return self.time.run(self._apply(allow_replace))
+
+    def plan(self, **given: Any) -> Plan:
+        from reconciler.plan import Selection
+
+        with everywhere(self.time):
+            return self.time.run(self._plan(("**",), Selection(()), TOKEN, ()))
+
+    def at(self, boundary: str) -> None:
+        if self.watch is not None:
+            self.watch(boundary)
+
+    def latency(self) -> float:
+        return self.chance.uniform(0.005, 0.2)
+
+    # -- images ------------------------------------------------------------------------------------------------------------------
+
+    def take(self, case: str = "") -> Image:
+        assert self.database is not None
+        return Image(case, self.service.connection.serialize(), self.database.take(), seconds=self.time.seconds)
+
+    def put(self, image: Image) -> None:
+        """Make the world what it was; then what was under way arrives, or is lost, or waits to arrive late."""
+        assert self.database is not None
+        self.service.connection.deserialize(image.sandbox)
+        self.database.put(image.state)
+        self.under_way.clear()
+        self.time.seconds = image.seconds
+        if image.ghosts:
+            self.time.run(self.arrive(image.ghosts))
+
+    async def arrive(self, ghosts: Iterable[tuple[httpx.Request, str, float]]) -> None:
+        """Requests that nobody waits for any more reach the service, or not."""
+        transport = httpx.ASGITransport(self.app)
+        for request, fate, seconds in ghosts:
+            if fate == "lost":
+                continue
+            headers = dict(request.headers)
+            if fate == "late":
+                headers["X-Sandbox-Fault"] = json.dumps({"fault": "late", "seconds": seconds})
+            again = httpx.Request(request.method, request.url, headers=headers, content=request.content)
+            try:
+                await transport.handle_async_request(again)
+            except ConnectionError:
+                continue
+
+    def later(self, seconds: float = 3600.0) -> None:
+        """Time passes; whatever was late happens."""
+        self.time.pass_(seconds)
+        self.time.run(self._knock())
+
+    async def _knock(self) -> None:
+        request = httpx.Request("GET", f"{BASE}/v1/orgs/{ORGANIZATION}", headers={"Authorization": f"Bearer {TOKEN}"})
+        answer = await httpx.ASGITransport(self.app).handle_async_request(request)
+        assert answer.status_code == 200
+
+    def seen(self) -> Counter[str]:
+        return seen(self.service.connection, self.foreign)
+
+    def close(self) -> None:
+        self.service.connection.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+class Wire(httpx.AsyncBaseTransport):
+    """The way to the service and back takes its time; writes are told of before, during and after."""
+
+    def __init__(self, world: World, inner: httpx.AsyncBaseTransport) -> None:
+        self.world, self.inner = world, inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        world, writes = self.world, request.method != "GET"
+        world.requests.append((request.method, request.url.path.removeprefix("/v1")))
+        number = next(world._numbers)
+        what = f"{request.method} {request.url.path}"
+        if writes:
+            world.at(f"before {what}")
+            world.under_way[number] = request
+            world.at(f"during {what}")
+        try:
+            await asyncio.sleep(world.latency())
+        finally:
+            world.under_way.pop(number, None)
+        if number in world.taken:
+            raise httpx.ReadError("the connection broke off")
+        answer = await self.inner.handle_async_request(request)
+        if writes:
+            world.at(f"after {what}")
+        await asyncio.sleep(world.latency())
+        return answer
+
+
+@contextmanager
+def commits(world: World) -> Iterator[None]:
+    """Tell the world before and after each commit that changes something."""
+    wrote: set[int] = set()
+    real = DefaultDialect.do_commit
+
+    def noticed(connection: Any, cursor: Any, statement: str, *rest: Any) -> None:
+        if statement.lstrip().upper().startswith(WRITING):
+            wrote.add(id(connection.connection.dbapi_connection))
+
+    def do_commit(self: Any, connection: Any) -> None:
+        key = id(connection.dbapi_connection)
+        if key not in wrote:
+            real(self, connection)
+            return
+        wrote.discard(key)
+        world.at("before a commit")
+        real(self, connection)
+        world.commits += 1
+        world.at("after a commit")
+
+    event.listen(Engine, "before_cursor_execute", noticed)
+    DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        DefaultDialect.do_commit = real  # type: ignore[method-assign]
+        event.remove(Engine, "before_cursor_execute", noticed)
+
+
+def folder(name: str) -> Path:
+    """Where a world keeps its files: in memory, where the machine has such a place."""
+    import tempfile
+
+    shm = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(prefix=f"reconciler-{name}-", dir=shm if shm.is_dir() else None))
