@@ -182,6 +182,14 @@ afters = Table(  # append-only: what was seen when an intent was done
     ForeignKeyConstraint(["state", "intent"], ["journal.state", "journal.id"]),
 )
 
+approvals = Table(  # append-only: runs that carried out a saved plan
+    "approvals",
+    METADATA,
+    _state(primary=True),
+    Column("run", ForeignKey("runs.id"), primary_key=True),
+    Column("digest", Text, nullable=False),  # the plan's
+)
+
 Migration = Callable[[Connection], None]
 
 
@@ -190,7 +198,12 @@ def _befores_and_afters(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[befores, afters])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters,)  # the nth takes version n to n + 1; they only ever grow in number
+def _approvals(connection: Connection) -> None:
+    """Which run used which saved plan."""
+    METADATA.create_all(connection, tables=[approvals])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _approvals)  # the nth takes version n to n + 1; they only ever grow in number
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
 
