@@ -29,7 +29,10 @@ class Result:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an apply did: results in the order of the steps' ids, and what the readings afterwards still found different."""
+    """What an apply did: results in the order of the steps' ids, and what the readings afterwards still found different.
+
+    `onward`: a sentence on what to do next, where that does not follow from the rest.
+    """
 
     run: str
     plan: Plan
@@ -38,6 +41,7 @@ class Outcome:
     leftover: tuple[Address, ...] = ()
     notes: tuple[str, ...] = ()
     stopped: str | None = None
+    onward: str | None = None
 
     def count(self, status: Status) -> int:
         return sum(1 for result in self.results if result.status is status)

@@ -58,8 +58,10 @@ def summary(outcome: Outcome) -> str:
 def _onward(outcome: Outcome, whole: bool) -> str:
     """What to expect of the next run."""
     plan = outcome.plan
+    doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
+    if outcome.onward is not None:
+        return f"{doubt} {outcome.onward}"
     if outcome.stopped or not whole:
-        doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
         return f"{doubt} Run it again to go on."
     if plan.deferred:
         return f" {count(len(plan.deferred), 'resource')} left for a second run: apply again."

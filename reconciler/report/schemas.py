@@ -11,7 +11,15 @@ from reconciler.report.documents import COUNTED, DRIFT_FORMAT, OUTCOME_FORMAT, P
 from reconciler.report.escape import as_json
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}(/{KEY_PATTERN})?)*$"
+ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}/{KEY_PATTERN})*(/{KIND_PATTERN})?$"
+SAVED: Final = {
+    "madeBy": "the version of reconciler.",
+    "service": "whose ids are meant: a base address, or a sandbox.",
+    "options": "those it was made with.",
+    "digests": "what it was made from.",
+    "preconditions": "the object of each change, as it was.",
+    "requests": "what each step sends.",
+}
 METHODS: Final = ["POST", "PUT", "PATCH", "DELETE"]
 
 Schema = dict[str, Any]
@@ -19,7 +27,12 @@ Schema = dict[str, Any]
 
 def schemas() -> dict[str, Schema]:
     """Every schema of this package, by its file's name."""
-    return {"plan.schema.json": plan_schema(), "outcome.schema.json": outcome_schema(), "drift.schema.json": drift_schema()}
+    return {
+        "plan.schema.json": plan_schema(),
+        "saved-plan.schema.json": saved_plan_schema(),
+        "outcome.schema.json": outcome_schema(),
+        "drift.schema.json": drift_schema(),
+    }
 
 
 def dumped() -> dict[str, str]:
@@ -28,7 +41,7 @@ def dumped() -> dict[str, str]:
 
 
 def plan_schema() -> Schema:
-    """Of `plan --format json` and, with digests, of what `plan --out` writes."""
+    """Of `plan --format json`; what `plan --out` writes fits it too."""
     counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
     source = _source()
     spot = _spot()
@@ -115,20 +128,40 @@ def plan_schema() -> Schema:
         "blocked": _list(_object({"address": _ref("address"), "reason": _text(), "remedy": _text()}), "What cannot be done in this run."),
     }
     whole = _object(properties)
-    whole["properties"] |= {
-        "digests": {
-            "type": "object",
-            "description": "Only in a saved plan: what it was made from.",
-            "properties": {"configuration": _text(), "lineage": _text(), "serial": {"type": "integer", "minimum": 0}},
-            "required": ["configuration", "lineage", "serial"],
-            "additionalProperties": False,
-        },
-        "preconditions": _list(
-            _object({"address": _ref("address"), "id": _or_null({"type": "string"}), "seen": _or_null({"type": "string"})}),
-            "Only in a saved plan: the object of each change, and a digest of what was seen of it.",
-        ),
-    }
+    whole["properties"] |= {name: {"description": f"Only in a saved plan: {says}"} for name, says in SAVED.items()}
     return _document("A plan", whole, {"step": {"type": "integer", "minimum": 1}})
+
+
+def saved_plan_schema() -> Schema:
+    """Of what `plan --out` writes and `apply --plan` reads."""
+    seen = _or_null({"type": "string"}, "A digest of what was read of it; null where it is not there yet.")
+    extra = {
+        "madeBy": _text(),
+        "service": _text(),
+        "options": _object(
+            {
+                "target": _list(_text()),
+                "exclude": _list(_text()),
+                "allowReplace": _list(_text()),
+                "allowDelete": _or_null(_count()),
+                "allowExposure": _list(_text()),
+            }
+        ),
+        "digests": _object(
+            {
+                "configuration": _or_null({"type": "string"}, "Of all that the project declares; null where there was no state."),
+                "lineage": _text("The state's; empty where there was none."),
+                "serial": _count(),
+            }
+        ),
+        "preconditions": _list(_object({"address": _ref("address"), "id": _or_null({"type": "string"}), "seen": seen})),
+        "requests": _list(_object({"step": _ref("step"), "digest": _text("Of everything the request sends and touches.")})),
+    }
+    whole = plan_schema()
+    whole["title"] = "A saved plan"
+    whole["properties"] |= {name: each | {"description": SAVED[name].capitalize()} for name, each in extra.items()}
+    whole["required"] += list(extra)
+    return whole
 
 
 def outcome_schema() -> Schema:

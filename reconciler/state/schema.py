@@ -203,7 +203,10 @@ def _approvals(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[approvals])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _approvals)  # the nth takes version n to n + 1; they only ever grow in number
+MIGRATIONS: Final[tuple[Migration, ...]] = (
+    _befores_and_afters,
+    _approvals,
+)  # the nth takes version n to n + 1; they only ever grow in number
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
 
