@@ -22,6 +22,7 @@ GONE = "there is nothing left to change there"
 OTHER_OBJECT = "the object changed since the plan was saved"
 OTHER_CHANGE = "it would be changed otherwise now"
 OTHER_REQUESTS = "it takes other requests now, or they carry other values"
+ALONE = "it cannot be done without the rest"
 OTHER_EXPOSURE = "it would expose something else now"
 
 
@@ -86,10 +87,10 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
         wrong = {at for at, grant in there.items() if at in refused or asked.get(at) != grant}
         if not wrong:
             break
-        more = {at: OTHER_REQUESTS for at in wrong if at in asked and at not in refused}
-        more |= _waiting(planned.plan, wrong, asked) or more
+        more = {at: ALONE for at in wrong if at in asked} | _waiting(planned.plan, wrong, asked)
         more = {at: why for at, why in more.items() if at not in refused}
-        refused |= more or dict.fromkeys((str(address) for address in only), "it cannot be applied without the rest")
+        refused |= more or dict.fromkeys(map(str, only), ALONE)
+    refused |= {at: ALONE for at in asked if at not in there and at not in refused}
     return Approval(planned, only, refused, new)
 
 
@@ -114,16 +115,19 @@ def _why(at: str, asked: Grant, now: Grant | None, plan: Plan) -> str:
 
 def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, Grant]) -> dict[str, str]:
     """What the file asks for and cannot have because something else is not done: it needs it, or takes it along."""
-    left = {step.id: str(step.address) for step in plan.steps if str(step.address) in bad}
+    left: dict[int, str] = {}
     found: dict[str, str] = {}
     for step in plan.steps:  # what is needed stands before what needs it
+        at = str(step.address)
         cause = next((left[id] for id in sorted(step.needs) if id in left), None)
         cause = cause or next((str(address) for address in step.takes if str(address) in bad), None)
-        if cause is None or step.id in left:
+        if at not in bad and at not in found and cause is None:
             continue
-        left[step.id] = str(step.address)
-        if str(step.address) in asked:
-            found[str(step.address)] = f"it waits for {cause}"
+        left[step.id] = at
+        found |= {str(child): f"it waits for {at}" for _, _, child in step.brings}
+        if cause is not None:
+            found.setdefault(at, f"it waits for {cause}")
+    found = {at: why for at, why in found.items() if at in asked}
     return {at: why for at, why in found.items() if at not in bad}
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from reconciler.report.saved import Digests, Made
     from reconciler.resource import Kinds
 
-SIZE_MAX: Final = 64 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 20 million
-PARTS_MAX: Final = 2_500_000  # commas and opening brackets outside and inside of texts: what decoding takes memory for
+SIZE_MAX: Final = 64 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
+PARTS_MAX: Final = 1_500_000  # commas and opening brackets, which decoding takes memory for; that plan has about 600,000
 HINT: Final = "Make a new one: reconciler plan --out FILE."
 
 

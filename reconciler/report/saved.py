@@ -19,9 +19,8 @@ from reconciler.model import Actual, Change, Plan, Step
 from reconciler.report.documents import plan_document
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
 
-SHOWN: Final = frozenset(
-    ["format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method", "flag", "of", "parent", "previous"]
-)  # fmt: skip
+NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
+SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous"})
 """Members that hold names of ours: never a secret, even where a secret happens to be spelled like one."""
 
 Mask = Callable[[Any], Any]
