@@ -119,8 +119,9 @@ class Runner:
         return 0
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture
 def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runner]:
+    """A runner whose state is in a file, or in PostgreSQL where the test says so."""
     with service(tmp_path) as url:
         if request.param == "sqlite":
             yield Runner(tmp_path, url, f"sqlite:///{tmp_path}/state.db")
@@ -133,7 +134,9 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Runner]:
             yield Runner(tmp_path, url, state)
 
 
-@pytest.mark.parametrize("scripts", [github, gitlab], ids=["GitHub", "GitLab"])
+@pytest.mark.parametrize(
+    ("runner", "scripts"), [("sqlite", github), ("postgres", gitlab)], indirect=["runner"], ids=["GitHub, a file", "GitLab, PostgreSQL"]
+)
 def test_the_commands_lead_from_a_pull_request_to_an_applied_plan_and_to_drift(runner: Runner, scripts: Any) -> None:
     first = runner.checkout("first", PROJECT)
     assert runner(first, scripts("plan")) == 0, runner.said
