@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from reconciler.report.saved import Digests, Made
     from reconciler.resource import Kinds
 
-SIZE_MAX: Final = 64 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
-PARTS_MAX: Final = 1_500_000  # commas and opening brackets, which decoding takes memory for; that plan has about 600,000
+SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
+PARTS_MAX: Final = 1_500_000  # commas, colons and opening brackets, which decoding takes memory for; that plan has about 1,100,000
 HINT: Final = "Make a new one: reconciler plan --out FILE."
 
 
@@ -45,8 +45,11 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: M
     from reconciler.report.saved import saved_plan
 
     document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
+    text = as_json(document, indent=1) + "\n"
+    if _too_large(text.encode("utf-8", "replace")):
+        raise UsageError("the plan is too large to be saved and read again", hint="Save it in parts: --target GLOB.")
     try:
-        write_private(path, as_json(document, indent=1) + "\n")
+        write_private(path, text)
     except OSError as error:
         raise UsageError(f"the plan cannot be saved to {path}: {(error.strerror or 'unknown reason').lower()}") from error
     screen.say(f"Saved the plan to {path}.")
@@ -111,9 +114,13 @@ def _bytes(path: Path) -> bytes:
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) else None
         raise UsageError(f"the plan {path} cannot be read: {(reason or 'unknown reason').lower()}") from error
-    if len(found) > SIZE_MAX or sum(map(found.count, (b",", b"[", b"{"))) > PARTS_MAX:
+    if _too_large(found):
         raise _no_plan(path, "it is too large")
     return found
+
+
+def _too_large(text: bytes) -> bool:
+    return len(text) > SIZE_MAX or sum(map(text.count, (b",", b":", b"[", b"{"))) > PARTS_MAX
 
 
 def _decoded(path: Path, found: bytes) -> Any:
