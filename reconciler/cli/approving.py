@@ -82,10 +82,13 @@ class Use:
 
     def ended(self, outcome: Outcome, code: int) -> tuple[Outcome, int]:
         """The outcome with what to do next, and the exit code."""
+        from reconciler.model import Status
+
         assert self.approval is not None
         if self.approval.refused:
             code = exits.strongest([code, exits.PARTLY])
-        if code == exits.FAILED:
+        untouched = outcome.results and not outcome.count(Status.DONE) and not outcome.count(Status.IN_DOUBT)
+        if untouched and code != exits.DONE:
             onward = "Nothing was done, so the plan file can be used again."
         elif code != exits.DONE:
             onward = "The plan file is used; for the rest make a new plan."
