@@ -175,6 +175,14 @@ class Options:
         allowed = {"allow-replace": self.allow_replace, "allow-exposure": self.allow_exposure}
         return {"target": self.target, "exclude": self.exclude, **allowed}
 
+    def saved_line(self, plan: Path) -> str:
+        """The command line that applies a saved plan; what the plan is about stands in it."""
+        import shlex
+        from dataclasses import replace
+
+        rest = replace(self, target=(), exclude=(), allow_replace=(), allow_exposure=())
+        return f"{rest.command_line('apply')} --plan {shlex.quote(str(plan))}"
+
     def command_line(self, command: str) -> str:
         """The same options for another command, as they would be typed."""
         import shlex

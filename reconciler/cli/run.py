@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Collection
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from reconciler.cli.progress import Narration
@@ -15,6 +15,7 @@ from reconciler.cli.signals import Stop, stopping
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
+    from reconciler.address import Address
     from reconciler.cli.connect import Service
     from reconciler.cli.options import Options
     from reconciler.client import Reader, Writer
@@ -172,6 +173,16 @@ class Session:
                 )
             )  # fmt: skip
         return _believed(planned, self.kinds, self.desired, self.options)
+
+    def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
+        """The same reading, planned for these addresses only."""
+        from reconciler.plan import plan
+        from reconciler.prove import prove
+
+        selection = replace(self.selection, only=only)
+        state, actual = planned.state, planned.actual
+        made = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
+        return replace(planned, plan=prove(self.kinds, self.desired, state, actual, made, selection=selection))
 
     def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
         """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""

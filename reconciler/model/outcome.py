@@ -51,6 +51,7 @@ class Outcome:
 
     `leftover`: what is still not as declared, and nobody else's doing is seen. `edited`: the drift of this run. `unverified`: what was
     written and could not be read again.
+    `onward`: a sentence on what to do next, where that does not follow from the rest.
     """
 
     run: str
@@ -62,6 +63,7 @@ class Outcome:
     stopped: str | None = None
     edited: tuple[Edited, ...] = ()
     unverified: tuple[Address, ...] = ()
+    onward: str | None = None
 
     @property
     def went_through(self) -> bool:

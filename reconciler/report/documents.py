@@ -5,7 +5,7 @@ No value of a sensitive field and no request body is in them. The same plan give
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
@@ -67,14 +67,6 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "inDoubt": [str(address) for address in plan.in_doubt],
         "blocked": [{"address": str(one.address), "reason": one.reason, "remedy": one.remedy} for one in blocked],
     }
-
-
-def saved_plan(
-    plan: Plan, *, created_at: datetime, digests: Mapping[str, Any], preconditions: Mapping[Address, Mapping[str, Any]]
-) -> dict[str, Any]:
-    """The plan as `plan --out` writes it: with digests of what it was made from, and what each change takes for granted."""
-    taken = [{"address": str(address), **data(each)} for address, each in preconditions.items()]
-    return {**plan_document(plan, created_at=created_at), "digests": data(digests), "preconditions": taken}
 
 
 def outcome_document(outcome: Outcome) -> dict[str, Any]:

@@ -74,8 +74,10 @@ def _onward(outcome: Outcome, whole: bool) -> str:
     plan = outcome.plan
     others = len({one.address for one in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} meanwhile: plan again." if others else ""
+    doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
+    if outcome.onward is not None:
+        return f"{doubt}{edited} {outcome.onward}"
     if outcome.stopped or not whole:
-        doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
         return f"{doubt}{edited} Run it again to go on."
     if plan.deferred:
         return f" {count(len(plan.deferred), 'resource')} left for a second run: apply again."

@@ -8,7 +8,7 @@ from reconciler.address import KEY_PATTERN, KIND_PATTERN
 from reconciler.model import Status
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}(/{KEY_PATTERN})?)*$"
+ADDRESS: Final = f"^{KEY_PATTERN}(/{KIND_PATTERN}/{KEY_PATTERN})*(/{KIND_PATTERN})?$"
 METHODS: Final = ["POST", "PUT", "PATCH", "DELETE"]
 
 Schema = dict[str, Any]

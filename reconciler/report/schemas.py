@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from reconciler.drift import Kept
 from reconciler.model import Action, Cause
 from reconciler.report.documents import COUNTED, DRIFT_FORMAT, OUTCOME_FORMAT, PLAN_FORMAT
@@ -22,11 +24,21 @@ from reconciler.report.schema_parts import (
 )
 from reconciler.report.schemas_of_runs import doctor_schema, history_schema, run_schema, undo_schema
 
+SAVED: Final = {
+    "madeBy": "the version of reconciler.",
+    "service": "whose ids are meant: a base address, or a sandbox.",
+    "options": "those it was made with.",
+    "digests": "what it was made from.",
+    "preconditions": "the object of each change, as it was.",
+    "requests": "what each step sends.",
+}
+
 
 def schemas() -> dict[str, Schema]:
     """Every schema of this package, by its file's name."""
     found = {
         "plan": plan_schema(),
+        "saved-plan": saved_plan_schema(),
         "outcome": outcome_schema(),
         "drift": drift_schema(),
         "history": history_schema(),
@@ -43,7 +55,7 @@ def dumped() -> dict[str, str]:
 
 
 def plan_schema() -> Schema:
-    """Of `plan --format json` and, with digests, of what `plan --out` writes."""
+    """Of `plan --format json`; what `plan --out` writes fits it too."""
     counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
     field = record(
         {
@@ -126,20 +138,40 @@ def plan_schema() -> Schema:
         "blocked": items(record({"address": ref("address"), "reason": text(), "remedy": text()}), "What cannot be done in this run."),
     }
     whole = record(properties)
-    whole["properties"] |= {
-        "digests": {
-            "type": "object",
-            "description": "Only in a saved plan: what it was made from.",
-            "properties": {"configuration": text(), "lineage": text(), "serial": {"type": "integer", "minimum": 0}},
-            "required": ["configuration", "lineage", "serial"],
-            "additionalProperties": False,
-        },
-        "preconditions": items(
-            record({"address": ref("address"), "id": or_null({"type": "string"}), "seen": or_null({"type": "string"})}),
-            "Only in a saved plan: the object of each change, and a digest of what was seen of it.",
-        ),
-    }
+    whole["properties"] |= {name: {"description": f"Only in a saved plan: {says}"} for name, says in SAVED.items()}
     return document("A plan", whole, {"step": {"type": "integer", "minimum": 1}})
+
+
+def saved_plan_schema() -> Schema:
+    """Of what `plan --out` writes and `apply --plan` reads."""
+    seen = or_null({"type": "string"}, "A digest of what was read of it; null where it is not there yet.")
+    extra = {
+        "madeBy": text(),
+        "service": text(),
+        "options": record(
+            {
+                "target": items(text()),
+                "exclude": items(text()),
+                "allowReplace": items(text()),
+                "allowDelete": or_null(number()),
+                "allowExposure": items(text()),
+            }
+        ),
+        "digests": record(
+            {
+                "configuration": or_null({"type": "string"}, "Of all that the project declares; null where there was no state."),
+                "lineage": text("The state's; empty where there was none."),
+                "serial": number(),
+            }
+        ),
+        "preconditions": items(record({"address": ref("address"), "id": or_null({"type": "string"}), "seen": seen})),
+        "requests": items(record({"step": ref("step"), "digest": text("Of everything the request sends and touches.")})),
+    }
+    whole = plan_schema()
+    whole["title"] = "A saved plan"
+    whole["properties"] |= {name: each | {"description": SAVED[name].capitalize()} for name, each in extra.items()}
+    whole["required"] += list(extra)
+    return whole
 
 
 def outcome_schema() -> Schema:

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, bindparam, func, select
 from reconciler.address import Address
 from reconciler.model import Entry, Run
 from reconciler.state.rows import INTENTS, damaged, from_json, intent_of
-from reconciler.state.schema import afters, journal, outcomes, runs, turns
+from reconciler.state.schema import afters, approvals, journal, outcomes, runs, turns
 from reconciler.state.turns import count_turns
 
 DONE: Final = ("done", "recovered")
@@ -88,6 +88,13 @@ def _entry(row: Any, outcome: Any, lists: dict[str, frozenset[str]]) -> Entry:
         )
     except (TypeError, ValueError, AttributeError) as error:
         raise damaged(what) from error
+
+
+def read_users(connection: Connection, state: int, plan: str) -> tuple[Run, ...]:
+    """The runs that carried out the saved plan with this digest, newest first."""
+    wanted = select(approvals.c.run).where(approvals.c.state == bindparam("of"), approvals.c.digest == bindparam("digest"))
+    ids = set(connection.execute(wanted, {"of": state, "digest": plan}).scalars())
+    return tuple(run for run in read_runs(connection, state) if run.id in ids) if ids else ()
 
 
 def read_ids(connection: Connection, state: int) -> frozenset[str]:

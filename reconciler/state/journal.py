@@ -23,7 +23,7 @@ from reconciler.state.ending import Ending
 from reconciler.state.lease import Lease
 from reconciler.state.reading import read_state
 from reconciler.state.rules import write_rules
-from reconciler.state.schema import afters, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
+from reconciler.state.schema import afters, approvals, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
 from reconciler.state.spare import Spare, kept_or_not
 from reconciler.state.turns import bound, turned, write_turns
 
@@ -185,6 +185,12 @@ class Journal:
         """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""
         with self._writing() as connection:
             self._merge(connection, [(address, sent, seen)])
+
+    def carry_out(self, plan: str) -> None:
+        """Write down that this run carries out the saved plan with this digest; the serial stays."""
+        with self._database.write() as connection:
+            self._lease.check(connection)
+            connection.execute(insert(approvals).values(state=self._state, run=self.run, digest=plan))
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
         """Write down how this run ended; a run without this was killed."""

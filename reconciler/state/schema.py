@@ -204,6 +204,14 @@ turns = Table(  # append-only: what changed of the bindings without a request
     Index("turns_by_run", "run"),
 )
 
+approvals = Table(  # append-only: runs that carried out a saved plan
+    "approvals",
+    METADATA,
+    _state(primary=True),
+    Column("run", ForeignKey("runs.id"), primary_key=True),
+    Column("digest", Text, nullable=False),  # the plan's
+)
+
 Migration = Callable[[Connection], None]
 
 
@@ -222,7 +230,12 @@ def _turns(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[turns])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns)
+def _approvals(connection: Connection) -> None:
+    """5: which run used which saved plan."""
+    METADATA.create_all(connection, tables=[approvals])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals)
 """The nth takes version n to n + 1; they only ever grow in number."""
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."

@@ -21,7 +21,7 @@ from reconciler.errors import StateError
 from reconciler.model import Entry, Run, State, Turn
 from reconciler.state.condition import Condition, file_holder, row_holder, writable
 from reconciler.state.database import Database, connect
-from reconciler.state.history import read_entries, read_ids, read_runs
+from reconciler.state.history import read_entries, read_ids, read_runs, read_users
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, read_foreign, read_state
@@ -87,6 +87,15 @@ class Store:
         def work(connection: Connection) -> tuple[Run, ...]:
             row = find(connection, self._scope)
             return () if row is None else read_runs(connection, row.id)
+
+        return self._database.read(work) or ()
+
+    def users(self, plan: str) -> tuple[Run, ...]:
+        """The runs that carried out the saved plan with this digest, newest first."""
+
+        def work(connection: Connection) -> tuple[Run, ...]:
+            row = find(connection, self._scope)
+            return () if row is None else read_users(connection, row.id, plan)
 
         return self._database.read(work) or ()
 

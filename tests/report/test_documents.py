@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from reconciler.model import Action, Blocked, Plan, Status, Unknown
-from reconciler.report.documents import outcome_document, path_text, plan_document, saved_plan
+from reconciler.report.documents import outcome_document, path_text, plan_document
 from reconciler.report.schemas import schemas
 from reconciler.report.values import data
 from reconciler.resource import UNSET, Foreign
@@ -131,16 +131,6 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
     assert list(document["summary"].items()) == [("done", 1), ("failed", 1), ("skipped", 1), ("inDoubt", 1), ("stale", 0), ("requests", 3)]
     assert document["steps"][3] == {"id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut"}
     assert document["steps"][0]["error"] is None
-
-
-def test_a_saved_plan_is_the_plan_with_digests_and_preconditions() -> None:
-    digests = {"configuration": "abc", "lineage": "l", "serial": 4}
-    taken = {at("acme/team/writers"): {"id": "team_9f2", "seen": "sha256:1"}, at("acme/team/new"): {"id": None, "seen": None}}
-    document = valid(saved_plan(the_example(), created_at=NOW, digests=digests, preconditions=taken))
-    assert document["digests"] == digests
-    assert document["preconditions"][0] == {"address": "acme/team/writers", "id": "team_9f2", "seen": "sha256:1"}
-    without = {key: value for key, value in document.items() if key not in ("digests", "preconditions")}
-    assert without == plan_document(the_example(), created_at=NOW)
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))

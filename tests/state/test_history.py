@@ -42,3 +42,19 @@ def test_a_run_of_another_scope_is_not_seen(store: Store, open_store: OpenStore)
         (one,) = journal.intend([intent()])
     other = open_store(Scope("another", None, SERVICE))
     assert (other.runs(), other.entries(one.run), other.ids()) == ((), (), frozenset())
+
+
+def test_a_run_is_found_by_the_saved_plan_that_it_carried_out(store: Store, open_store: OpenStore) -> None:
+    with store.lease(**WHO) as first:
+        first.carry_out("digest")
+    with store.lease(**WHO) as second:
+        (one,) = second.intend([intent()])
+        second.carry_out("digest")
+        second.settle([Ending(one.id, "done")])
+        assert second.state().serial == 1
+    with store.lease(**WHO) as third:
+        third.carry_out("another")
+    reader = open_store(create=False)
+    assert {(run.id, sum(run.did.values())) for run in reader.users("digest")} == {(first.run, 0), (second.run, 1)}
+    assert [run.id for run in reader.users("another")] == [third.run]
+    assert reader.users("none") == ()

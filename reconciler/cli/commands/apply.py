@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 @shared.absences()
 @shared.service()
 @shared.state()
+@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply what this saved plan shows, and nothing else.")
+@click.option("--partial", is_flag=True, help="With --plan: where part of it does not hold any more, apply the rest.")
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
 @click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="After a failed request.")
 @click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
@@ -32,15 +34,19 @@ if TYPE_CHECKING:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def command(
-    screen: Screen, /, yes: bool, on_error: Literal["continue", "stop"], full: bool, report: tuple[tuple[str, Path], ...], **words: Any
-) -> int:
+    screen: Screen, /, file: Path | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"], full: bool,
+    report: tuple[tuple[str, Path], ...], **words: Any,
+) -> int:  # fmt: skip
     """Make the organization what the files say: settle what earlier runs left open, plan, ask, apply, look again.
+
+    With --plan FILE it applies what `plan --out FILE` saved, as far as that still holds, without asking: the file was the question.
 
     \b
     Example:
       reconciler apply examples/acme --sandbox .reconciler/acme.db
+      reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
-    from reconciler.cli import exits
+    from reconciler.cli import approving, exits
     from reconciler.cli.connect import accounted, connect, load, now, open_store, who
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
@@ -51,32 +57,46 @@ def command(
     from reconciler.report.sheet import outcome_sheet
 
     options = Options.of(screen, words)
-    if not yes and not screen.can_ask:
+    use = None
+    if file is not None:
+        use = approving.opened(screen, options, file, partial=partial, ask=not yes)
+        options = use.options
+    elif partial:
+        raise UsageError("--partial goes with --plan FILE", hint="--target GLOB applies a part of what a plan would do.")
+    elif not yes and not screen.can_ask:
         raise UsageError("there is no terminal to ask on", hint="Pass --yes to apply without being asked.")
     kinds = load_kinds()
     project = load(screen, options, kinds)
-    with (
-        connect(screen, options, project, kinds) as service,
-        open_store(screen, options, project, service, create=True) as store,
-        store.lease(who=who(), command="apply") as journal,
-        accounted(journal),
-        Session(Narration(screen), service, kinds, project, journal, options) as session,
-    ):
-        for note in session.recover():
-            screen.say(note)
-        planned = agreed(screen, options, session, ask=not yes, full=full)
-        if planned is None:
-            screen.say("Nothing was applied.")
-            journal.finish(exit_code=exits.FAILED, summary={})
-            return exits.FAILED
-        outcome = session.apply(planned, on_error=on_error)
-        code = exits.of_outcome(outcome, signal=session.signal)
-        journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    with connect(screen, options, project, kinds) as service:
+        if use is not None:
+            use.check(project.settings.project, service)
+        with (
+            open_store(screen, options, project, service, create=True) as store,
+            store.lease(who=who(), command="apply" if use is None else "apply --plan") as journal,
+            accounted(journal),
+            Session(Narration(screen), service, kinds, project, journal, options) as session,
+        ):
+            for note in session.recover():
+                screen.say(note)
+            if use is None:
+                planned = agreed(screen, options, session, ask=not yes, full=full)
+            else:
+                planned = use.agree(session, store, full=full)
+            if planned is None:
+                declined = exits.FAILED if use is None else exits.LOCKED
+                screen.say("Nothing was applied.")
+                journal.finish(exit_code=declined, summary={})
+                return declined
+            outcome = session.apply(planned, on_error=on_error)
+            code = exits.of_outcome(outcome, signal=session.signal)
+            if use is not None:
+                outcome, code = use.ended(outcome, code)
+            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
     document = outcome_document(outcome)
     reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now())
     if options.format == "json":
         screen.document(document)
-    elif outcome.plan.pending or outcome.notes:
+    elif outcome.plan.pending or outcome.notes or use is not None:
         screen.spans(outcome_text(outcome, width=screen.width))
     return code
 

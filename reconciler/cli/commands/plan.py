@@ -35,6 +35,7 @@ def command(
     \b
     Example:
       reconciler plan examples/acme --sandbox .reconciler/acme.db
+      reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
     from reconciler.cli import exits, run, saved
     from reconciler.cli.connect import connect, load, now, open_store
@@ -51,7 +52,7 @@ def command(
     project = load(screen, options, kinds)
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
-            state = store.read()
+            state, key = store.read(), store.digest_key()
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
     plan = planned.plan
     made_at = now()
@@ -63,7 +64,9 @@ def command(
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)
     if options.format == "text" and plan.pending:
-        screen.out(f"Apply it with: {options.command_line('apply')}\n")
+        screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        saved.write(screen, out, planned, project.desired, kinds, created_at=now())
+        made = saved.made_of(options, project.desired, state, service.identity)
+        digests = saved.digests_of(screen, state.lineage, key)
+        saved.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.of_plan(plan, detailed=detailed_exitcode)

@@ -1,0 +1,131 @@
+"""A plan as `plan --out` saves it: its document, what it was made from and with, and a digest for whatever a step relies on. Pure.
+
+No secret is in it. Values that are no secret stand in the changes; of what is sent, and of what was seen, only digests stand there. Where
+the state has a key they are keyed, so that nobody can find a secret by trying; where there is no state yet secrets are left out of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.model import Actual, Change, Plan, Step
+from reconciler.report.documents import plan_document
+from reconciler.resource import UNSET, Foreign, Kind, Kinds
+
+NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
+SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous"})
+"""Members that hold names of ours: never a secret, even where a secret happens to be spelled like one."""
+
+Mask = Callable[[Any], Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a plan was made from and with.
+
+    `version`: of this program. `service`: whose ids are meant. `configuration`: a digest in memory. `lineage`: "" where there was no
+    state. `options`: of the command line, as JSON.
+    """
+
+    version: str
+    service: str
+    configuration: str
+    lineage: str
+    serial: int
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Digests:
+    """Digests of values. `key`: the state's, None where there is none; then texts that `mask` hides are left out."""
+
+    key: bytes | None
+    mask: Mask
+
+    def of(self, value: Any) -> str:
+        """The same for the same value, whatever the order of its keys."""
+        plain = value if self.key is not None else self.mask(json.loads(_canonical(value)))
+        text = _canonical(plain).encode()
+        if self.key is not None:
+            return "hmac-sha256:" + hmac.new(self.key, text, hashlib.sha256).hexdigest()
+        return "sha256:" + hashlib.sha256(text).hexdigest()
+
+    def request(self, kind: Kind, step: Step) -> str:
+        """Of everything that a request does."""
+        secret = {name for name, field in kind.fields.items() if field.sensitive and self.key is None}
+        wires = {kind.fields[name].wire for name in secret}
+        writes = {name: value for name, value in step.writes.items() if name not in secret}
+        identity = {name: value for name, value in step.identity.items() if name not in secret}
+        body = {name: value for name, value in step.body.items() if name not in wires} if isinstance(step.body, Mapping) else step.body
+        return self.of([body, writes, identity, step.path, step.target, step.source, step.brings, step.takes])
+
+    def seen(self, kinds: Kinds, actual: Actual, change: Change) -> str | None:
+        """Of what was read of the object of a change, sensitive fields left out; None where there is none yet."""
+        found = actual.find(change.kind, change.id) if change.id is not None else None
+        if found is None:
+            return None
+        fields = kinds[change.kind].fields
+        shown = {name: value for name, value in found.values.items() if not fields[name].sensitive}
+        return self.of([shown, found.deleted_at])
+
+
+def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: Made, digests: Digests) -> dict[str, Any]:
+    """The whole file as data."""
+    configuration = digests.of(made.configuration) if digests.key is not None else None
+    return {
+        **_masked(plan_document(plan, created_at=created_at), digests.mask),
+        "madeBy": made.version,
+        "service": made.service,
+        "options": dict(made.options),
+        "digests": {"configuration": configuration, "lineage": made.lineage, "serial": made.serial},
+        "preconditions": [
+            {"address": str(one.address), "id": digests.mask(one.id), "seen": digests.seen(kinds, actual, one)} for one in plan.changes
+        ],
+        "requests": [{"step": step.id, "digest": digests.request(kinds[step.kind], step)} for step in plan.steps],
+    }
+
+
+def digest_of(document: Mapping[str, Any]) -> str:
+    """The digest under which a saved plan is remembered; layout and order of keys do not matter."""
+    return hashlib.sha256(_canonical(document).encode()).hexdigest()
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_encoded)
+
+
+def _encoded(value: Any) -> Any:
+    """What JSON has no form for; a reference is never mistaken for a text."""
+    match value:
+        case Address():
+            return {"address": str(value)}
+        case Foreign():
+            return {"id": value.id}
+        case Mapping():
+            return dict(value)
+        case set() | frozenset():
+            return {"set": sorted(_canonical(part) for part in value)}
+        case datetime():
+            return value.isoformat()
+        case _ if value is UNSET:
+            return {"unset": True}
+        case _:
+            return repr(value)
+
+
+def _masked(value: Any, mask: Mask) -> Any:
+    """The document with what must not be seen masked; the names in it stay."""
+    match value:
+        case dict():
+            return {key: part if key in SHOWN else _masked(part, mask) for key, part in value.items()}
+        case list():
+            return [_masked(part, mask) for part in value]
+        case _:
+            return mask(value)
