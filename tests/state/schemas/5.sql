@@ -1,4 +1,4 @@
--- A state as schema 3 wrote it. Never edit: a new version gets a new dump.
+-- A state as schema 5 wrote it. Never edit: a new version gets a new dump.
 BEGIN TRANSACTION;
 CREATE TABLE afters (
 	state INTEGER NOT NULL, 
