@@ -50,6 +50,12 @@ def could_be(kind: Kind, intents: Sequence[Intent], objects: Sequence[Observed],
     return sorted(found, key=lambda one: (str(one.raw.get("createdAt", "")), one.id))
 
 
+def source_of(copy: str, titles: Mapping[str, str]) -> str | None:
+    """The source, by its id, whose title a copy's title holds, the longest of several; None where that tells nothing."""
+    held = sorted((source for source, text in titles.items() if text and text in copy), key=lambda source: len(titles[source]))
+    return None if not held or [titles[one] for one in held].count(titles[held[-1]]) > 1 else held[-1]
+
+
 def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
     """Whether a write to an existing object is seen to have been done. Order cannot be told by one object, so a move never is."""
     if intent.verb == "delete":

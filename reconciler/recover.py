@@ -16,11 +16,11 @@ from reconciler.address import Address
 from reconciler.apply import bound_as, seen_of
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
-from reconciler.evidence import Sight, could_be, effect, made_by, outline, parts, remembered
+from reconciler.evidence import Sight, could_be, effect, made_by, outline, parts, remembered, source_of
 from reconciler.kept import take_in
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
-from reconciler.reading import is_kind, observed
-from reconciler.resource import UNSET, Kind, Kinds, Listing, One
+from reconciler.reading import is_kind, observed, title
+from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
 from reconciler.state import Ending, Journal
 
 BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
@@ -143,7 +143,7 @@ class _Recovery:
         """Copies of one source are interchangeable: as many as are found are bound, the rest was not made; more than asked for stops."""
         found = could_be(kind, intents, await self._listed(kind, intents), self._bound())
         same = [await self._same_content(kind, intents[0], one) for one in found]
-        mine = [one for one, is_same in zip(found, same, strict=True) if is_same]
+        mine = await self._own(kind, intents[0], [one for one, is_same in zip(found, same, strict=True) if is_same])
         if len(mine) > len(intents):
             return self._doubt(intents, mine)
         if len(mine) < len(intents) and not final:
@@ -157,16 +157,40 @@ class _Recovery:
             self.notes.append(f"{others}: new, but not the same as what was to be copied, so taken for somebody else's")
         return True
 
+    async def _own(self, kind: Kind, intent: Intent, found: Sequence[Observed]) -> list[Observed]:
+        """Those that are copies of this source, where other sources with the same pages are in doubt as well."""
+        others = {one.target for one in self.journal.state().intents if one.kind == kind.name and one.verb == "create"} - {
+            None,
+            intent.target,
+        }
+        mine = await self._outline(kind, str(intent.target)) if others and found else None
+        alike = [str(one) for one in others if mine is not None and await self._outline(kind, str(one)) == mine]
+        if not alike:
+            return list(found)
+        titles = {id: await self._title(kind, id) for id in (str(intent.target), *alike)}
+        whose = [source_of(title(one), titles) for one in found]
+        if None in whose:
+            raise ServiceError(f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, whose pages are the same")
+        return [one for one, source in zip(found, whose, strict=True) if source == intent.target]
+
     async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
-        template = kind.api["create"].fingerprint
-        if template is None or intent.target is None:
+        if kind.api["create"].fingerprint is None or intent.target is None:
             return True
-        source = await self.reader.get(encode(template, {"id": intent.target}))
+        source = await self._outline(kind, intent.target)
         try:
-            copy = await self.reader.get(encode(template, {"id": one.id}))
+            return bool(source == await self._outline(kind, one.id))
         except NotFound:
             return False
-        return bool(outline(source.body) == outline(copy.body))
+
+    async def _outline(self, kind: Kind, id: str) -> Any:
+        template = kind.api["create"].fingerprint
+        return None if template is None else outline((await self.reader.get(encode(template, {"id": id}))).body)
+
+    async def _title(self, kind: Kind, id: str) -> str:
+        """What an object is called; nothing where it cannot be read by its id."""
+        path = next((one.path for one in kind.reads if isinstance(one, One) and placeholders(one.path) == ("id",)), None)
+        body = (await self.reader.get(encode(path, {"id": id}))).body if path is not None else None
+        return title(observed(self.kinds, kind, body, within={})) if body and is_kind(kind, body) else ""
 
     # -- writes to what exists -------------------------------------------------------------------------------------------------------
 

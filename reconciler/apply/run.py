@@ -22,7 +22,7 @@ from reconciler.plan import Selection
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 
-UNDER_WAY = 32  # steps at a time: a request must not grow old between its guard and its turn
+QUEUED = 2  # steps under way for each request that may be: one must not grow old between its guard and its turn
 GRACE = 5.0  # seconds for what is in flight after the first signal
 
 
@@ -112,7 +112,7 @@ class Run(Steps):
             while not schedule.done or running:
                 ready = () if self._halted() else schedule.ready()
                 self.guards.ready = [steps[id] for id in ready]
-                for id in ready[: UNDER_WAY - len(running)]:
+                for id in ready[: QUEUED * self.writer.concurrency - len(running)]:
                     schedule.start(id)
                     running[asyncio.create_task(self._turn(steps[id]))] = id
                 if not running:

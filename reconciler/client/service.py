@@ -33,7 +33,7 @@ class Reader:
     """Reads, and cannot do anything else: it has no writing method, and its transport refuses all but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
-    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it.
+    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it. `concurrency`: requests under way at the same time, at most.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Reader:
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
-        self._base_url, self.clock = settings.base_url, clock
+        self._base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
 
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
         return OnlyGet(transport)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -284,6 +285,27 @@ def test_more_copies_than_were_asked_for_stop(fresh: Org) -> None:
         fresh.call("POST", "/spaces/spc_blank/duplicate")
     notes, _ = recovered(fresh, *copies(fresh, 2))
     assert all("still in doubt" in note and "reconciler adopt" in note for note in notes)
+
+
+def test_copies_of_two_sources_with_the_same_pages_are_told_by_their_titles(fresh: Org) -> None:
+    other = fresh.call("POST", "/spaces/spc_blank/duplicate")["id"]
+    fresh.call("PATCH", f"/spaces/{other}", {"title": "Blank handbook"})
+    made = fresh.call("POST", f"/spaces/{other}/duplicate")["id"]
+    known = frozenset({"spc_blank", other})
+    of_blank, of_other = copies(fresh, 2)
+    notes, _ = recovered(fresh, replace(of_blank, known=known), replace(of_other, known=known, target=other))
+    assert notes == ("acme/space/one: was not made", f"acme/space/two: was made by an earlier run ({made})")
+
+
+def test_copies_whose_titles_tell_nothing_stay_in_doubt(fresh: Org) -> None:
+    other = fresh.call("POST", "/spaces/spc_blank/duplicate")["id"]
+    fresh.call("PATCH", f"/spaces/{other}", {"title": "Handbook"})
+    made = fresh.call("POST", f"/spaces/{other}/duplicate")["id"]
+    fresh.call("PATCH", f"/spaces/{made}", {"title": "Untitled"})
+    known = frozenset({"spc_blank", other})
+    of_blank, of_other = copies(fresh, 2)
+    notes, _ = recovered(fresh, replace(of_blank, known=known), replace(of_other, known=known, target=other))
+    assert all("still in doubt" in note and "whose pages are the same" in note for note in notes)
 
 
 def test_a_request_says_where_its_effect_is_seen(made: Org) -> None:
