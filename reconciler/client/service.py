@@ -33,7 +33,8 @@ class Reader:
     """Reads, and cannot do anything else: it has no writing method, and its transport refuses all but GET.
 
     Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
-    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it. `concurrency`: requests under way at the same time, at most.
+    `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it.
+    `concurrency`: requests under way at the same time, at most.
     """
 
     def __init__(
