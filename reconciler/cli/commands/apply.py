@@ -73,6 +73,7 @@ def command(
         outcome = session.apply(planned, on_error=on_error)
         code = exits.of_outcome(outcome, signal=session.signal)
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
     reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now())
     if options.format == "json":
@@ -107,7 +108,7 @@ def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, ful
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
     from reconciler.report.text import plan_text
 
-    spans = plan_text(plan, width=screen.width, full=full)
+    spans = plan_text(screen.masked_data(plan), width=screen.width, full=full)
     if options.format == "text":
         screen.spans(spans)
     elif ask:

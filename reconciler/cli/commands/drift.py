@@ -68,7 +68,7 @@ def command(
     if accept:
         accepting.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE
-    found = silence(found, known, (planned.actual.date or now()).date())
+    found = screen.masked_data(silence(found, known, (planned.actual.date or now()).date()))
     document, made_at = drift_document(found), now()
     sheet, text = partial(drift_sheet, found, full=full), partial(drift_text, found, width=screen.width, full=full)
     reports.write(screen, report, document, sheet, created_at=made_at)

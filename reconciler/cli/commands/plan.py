@@ -52,10 +52,9 @@ def command(
         with open_store(screen, options, project, service, create=False) as store:
             state = store.read()
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
-    plan = planned.plan
-    made_at = now()
-    document = plan_document(plan, created_at=made_at, forecast=planned.forecast)
-    sheet, text = partial(plan_sheet, plan, full=full), partial(plan_text, plan, width=screen.width, full=full)
+    plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
+    document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
+    sheet, text = partial(plan_sheet, shown, full=full), partial(plan_text, shown, width=screen.width, full=full)
     reports.write(screen, report, document, sheet, created_at=made_at)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at)
     if plan.steps:
