@@ -267,14 +267,16 @@ class _Run:
         seen = {name: kind.fields[name].seen(raw) if raw else UNSET for name in writes}
         for name, value in seen.items():
             if value is not UNSET and kind.fields[name].exact and value != writes[name] and kind.fields[name].role is not Role.CHOICE:
-                message = f"the service answered {name}: {value!r} where {writes[name]!r} was sent: not taken"
+                told_as = f": {value!r} where {writes[name]!r} was sent" if not kind.fields[name].sensitive else " with another value"
+                message = f"the service answered {name}{told_as}: not taken"
                 self.journal.settle([Ending(intent.id, "failed", message)])
                 return Result(step, Status.FAILED, message)
         kept = {name: value if value is not UNSET else writes[name] for name, value in seen.items() if kind.fields[name].readable}
         for name, value in kept.items():
             if value != writes[name]:
-                self.notes.append(f"{step.address}: the service keeps {name} as {value!r}")
-        binding = replace(old, sent={**old.sent, **writes}, seen={**old.seen, **kept})
+                shape = repr(value) if not kind.fields[name].sensitive else "another value"
+                self.notes.append(f"{step.address}: the service keeps {name} as {shape}")
+        binding = replace(old, sent={**old.sent, **kind.remembered(writes, old.id)}, seen={**old.seen, **kind.remembered(kept, old.id)})
         self.bindings[step.address] = binding
         after = {**told(kind, writes), **(seen_of(self.kinds, kind, raw) if raw else {})}
         self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
@@ -324,7 +326,7 @@ def bound_as(
         kind=kind.name,
         id=str(raw["id"]),
         origin=origin,
-        sent=dict(writes),
-        seen={name: shown.values[name] for name in writes if shown.values.get(name, UNSET) is not UNSET},
+        sent=kind.remembered(writes, shown.id),
+        seen=kind.remembered({name: shown.values[name] for name in writes if shown.values.get(name, UNSET) is not UNSET}, shown.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

@@ -39,8 +39,7 @@ BY_NATURE = {
 
 def whole(secret: str) -> list[str]:
     """What tells a secret: itself, or, of one with several lines, each line that is not its frame."""
-    lines = [line for line in secret.splitlines() if line and not line.startswith("-----")]
-    return lines
+    return [line for line in secret.splitlines() if line and not line.startswith("-----")]
 
 
 def forms(secret: str) -> Iterator[tuple[str, bytes]]:

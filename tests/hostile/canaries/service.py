@@ -112,7 +112,8 @@ class Spilling:
 
 def _laden(value: Any) -> Any:
     if isinstance(value, dict):
-        return {**SECRET_FIELDS, **{key: _laden(part) for key, part in value.items()}}
+        beside = SECRET_FIELDS if "object" in value or "items" in value else {}  # a value of free form is taken as it is
+        return {**beside, **{key: _laden(part) for key, part in value.items()}}
     return [_laden(part) for part in value] if isinstance(value, list) else value
 
 

@@ -27,6 +27,7 @@ version: 1
 project: canaries
 service: {member: ada@acme.example}
 protect: []
+recovery: {settle: 0}
 vars:
   pem: {env: RECONCILER_VAR_PEM}
   whole: {env: RECONCILER_VAR_WHOLE}
