@@ -82,7 +82,7 @@ def dot(text: str) -> str:
 
 def github(text: str) -> str:
     """The message of a workflow command of GitHub: one line, in which nothing begins a command of its own or another script."""
-    return terminal(text).replace("%", "%25").replace("::", ":%3A").replace("##[", "##%5B")
+    return re.sub(r":(?=:)|#(?=#\[)", r"\g<0> ", terminal(text).replace("%", "%25"))  # GitHub decodes no %3A here
 
 
 def github_property(text: str) -> str:

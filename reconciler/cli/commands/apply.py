@@ -75,7 +75,7 @@ def command(
         journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
-    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now())
+    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now(), folder=reports.folder(project))
     if options.format == "json":
         screen.document(document)
     elif outcome.plan.pending or outcome.notes:
