@@ -25,7 +25,7 @@ PLAIN = kinds.load
 PROJECT = """\
 version: 1
 project: canaries
-service: {member: ada@acme.example}
+service: {member: ada@acme.example, timeout: 3}
 protect: []
 recovery: {settle: 0}
 vars:
