@@ -39,25 +39,26 @@ def differences(
         if want is UNSET or not field.compared:
             continue
         current = chosen.get(name, UNSET) if field.role is Role.CHOICE else now.values.get(name, UNSET)
-        difference = _compare(field, want, current, binding)
+        difference = _compare(field, want, current, binding, now.id)
         if difference is not None:
             found.append(difference)
     return tuple(found)
 
 
-def _compare(field: Field, want: Any, now: Any, binding: Binding | None) -> Difference | None:
+def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> Difference | None:
     sent = binding.sent.get(field.name, UNSET) if binding else UNSET
     seen = binding.seen.get(field.name, UNSET) if binding else UNSET
+    as_wanted, as_now = field.remembered(want, id), field.remembered(now, id)
     if not field.readable:
-        if sent == want or (sent is UNSET and field.on_change == "report"):
+        if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
             return None
         return _noted(field, Difference(field, sent, want, Cause.YOURS))
-    if now == want or (now == seen and sent == want):
+    if now == want or (as_now == seen and sent == as_wanted):
         return None
-    if now is UNSET and sent == want:
+    if now is UNSET and sent == as_wanted:
         return None
-    yours = want != sent
-    drift = seen is not UNSET and now != seen
+    yours = as_wanted != sent
+    drift = seen is not UNSET and as_now != seen
     cause = Cause.BOTH if yours and drift and sent is not UNSET else Cause.DRIFT if drift and not yours else Cause.YOURS
     return _noted(field, Difference(field, now, want, cause))
 

@@ -109,7 +109,8 @@ class _Model:
         protected = protect if protect is not None else kind.name in self.desired.protect
         if old is None or old.id != id:
             old = Binding(address, kind.name, id, Origin.CREATED, protected=protected)
-        self.bindings[address] = replace(old, sent={**old.sent, **writes}, seen={**old.seen, **writes})
+        kept = kind.remembered(writes, id)
+        self.bindings[address] = replace(old, sent={**old.sent, **kept}, seen={**old.seen, **kept})
 
     def _delete(self, kind: Kind, id: str) -> None:
         self.objects[kind.name].pop(id, None)

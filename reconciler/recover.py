@@ -199,7 +199,7 @@ class _Recovery:
         now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
         if now is not None and effect(kind, intent, now.one):
             old = self.journal.state().bindings.get(intent.address)
-            bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(old, intent, now.one),)
+            bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
             after = {} if now.one is None else {intent.address: seen_of(self.kinds, kind, now.one.raw)}
             self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after)
             return True

@@ -69,9 +69,10 @@ class Answers:
         self._unseen(step.address, kind, set(writes) - set(kept))
         for name, value in kept.items():
             if value != writes[name]:
-                self.notes.append(f"{step.address}: the service keeps {name} as {value!r}")
+                shape = repr(value) if not kind.fields[name].sensitive else "another value"
+                self.notes.append(f"{step.address}: the service keeps {name} as {shape}")
         before = {name: value for name, value in old.seen.items() if name not in writes}
-        binding = replace(old, sent={**old.sent, **writes}, seen={**before, **kept})
+        binding = replace(old, sent={**old.sent, **kind.remembered(writes, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
         after = {**told(kind, writes), **(seen_of(self.kinds, kind, raw) if raw else {})}
         self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
@@ -158,7 +159,7 @@ def bound_as(
         kind=kind.name,
         id=str(raw["id"]),
         origin=origin,
-        sent=dict(writes),
-        seen={name: shown.values[name] for name in writes if shown.values.get(name, UNSET) is not UNSET},
+        sent=kind.remembered(writes, shown.id),
+        seen=kind.remembered({name: shown.values[name] for name in writes if shown.values.get(name, UNSET) is not UNSET}, shown.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

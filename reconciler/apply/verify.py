@@ -105,7 +105,7 @@ class _Look:
                 continue
             seen = binding.seen.get(name, UNSET)
             value = self._value(kind, now, field)
-            if seen is not UNSET and value != seen and value is not UNSET:
+            if seen is not UNSET and field.remembered(value, binding.id) != seen and value is not UNSET:
                 yield _edit(address, field, seen, value)
 
     def meanwhile(self, step: Step) -> Iterator[Edited]:
@@ -132,7 +132,8 @@ class _Look:
             binding = self.state.bindings.get(address)
             now = self._now(binding) if binding is not None else None
             if now is not None and address not in told:
-                found[address] = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
+                values = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}
+                found[address] = self.kinds[now.kind].remembered(values, now.id)
         return found
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from reconciler.cli import exits, sandboxed, trust
 from reconciler.cli.options import Options, near
-from reconciler.cli.screen import Screen
-from reconciler.errors import ReconcilerError, StateError, UsageError
+from reconciler.cli.screen import VARIABLES, Screen
+from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:
     from reconciler.client import Settings
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
 
+PART_MIN = 8  # characters of a --var that a secret is made of; less may be an ordinary word
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 
 
@@ -42,13 +43,36 @@ def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`."""
     from reconciler.config import load as read
 
-    project = read(
-        options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
-    )  # fmt: skip
+    try:
+        project = read(
+            options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
+        )
+    except ConfigError:
+        screen.hide(_unnamed(options.public_var))  # which of them are secrets was not found out
+        raise
     screen.hide(project.sensitive)
+    secrets = list(_secrets(project, kinds))
+    screen.hide([*secrets, *(value for value in options.var.values() if len(value) >= PART_MIN and any(value in one for one in secrets))])
     for warning in project.warnings:
         screen.say(warning)
     return project
+
+
+def _unnamed(public: tuple[str, ...]) -> Iterator[str]:
+    """What the environment gives to variables that are not said to be public."""
+    names = {name.removeprefix(VARIABLES).lower() for name in public}
+    yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)
+
+
+def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
+    """Every text in a field that is declared sensitive, whatever it came from: the YAML, a file, a variable."""
+    from reconciler.config.variables import texts
+
+    for one in project.desired.resources.values():
+        fields = kinds[one.kind].fields
+        for name, value in one.values.items():
+            if name in fields and fields[name].sensitive:
+                yield from texts(value)
 
 
 @contextmanager
@@ -60,7 +84,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
             if running.created:
                 screen.say(f"Made the sandbox {near(file)}, with what the project takes for granted.")
             screen.hide([running.token])
-            settings = _settings(options, project, running.base_url, running.token)
+            settings = _settings(screen, options, project, running.base_url, running.token)
             yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
         return
     url = _base_url(screen, options, project)
@@ -68,7 +92,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     if not token:
         raise UsageError("there is no token for the service", hint=f"Set {TOKEN}, or try it on the embedded service: --sandbox FILE.")
     screen.hide([token])
-    settings = _settings(options, project, url, token)
+    settings = _settings(screen, options, project, url, token)
     yield Service(settings.base_url, settings, settings.base_url, embedded=False)
 
 
@@ -98,22 +122,25 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
     return url
 
 
-def _settings(options: Options, project: Project | None, url: str, token: str) -> Settings:
+def _settings(screen: Screen, options: Options, project: Project | None, url: str, token: str) -> Settings:
     from reconciler.client import Settings
 
     plain = Settings(url, token)
     return Settings(
         url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
         max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
+        secrets=screen.hidden,
     )  # fmt: skip
 
 
 def open_store(screen: Screen, options: Options, project: Project, service: Service, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
+    from reconciler.report.masks import of_urls
     from reconciler.state import Scope, Store
 
     given = options.state or os.environ.get(STATE)
     url = given or project.settings.state
+    screen.hide(of_urls([url]))
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
         trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
     scope = Scope(project.settings.project, options.env or None, service.identity)
@@ -126,13 +153,13 @@ def known_service(screen: Screen, options: Options, project: Project) -> Service
     """The service as far as its state needs it, without talking to it; None for a sandbox that does not exist yet."""
     file = _sandbox_file(screen, options, project)
     if file is None:
-        settings = _settings(options, project, _base_url(screen, options, project), "none")
+        settings = _settings(screen, options, project, _base_url(screen, options, project), "none")
         return Service(settings.base_url, settings, settings.base_url, embedded=False)
     identity = sandboxed.identity(file)
     if identity is None:
         return None
     return Service(
-        f"sandbox:{identity}", _settings(options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
+        f"sandbox:{identity}", _settings(screen, options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
     )
 
 

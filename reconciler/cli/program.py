@@ -17,6 +17,8 @@ from reconciler import __version__
 from reconciler.cli import exits, signals
 from reconciler.cli.screen import Screen
 
+ADDRESSES = ("reconciler_state", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy")  # may hold a password
+
 
 class Lazy(NamedTuple):
     """Where a command lives, and what the list of commands says of it."""
@@ -118,6 +120,7 @@ class Program(LazyGroup):
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         _open_what_is_closed()
         screen = Screen()
+        screen.hide(_given_secrets(sys.argv[1:] if args is None else args))
         with signals.terminable():
             code = self._code(screen, lambda: super(Program, self).main(args, prog_name, complete_var, False, obj=screen, **extra))
         screen.close()
@@ -147,6 +150,18 @@ class Program(LazyGroup):
         except Exception as error:
             return _failed(screen, error)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
+
+
+def _given_secrets(words: Sequence[str]) -> list[str]:
+    """What must not be seen of the environment and the command line, known before anything can fail."""
+    given = os.environ
+    told = [value for name, value in given.items() if name in ("RECONCILER_TOKEN", "PGPASSWORD")]
+    addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
+    if not any("@" in one or "?" in one for one in addresses):
+        return told
+    from reconciler.report.masks import of_urls
+
+    return [*told, *of_urls(addresses)]
 
 
 def _open_what_is_closed() -> None:

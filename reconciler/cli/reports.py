@@ -13,10 +13,11 @@ from reconciler.errors import ReconcilerError
 
 if TYPE_CHECKING:
     from reconciler.cli.screen import Screen
+    from reconciler.config import Project
     from reconciler.report.layout import Span
     from reconciler.report.sheet import Sheet
 
-FORMATS: Final = ("json", "markdown", "html")
+FORMATS: Final = ("json", "markdown", "html", "github")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -37,9 +38,18 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return tuple(found)
 
 
-def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime) -> str:
-    """A result in one of `FORMATS`."""
+def folder(project: Project) -> str:
+    """The project's directory, from here; "" where it is here."""
+    from reconciler.cli.options import near
+
+    found = near(project.settings.root).as_posix()
+    return "" if found == "." else found
+
+
+def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
+    """A result in one of `FORMATS`. `folder`: where the project is, from here."""
     from reconciler.report.escape import as_json
+    from reconciler.report.github import github
     from reconciler.report.html import html
     from reconciler.report.markdown import markdown
 
@@ -48,6 +58,8 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
             return as_json(document) + "\n"
         case "markdown":
             return markdown(sheet())
+        case "github":
+            return github(sheet(), folder=folder)
         case _:
             return html(sheet(), created_at=created_at)
 
@@ -60,22 +72,29 @@ def show(
     text: Callable[[], Sequence[Span]],
     *,
     created_at: datetime,
+    folder: str = "",
 ) -> None:
     """Print a result in the format of that name; `text`: as it stands on a screen."""
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
-        screen.out(rendered(name, document, sheet, created_at=created_at))
+        screen.out(rendered(name, document, sheet, created_at=created_at, folder=folder))
     else:
         screen.spans(text())
 
 
 def write(
-    screen: Screen, asked: tuple[tuple[str, Path], ...], document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime
+    screen: Screen,
+    asked: tuple[tuple[str, Path], ...],
+    document: Mapping[str, Any],
+    sheet: Callable[[], Sheet],
+    *,
+    created_at: datetime,
+    folder: str = "",
 ) -> None:
     """Write the files that were asked for. Raises `ReconcilerError` where one cannot be written."""
     for name, file in asked:
-        text = screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at))
+        text = screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder))
         try:
             file.write_text(text, encoding="utf-8", errors="backslashreplace")
         except OSError as error:

@@ -8,15 +8,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from reconciler.errors import ConfigError
+    from reconciler.report.masks import Mask
 
-MASK: Final = "(hidden)"
-MASKED_MIN: Final = 3  # characters; masking shorter values would blank out ordinary words
+T = TypeVar("T")
+
+VARIABLES: Final = "RECONCILER_VAR_"
 WIDTH: Final = 100  # columns where the width is not known
 COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
     "head": {"bold": True},
@@ -37,7 +39,8 @@ class Screen:
         self.color, self.quiet, self.verbose = "auto", False, False
         self.lost: str | None = None
         self.acted = False
-        self._hidden: list[tuple[str, ...]] = []
+        self._hidden: set[str] = set()
+        self._mask: Mask | None = None
         for stream in (sys.stdout, sys.stderr):
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
@@ -74,20 +77,32 @@ class Screen:
 
     def hide(self, values: Iterable[str]) -> None:
         """Mask these values, in whatever form they are written, from now on."""
-        import json
+        new = {value for value in values if value} - self._hidden
+        if new:
+            self._hidden |= new
+            self._mask = None
 
-        from reconciler.report.escape import terminal
+    @property
+    def hidden(self) -> frozenset[str]:
+        """What is masked."""
+        return frozenset(self._hidden)
 
-        for value in sorted(set(values), key=len, reverse=True):
-            if len(value) >= MASKED_MIN:
-                self._hidden.append(tuple(dict.fromkeys((value, terminal(value), json.dumps(value)[1:-1], value.strip()))))
+    def _masking(self) -> Mask | None:
+        from reconciler.report.masks import Mask
+
+        self._mask = self._mask or Mask(self._hidden)
+        return self._mask
 
     def masked(self, text: str) -> str:
-        for forms in self._hidden:
-            for form in forms:
-                if form:
-                    text = text.replace(form, MASK)
-        return text
+        """The text without what is hidden."""
+        mask = self._masking() if self._hidden else None
+        return text if mask is None else mask.text(text)
+
+    def masked_data(self, value: T) -> T:
+        """The same data, or value of ours, its texts masked; done before it is laid out, so that no line break hides a secret from it."""
+        mask = self._masking() if self._hidden else None
+        made: T = value if mask is None else mask.data(value)
+        return made
 
     # -- writing -----------------------------------------------------------------------------------------------------------------------
 
@@ -113,18 +128,6 @@ class Screen:
         from reconciler.report.escape import as_json
 
         self._write(as_json(self.masked_data(document)) + "\n")
-
-    def masked_data(self, value: Any) -> Any:
-        """The same data, its texts masked."""
-        match value:
-            case str():
-                return self.masked(value)
-            case Mapping():
-                return {key: self.masked_data(part) for key, part in value.items()}
-            case list() | tuple():
-                return [self.masked_data(part) for part in value]
-            case _:
-                return value
 
     def say(self, text: str) -> None:
         """Narration; silent where that was asked for."""
@@ -154,7 +157,8 @@ class Screen:
         self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
 
     def defect(self, error: Exception) -> None:
-        """Something nobody foresaw; its traceback only on request, and masked."""
+        """Something nobody foresaw; its traceback only on request, and masked: also what the environment gives to variables."""
+        self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
         self.error(f"this is a defect of reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
         if self.verbose:
             import traceback

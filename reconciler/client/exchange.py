@@ -19,6 +19,7 @@ from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
 from reconciler.client.retry import Fault, Result
 from reconciler.client.settings import Settings
+from reconciler.report.masks import Mask
 
 SAYS_MAX: Final = 200  # characters of the service's own words in a message
 ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
@@ -28,7 +29,7 @@ ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one at a ti
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one attempt came to. `says` tells it in words that are safe to print, without the token."""
+    """What one attempt came to. `says` tells it in words that are safe to print, without the token and other secrets."""
 
     result: Result
     says: str
@@ -45,7 +46,7 @@ class Exchange:
     """Sends through a transport, each time exactly once."""
 
     def __init__(self, settings: Settings, transport: httpx.AsyncBaseTransport) -> None:
-        self._token = settings.token
+        self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
         self._transport = transport
         self._headers = {
@@ -64,7 +65,7 @@ class Exchange:
                 outcome = await self._send(request, wall)
         except TimeoutError:
             outcome = Outcome(Fault.BROKEN, f"there was no complete answer within {seconds:g} s")
-        return replace(outcome, says=printable(outcome.says.replace(self._token, "***")))
+        return replace(outcome, says=printable(self._mask.text(outcome.says)))
 
     async def _send(self, request: httpx.Request, wall: float) -> Outcome:
         try:
@@ -125,7 +126,7 @@ async def _body(response: httpx.Response, cap: int) -> bytes:
 
 
 async def _complaint(response: httpx.Response) -> str:
-    """What an answer outside 2xx says, from its body where it has one that can be read."""
+    """What an answer outside 2xx says: the message of its body, where that has one; anything else in it may be a secret."""
     status = response.status_code
     if 300 <= status <= 399:
         return f"it answered {status}, a redirect, and those are never followed"
@@ -136,14 +137,11 @@ async def _complaint(response: httpx.Response) -> str:
         data = await _body(response, ERROR_BODY_MAX)
     except (httpx.HTTPError, OSError):
         return prefix  # the status line is answer enough
-    text = data[:ERROR_BODY_MAX].decode("utf-8", "replace").strip()
     try:
         message = _decode(data)["error"]["message"]
     except (ValueError, RecursionError, TypeError, KeyError, IndexError):
-        message = None
-    if isinstance(message, str) and message.strip():
-        text = message.strip()
-    return f"{prefix}: {text}" if text else prefix
+        return prefix
+    return f"{prefix}: {message.strip()}" if isinstance(message, str) and message.strip() else prefix
 
 
 def _decode(data: bytes) -> Any:

@@ -76,7 +76,7 @@ class Settings:
 
     `timeout`: seconds for one exchange, from connecting to the last byte of the answer.
     `max_rps`: requests a second that are never exceeded; None leaves the pace to the service.
-    `max_body`: bytes of one decoded body.
+    `max_body`: bytes of one decoded body. `secrets`: what is masked in the service's own words, beside the token.
     """
 
     base_url: str
@@ -85,6 +85,7 @@ class Settings:
     max_concurrency: int = 16
     max_rps: float | None = None
     max_body: int = BODY_MAX
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", normalise(self.base_url))

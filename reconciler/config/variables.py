@@ -40,7 +40,7 @@ class Variables:
     @property
     def secrets(self) -> frozenset[str]:
         """Every text to be masked: tainted values, and the texts inside them."""
-        return frozenset(text for name in self.tainted for text in _texts(self.values[name]) if text)
+        return frozenset(text for name in self.tainted for text in texts(self.values[name]) if text)
 
 
 def read_variables(
@@ -160,11 +160,12 @@ def _parsed(text: str, kind: str) -> tuple[Any] | None:
     return (value,) if _fits(value, kind) else None
 
 
-def _texts(value: Any) -> list[str]:
+def texts(value: Any) -> list[str]:
+    """The texts in a value, numbers as they are written."""
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for part in value.values() for text in _texts(part)]
+        return [text for part in value.values() for text in texts(part)]
     if isinstance(value, list):
-        return [text for part in value for text in _texts(part)]
+        return [text for part in value for text in texts(part)]
     return [] if value is None or isinstance(value, bool) else [str(value)]

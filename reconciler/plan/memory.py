@@ -50,11 +50,11 @@ def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
         field = draft.kind.fields[name]
         if not field.compared or not field.readable or field.role is Role.CHOICE:
             continue
-        now = draft.observed.values.get(name, UNSET)
+        now = field.remembered(draft.observed.values.get(name, UNSET), draft.id)
         if old is None and now is not UNSET:
             seen[name] = now
         if name not in differing and want is not UNSET:
-            sent[name] = want
+            sent[name] = field.remembered(want, draft.id)
             if now is not UNSET:
                 seen[name] = now
     for name, want in draft.wants.items():

@@ -78,3 +78,13 @@ def mermaid(text: str) -> str:
 def dot(text: str) -> str:
     """A label between double quotes in dot."""
     return terminal(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def github(text: str) -> str:
+    """The message of a workflow command of GitHub: one line, in which nothing begins a command of its own or another script."""
+    return re.sub(r":(?=:)|#(?=#\[)", r"\g<0> ", terminal(text).replace("%", "%25"))  # GitHub decodes no %3A here
+
+
+def github_property(text: str) -> str:
+    """A property of a workflow command, where `,` and `:` have a meaning too."""
+    return terminal(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -96,6 +99,13 @@ class Field:
             value = None
         return value if value is UNSET else self.body(value)
 
+    def remembered(self, value: Any, of: str) -> Any:
+        """A request's value as it is kept of the object with the id `of`: of a secret only what tells whether it is the same."""
+        if not self.sensitive or value is UNSET:
+            return value
+        text = json.dumps(value, sort_keys=True, default=str)
+        return "sha256:" + hmac.new(of.encode("utf-8", "replace"), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
 
 @dataclass(frozen=True, eq=False)
 class Kind:
@@ -160,6 +170,10 @@ class Kind:
     def by_id(self) -> bool:
         """Whether the YAML must name the object by `id`: nothing makes it, and nothing else tells it apart."""
         return "create" not in self.api and not self.keys
+
+    def remembered(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
+        """Values by field as they are kept of the object with the id `of`."""
+        return {name: self.fields[name].remembered(value, of) for name, value in values.items()}
 
     def carried(self, verb: str) -> tuple[Field, ...]:
         """The fields whose values the verb's requests carry."""

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.screen import COLOURS, MASK, Screen
+from reconciler.cli.screen import COLOURS, Screen
 from reconciler.report.layout import Span, Style
+from reconciler.report.masks import MASK
 
 
 class Terminal(io.StringIO):

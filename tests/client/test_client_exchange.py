@@ -195,11 +195,13 @@ def test_a_redirect_is_not_followed_and_the_token_reaches_no_other_host(status: 
     [
         ({"error": {"code": 400, "message": "title is too long"}}, "GET /x: it answered 400: title is too long"),
         ({"error": {"message": "a\x1b[31m\nb\u202e"}}, r"GET /x: it answered 400: a\x1b[31m\nb\u202e"),
-        ({"error": {"message": 5}}, 'GET /x: it answered 400: {"error": {"message": 5}}'),
-        ({"error": None}, 'GET /x: it answered 400: {"error": null}'),
-        ([1], "GET /x: it answered 400: [1]"),
-        (b"<html>\r\n<b>no</b>", r"GET /x: it answered 400: <html>\r\n<b>no</b>"),
-        (b"\xff\x00", "GET /x: it answered 400: \ufffd\\x00"),
+        ({"error": {"message": 5}}, "GET /x: it answered 400"),
+        ({"error": None}, "GET /x: it answered 400"),
+        ({"error": {"message": "no"}, "shareKey": "s3cret"}, "GET /x: it answered 400: no"),
+        ({"shareKey": "s3cret"}, "GET /x: it answered 400"),
+        ([1], "GET /x: it answered 400"),
+        (b"<html>\r\n<b>s3cret</b>", "GET /x: it answered 400"),
+        (b"\xff\x00", "GET /x: it answered 400"),
         (b"", "GET /x: it answered 400"),
         (None, "GET /x: it answered 400"),
     ],
@@ -212,7 +214,7 @@ def test_an_error_says_what_the_service_said_and_no_terminal_obeys_it(body: Any,
 
 
 def test_no_message_of_the_service_is_longer_than_200_characters() -> None:
-    for body in (b"x" * 1_000_000, b"\x00" * 100_000, {"error": {"message": "\U0001f4a9\u202e" * 1000}}):
+    for body in ({"error": {"message": "x" * 60_000}}, {"error": {"message": "\U0001f4a9\u202e" * 1000}}):
         with pytest.raises(Rejected) as caught:
             get(answer(400, body))
         assert len(str(caught.value)) <= 200 + len("GET /x: ")

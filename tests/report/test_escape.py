@@ -61,6 +61,20 @@ def test_a_label_of_dot_ends_where_its_quote_ends() -> None:
         assert re.fullmatch(r'(?:[^"\\\n]|\\["\\])*', label), hex(ord(one))
 
 
+def test_a_message_or_a_property_of_github_holds_nothing_that_ends_it_or_begins_a_command() -> None:
+    for one in EVERYTHING:
+        message, value = escape.github(f"a{one}:{one}:b"), escape.github_property(f"a{one},{one}:b")
+        assert "\n" not in message + value
+        assert "\r" not in message + value
+        assert "::" not in message, hex(ord(one))
+        assert not set(",:") & set(value), hex(ord(one))
+        for text in (message, value):
+            assert re.search("%(?!25|3A|2C)", text) is None, hex(ord(one))
+            text.encode("utf-8")
+    assert "##[" not in escape.github("##[error]no")
+    assert escape.github("100 %: ::error::x") == "100 %25: : :error: :x"
+
+
 def test_a_label_of_mermaid_holds_no_character_with_a_meaning() -> None:
     for one in map(chr, range(0x80)):
         label = escape.mermaid(one)

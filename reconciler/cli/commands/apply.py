@@ -92,8 +92,9 @@ def command(
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
-    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now())
+    reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now(), folder=reports.folder(project))
     if options.format == "json":
         screen.document(document)
     elif outcome.plan.pending or outcome.notes or use is not None:
@@ -127,7 +128,7 @@ def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, ful
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
     from reconciler.report.text import plan_text
 
-    spans = plan_text(plan, width=screen.width, full=full)
+    spans = plan_text(screen.masked_data(plan), width=screen.width, full=full)
     if options.format == "text":
         screen.spans(spans)
     elif ask:

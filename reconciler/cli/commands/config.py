@@ -48,10 +48,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    project = load(screen, options, kinds)  # says everything that is wrong
-    for one in project.desired.resources.values():
-        fields = kinds[one.kind].fields
-        screen.hide(str(value) for name, value in one.values.items() if name in fields and fields[name].sensitive)
+    load(screen, options, kinds)  # says everything that is wrong, and hides what is secret
     made = rendered(
         options.project, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
     )  # fmt: skip

@@ -25,7 +25,7 @@ from reconciler.cli.screen import Screen
 @click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Known drift, with reasons and dates of expiry.")
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
 @reports.option()
-@shared.output(formats=("text", "json", "markdown", "html"))
+@shared.output(formats=("text", "json", "markdown", "html", "github"))
 @click.pass_obj
 def command(
     screen: Screen,
@@ -69,11 +69,12 @@ def command(
     if accept:
         accepting.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE
-    found = silence(found, known, (planned.actual.date or now()).date())
+    found = screen.masked_data(silence(found, known, (planned.actual.date or now()).date()))
     document, made_at = drift_document(found), now()
     sheet, text = partial(drift_sheet, found, full=full), partial(drift_text, found, width=screen.width, full=full)
-    reports.write(screen, report, document, sheet, created_at=made_at)
-    reports.show(screen, options.format, document, sheet, text, created_at=made_at)
+    folder = reports.folder(project)
+    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
     if options.format == "text" and found.resources:
         screen.out(f"Set it back with: {options.command_line('apply')}\n")
         screen.out(f"Or keep it with:  {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")

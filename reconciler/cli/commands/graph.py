@@ -37,10 +37,10 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     kinds = load_kinds()
     project = load(screen, options, kinds)
     if not steps:
-        screen.out(graph.graph_text(graph.resources(project.desired), format))
+        screen.out(graph.graph_text(graph.resources(screen.masked_data(project.desired)), format))
         return
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state = store.read()
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
-    screen.out(graph.graph_text(graph.steps(planned.plan), format))
+    screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan)), format))

@@ -66,7 +66,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     with _opened(screen, options) as (store, kinds):
         found = chosen(store.runs() if store is not None else (), run)
         assert store is not None
-        entries, turns = store.entries(found.id), store.turns(found.id)
+        entries, turns = screen.masked_data((store.entries(found.id), store.turns(found.id)))
         names = {binding.id: address for address, binding in store.read().bindings.items()}
     names = {id: address for entry in entries for address, id in entry.bound.items()} | names
     if options.format == "json":

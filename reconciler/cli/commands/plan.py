@@ -25,7 +25,7 @@ from reconciler.cli.screen import Screen
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 where changes are pending.")
 @click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
 @reports.option()
-@shared.output(formats=("text", "json", "markdown", "html"))
+@shared.output(formats=("text", "json", "markdown", "html", "github"))
 @click.pass_obj
 def command(
     screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, report: tuple[tuple[str, Path], ...], **words: Any
@@ -54,12 +54,12 @@ def command(
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
-    plan = planned.plan
-    made_at = now()
-    document = plan_document(plan, created_at=made_at, forecast=planned.forecast)
-    sheet, text = partial(plan_sheet, plan, full=full), partial(plan_text, plan, width=screen.width, full=full)
-    reports.write(screen, report, document, sheet, created_at=made_at)
-    reports.show(screen, options.format, document, sheet, text, created_at=made_at)
+    plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
+    document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
+    sheet, text = partial(plan_sheet, shown, full=full), partial(plan_text, shown, width=screen.width, full=full)
+    folder = reports.folder(project)
+    reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
+    reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)

@@ -89,7 +89,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     if options.format == "json":
         screen.document(undo_document(past, outcome, turned, found.cannot, lines))
     elif outcome.results or outcome.notes:
-        screen.spans(outcome_text(outcome, width=screen.width))
+        screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width))
     _tell_what_wants_it_again(screen, lines)
     return code
 

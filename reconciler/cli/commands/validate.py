@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,11 +10,12 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
+from reconciler.errors import ConfigError
 
 
 @click.command("validate", short_help="Read and check a project, without the service.")
 @shared.project()
-@shared.output()
+@shared.output(formats=("text", "github"))
 @click.pass_obj
 def command(screen: Screen, /, **words: Any) -> None:
     """Read and check a project: every problem at once, with its place. Talks to nobody.
@@ -24,10 +26,17 @@ def command(screen: Screen, /, **words: Any) -> None:
     """
     from reconciler.cli.connect import load
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.github import github_problems
     from reconciler.report.words import count
 
     options = Options.of(screen, words)
-    project = load(screen, options, load_kinds())
+    try:
+        project = load(screen, options, load_kinds())
+    except ConfigError as error:
+        if options.format == "github":
+            place = options.project if options.project.is_dir() else options.project.parent
+            screen.out(github_problems(screen.masked_data(error.problems), folder="" if place == Path() else place.as_posix()))
+        raise
     declared = [one for one in project.desired.resources.values() if not one.implied]
     screen.out(
         f"{project.settings.project} is valid: {count(len(declared), 'resource')} in {count(len(project.settings.files), 'file')}.\n"

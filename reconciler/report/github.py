@@ -1,0 +1,56 @@
+"""A report as annotations of GitHub: one workflow command a line, at file and line where it has one. Pure.
+
+Errors: what is blocked, failed or in doubt, and what is wrong in a project. Warnings: what destroys, exposes, breaks an address, drifts or
+could not be read. The last line sums up, as a notice. Below them no text from the service or the YAML begins a command of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from reconciler.errors import Problem
+from reconciler.report import escape
+from reconciler.report.layout import Style
+from reconciler.report.sheet import Entry, Line, Sheet
+
+LEVELS: Final = {Style.BLOCKED: "error", Style.DELETE: "warning", Style.DRIFT: "warning"}
+EXPOSES: Final = "!"  # the symbol of a line that tells of an exposure or a broken address
+
+
+def github(sheet: Sheet, *, folder: str = "") -> str:
+    """The annotations of a plan, an outcome or drift. `folder`: the project's, from the repository's root, "" where it is that."""
+    lines = [command for entry in sheet.entries for command in _entry(sheet, entry, folder)]
+    lines += [_command("notice", sheet.title, note) for note in sheet.notes]
+    return "".join([*lines, _command("notice", sheet.title, sheet.summary)])
+
+
+def github_problems(problems: Iterable[Problem], *, folder: str = "") -> str:
+    """An error for everything that is wrong in a project."""
+    return "".join(
+        _command("error", "reconciler", one.message, file=_path(folder, one.file), line=one.line, column=one.column) for one in problems
+    )
+
+
+def _entry(sheet: Sheet, entry: Entry, folder: str) -> Iterator[str]:
+    file, _, line = entry.where.rpartition(":")
+    placed = bool(file) and line.isascii() and line.isdecimal()
+    for one in entry.lines:
+        level = "warning" if sheet.kind == "drift" and one.style is not Style.DIM else _level(one)
+        if level is not None:
+            said = f"{one.name}: {one.value}" + (f" ({one.note})" if one.note else "")
+            yield _command(level, entry.title, said, file=_path(folder, file) if placed else "", line=int(line) if placed else 0)
+
+
+def _level(line: Line) -> str | None:
+    return LEVELS.get(line.style) or ("warning" if line.symbol.strip() == EXPOSES else None)
+
+
+def _path(folder: str, file: str) -> str:
+    return f"{folder}/{file}" if folder and file and not file.startswith("/") else file
+
+
+def _command(level: str, title: str, message: str, *, file: str = "", line: int = 0, column: int = 0) -> str:
+    place = {"file": file, "line": str(line) if line else "", "col": str(column) if column else "", "title": title}
+    properties = ",".join(f"{name}={escape.github_property(value)}" for name, value in place.items() if value)
+    return f"::{level} {properties}::{escape.github(message)}\n"

@@ -1,0 +1,33 @@
+"""Annotations: a command a line, at its place, and no other command in it."""
+
+from __future__ import annotations
+
+import re
+
+from reconciler.errors import Problem
+from reconciler.model import Action, Blocked, Source, Status
+from reconciler.report.github import github, github_problems
+from reconciler.report.sheet import outcome_sheet, plan_sheet
+from tests.report.made import at, change, outcome, plan, result
+
+COMMAND = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\n]+,?)+::[^\n]*\n")
+
+
+def test_what_goes_and_what_is_blocked_stand_at_their_lines() -> None:
+    blocked = Blocked(at("acme/space/b"), "not now", "later", Source("content.yaml", 7))
+    shown = github(plan_sheet(plan(change("acme/space/a", Action.DELETE), blocked=(blocked,))), folder="docs")
+    assert re.search(r"^::warning title=acme/space/a::delete", shown, re.MULTILINE)
+    assert re.search(r"^::error file=docs/content.yaml,line=7,title=acme/space/b::", shown, re.MULTILINE)
+    assert shown.splitlines()[-1].startswith("::notice ")
+
+
+def test_a_failed_step_is_an_error_and_starts_no_command() -> None:
+    shown = github(outcome_sheet(outcome(result(1, "acme/team/a", Status.FAILED, "no\n::error::x %0A::set-env name=a::b"))))
+    assert all(COMMAND.fullmatch(f"{line}\n") for line in shown.splitlines())
+    assert "::set-env" not in shown
+    assert "%0A" not in shown
+
+
+def test_every_problem_of_a_project_is_an_error_at_its_column() -> None:
+    shown = github_problems([Problem("a,b:c.yaml", 3, 9, "unknown field::x\r\n::error::y")])
+    assert shown == "::error file=a%2Cb%3Ac.yaml,line=3,col=9,title=reconciler::unknown field: :x\\r\\n: :error: :y\n"
