@@ -185,11 +185,15 @@ class _Run:
         path = "/" + "/".join(encode("{id}", {"id": self._id(part)}) for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
+        clock = asyncio.get_running_loop()
+        until = (
+            clock.time() + self.timeout
+        )  # from before the intent is written, so that a run which was held up after it sends nothing late
         (intent,) = self.journal.intend([self._intent(step, path, writes, known, date, lookup)])
         retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
         try:
             self.sent += 1
-            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=self.timeout)
+            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=until - clock.time())
         except asyncio.CancelledError:
             return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply reads what became of it")
         except Ambiguous as error:

@@ -6,7 +6,7 @@ In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP
 from __future__ import annotations
 
 from reconciler.state.journal import Ending, Journal
-from reconciler.state.lease import LEASE_SECONDS
+from reconciler.state.lease import LEASE_SECONDS, SEND_SECONDS_MAX
 from reconciler.state.store import Scope, Store
 
-__all__ = ["LEASE_SECONDS", "Ending", "Journal", "Scope", "Store"]
+__all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Journal", "Scope", "Store"]

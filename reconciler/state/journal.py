@@ -17,9 +17,10 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Intent, Place, Rules, State
-from reconciler.state import rows
+from reconciler.state import pushed, rows
 from reconciler.state.database import Database
 from reconciler.state.lease import Lease
+from reconciler.state.pushed import Document
 from reconciler.state.reading import read_state
 from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
@@ -146,6 +147,12 @@ class Journal:
         """Remember the rules under which the project was applied."""
         with self._writing() as connection:
             write_rules(connection, self._state, rules)
+
+    def replace(self, document: Document, *, force: bool = False) -> None:
+        """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
+        with self._database.write() as connection:
+            self._lease.check(connection)
+            pushed.replace(connection, self._state, document, by=self.run, force=force)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""

@@ -17,6 +17,7 @@ from reconciler.state.rules import read_rules
 from reconciler.state.schema import bindings, leases, runs, states
 
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
 RUNS: Final = 100  # as far back as it is looked
 
 
@@ -59,7 +60,8 @@ def read_state(connection: Connection, state: int) -> State:
 def _unfinished(connection: Connection, state: int) -> bool:
     """Whether the newest run, the one that holds the lease and those that sent nothing left out, did not end well."""
     holder = connection.execute(select(leases.c.run).where(leases.c.state == state)).scalar()
-    newest = select(runs.c.exit_code).where(runs.c.state == state, runs.c.id != (holder or "")).order_by(runs.c.started.desc())
+    others = (runs.c.state == state, runs.c.id != (holder or ""), runs.c.command.not_like(f"{STATE_COMMANDS}%"))
+    newest = select(runs.c.exit_code).where(*others).order_by(runs.c.started.desc())
     codes = (code for code in connection.execute(newest.limit(RUNS)).scalars() if code not in SENT_NOTHING)
     return next(codes, 0) != 0
 
