@@ -168,7 +168,7 @@ class Journal:
 
     def state(self) -> State:
         """The state as it is now."""
-        found = self._database.read(lambda connection: read_state(connection, self._state))
+        found = self._database.read(lambda connection: read_state(connection, self._state, by=self.run))
         assert found is not None  # a lease is held on a state that exists
         return found
 

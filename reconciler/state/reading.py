@@ -14,7 +14,7 @@ from reconciler.errors import StateError
 from reconciler.model import State
 from reconciler.state import rows
 from reconciler.state.rules import read_rules
-from reconciler.state.schema import bindings, leases, runs, states
+from reconciler.state.schema import bindings, runs, states
 
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
@@ -45,8 +45,8 @@ def find(connection: Connection, scope: Scope) -> Any:
     return connection.execute(found.filter_by(**scope.columns)).one_or_none()
 
 
-def read_state(connection: Connection, state: int) -> State:
-    """The state of that row; raises StateError where a value in it is broken."""
+def read_state(connection: Connection, state: int, *, by: str = "") -> State:
+    """The state of that row, read by the run with that id, if by any; raises StateError where a value in it is broken."""
     found = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service)
     row = connection.execute(found.where(states.c.id == state)).one_or_none()
     if row is None:
@@ -54,13 +54,12 @@ def read_state(connection: Connection, state: int) -> State:
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
     foreign, rules = read_foreign(connection, scope), read_rules(connection, state)
-    return State(row.lineage, row.serial, bound, intents, foreign, _unfinished(connection, state), rules)
+    return State(row.lineage, row.serial, bound, intents, foreign, _unfinished(connection, state, by), rules)
 
 
-def _unfinished(connection: Connection, state: int) -> bool:
-    """Whether the newest run, the one that holds the lease and those that sent nothing left out, did not end well."""
-    holder = connection.execute(select(leases.c.run).where(leases.c.state == state)).scalar()
-    others = (runs.c.state == state, runs.c.id != (holder or ""), runs.c.command.not_like(f"{STATE_COMMANDS}%"))
+def _unfinished(connection: Connection, state: int, by: str) -> bool:
+    """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
+    others = (runs.c.state == state, runs.c.id != by, runs.c.command.not_like(f"{STATE_COMMANDS}%"))
     newest = select(runs.c.exit_code).where(*others).order_by(runs.c.started.desc())
     codes = (code for code in connection.execute(newest.limit(RUNS)).scalars() if code not in SENT_NOTHING)
     return next(codes, 0) != 0

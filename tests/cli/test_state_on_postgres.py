@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
 
 from reconciler.state import LEASE_SECONDS
 from tests.cli.conftest import Cli, valid
@@ -186,11 +185,3 @@ def test_unlock_of_a_file_says_that_there_is_nothing_to_unlock_and_why(cli: Cli)
         assert f"End process {process.pid}, and it is free" in shown.stdout
         refused = cli("state", "unlock", "p", "--force", run)
         assert (refused.exit_code, "a file's lock cannot be taken away" in refused.stderr) == (6, True)
-
-
-def test_the_lease_is_renewed_while_a_run_waits(applied: Cli, postgres_url: str) -> None:
-    engine = create_engine(postgres_url.replace("postgresql:", "postgresql+psycopg:"))
-    with holding(applied) as (run, _), engine.connect() as connection:
-        ask = text("SELECT expires - extract(epoch FROM clock_timestamp()) FROM reconciler.leases WHERE run = :run")
-        assert 0 < float(connection.execute(ask, {"run": run}).scalar_one()) <= LEASE_SECONDS
-    engine.dispose()
