@@ -106,9 +106,7 @@ def test_what_is_no_document_is_refused_calmly_and_nothing_is_made(cli: Cli, tex
 
 def test_a_value_that_is_kept_secret_is_not_written_down(renamed: Cli) -> None:
     text = (renamed.root / "p" / "reconciler.yaml").read_text()
-    renamed.write(
-        "p/reconciler.yaml", text.replace("\norganizations:", "\nvariables:\n  word: {env: RECONCILER_VAR_WORD}\n\norganizations:")
-    )
+    renamed.write("p/reconciler.yaml", text.replace("\norganizations:", "\nvars:\n  word: {env: RECONCILER_VAR_WORD}\n\norganizations:"))
     secret = {"RECONCILER_VAR_WORD": "Authors"}
     refused = renamed("state", "pull", "p", "--out", "state.json", env=secret)
     assert (refused.exit_code, "--public-var" in refused.stderr, (renamed.root / "state.json").exists()) == (4, True, False)

@@ -105,7 +105,7 @@ def test_every_binding_and_intent_survives_the_way_to_a_server_and_back(
         stores = [opened.enter_context(Store.open(url, scope, clock=CLOCK, create=True)) for url in urls]
         with stores[0].lease(**WHO) as journal:
             journal.remember(bind=bound)
-            journal.intend(intents)
+            journal.intend([replace(one, method="PATCH") for one in intents])
         push(stores[1], document(stores[0]))
         push(stores[2], document(stores[1]))
         assert stores[0].read() == stores[1].read() == stores[2].read()
