@@ -79,6 +79,7 @@ class Org:
     seed: Mapping[str, Any] = field(default_factory=lambda: SEED)
     name: str = "sandbox"
     scope_project: str = "test"
+    deadline: float = 30.0
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -156,7 +157,7 @@ class Org:
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
-                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0)
+                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=self.deadline)
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)
                     return outcome
