@@ -1,11 +1,26 @@
-"""What all tests share: the random ones try the same cases every time, unless they are told to wander."""
+"""What all tests share: a PostgreSQL server, and that the random ones try the same cases every time, unless they are told to wander."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("wandering", derandomize=False, print_blob=True)
 settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") else "steady")
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    """The URL of a server of this session's own; skips, with the reason, where there is none to start."""
+    from tests.state import server
+
+    programs = server.binaries()
+    if programs is None:
+        server.missing()
+    else:
+        with server.running(programs) as url:
+            yield url

@@ -100,6 +100,7 @@ class Org:
     scope_project: str = "test"
     fresh: float = FRESH  # below 0 everything is read again before it is written
     clock: Clock = field(default_factory=lambda: Still())
+    deadline: float = 30.0
     requests: list[tuple[str, str]] = field(default_factory=list)
     url: str | None = None  # of the state; None: a file below `root`
     settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
@@ -180,7 +181,7 @@ class Org:
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
-                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0, fresh=self.fresh)
+                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=self.deadline, fresh=self.fresh)
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)
                     return outcome

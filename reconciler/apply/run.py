@@ -60,10 +60,10 @@ async def apply(
 ) -> Outcome:
     """Carry out a plan.
 
-    `deadline`: seconds one request may take, everything included, at most `SEND_MAX`; it is written into every intent. `stop`: when set,
-    nothing new is started and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read again before
-    it is written. `nonce`: chance, eight hexadecimal digits, where what is made is to have a mark for a name first. Raises `StateError`
-    where the journal cannot be written: no request without an intent.
+    `deadline`: seconds one request may take, everything included, at most `SEND_SECONDS_MAX`; it is written into every intent. `stop`:
+    when set, nothing new is started and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read
+    again before it is written. `nonce`: chance, eight hexadecimal digits, where what is made is to have a mark for a name first. Raises
+    `StateError` where the journal cannot be written: no request without an intent.
     """
     run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh, nonce)
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
@@ -20,13 +20,11 @@ from reconciler.marking import marked, naming
 from reconciler.model import Actual, Desired, Intent, Plan, Result, Status, Step
 from reconciler.reading import substitute, told
 from reconciler.resource import Kind, Kinds
-from reconciler.state import LEASE_SECONDS, Ending, Journal
-
-SEND_MAX: Final = LEASE_SECONDS - 30.0  # seconds for one request: it is over before another run can hold the lease
+from reconciler.state import SEND_SECONDS_MAX, Ending, Journal
 
 
 class Steps(Answers):
-    """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_MAX`."""
+    """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_SECONDS_MAX`."""
 
     def __init__(
         self,
@@ -41,7 +39,7 @@ class Steps(Answers):
         nonce: Callable[[], str] | None,
     ) -> None:
         super().__init__(writer, kinds, desired, plan, actual, journal)
-        self.timeout, self.nonce = min(timeout, SEND_MAX), nonce
+        self.timeout, self.nonce = min(timeout, SEND_SECONDS_MAX), nonce
         self.sent = 0
         self.guards = Guards(writer, kinds, desired, plan, actual, self.expected, self.ids, fresh)
 

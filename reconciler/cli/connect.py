@@ -136,13 +136,18 @@ def _settings(screen: Screen, options: Options, project: Project | None, url: st
 def open_store(screen: Screen, options: Options, project: Project, service: Service, *, create: bool) -> Store:
     """The state of this project on that service; without `create` nothing is written."""
     from reconciler.report.masks import of_urls
-    from reconciler.state import Scope, Store
+    from reconciler.state import SEND_SECONDS_MAX, Scope, Store
 
     given = options.state or os.environ.get(STATE)
     url = given or project.settings.state
     screen.hide(of_urls([url]))
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
         trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
+    if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
+        raise UsageError(
+            f"service.timeout is {project.settings.timeout:g} s, and a state on a server allows {SEND_SECONDS_MAX:g}",
+            hint="A request must be over before the lease on the state can end: write a smaller service.timeout.",
+        )
     scope = Scope(project.settings.project, options.env or None, service.identity)
     return Store.open(
         url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=service.lasting(project) or 0.0

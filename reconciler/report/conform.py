@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 Schema = Mapping[str, Any]
@@ -35,7 +36,7 @@ _TYPES: Final[Mapping[str, tuple[str, Callable[[Any], bool]]]] = {
     "boolean": ("true or false is expected", lambda value: isinstance(value, bool)),
     "null": ("null is expected", lambda value: value is None),
 }
-_SAYS_NOTHING: Final = {"$schema", "$defs", "title", "description", "format", "additionalProperties", "required"}
+_SAYS_NOTHING: Final = {"$schema", "$defs", "title", "description", "required"}
 
 
 def conform(schema: Schema) -> Check:
@@ -83,7 +84,6 @@ def _type(part: Schema, _: Make) -> Check:
 def _properties(part: Schema, made: Make) -> Check:
     inner = {name: made(each) for name, each in part["properties"].items()}
     required: Sequence[str] = part.get("required", ())
-    closed = part.get("additionalProperties") is False
 
     def check(value: Any) -> Wrong | None:
         for name in required:
@@ -94,8 +94,22 @@ def _properties(part: Schema, made: Make) -> Check:
                 wrong = inner[name](one)
                 if wrong is not None:
                     return Wrong((name, *wrong.at), wrong.wants)
-            elif closed:
+        return None
+
+    return check
+
+
+def _others(part: Schema, made: Make) -> Check:
+    known = part.get("properties", {})
+    inner = made(part["additionalProperties"]) if part["additionalProperties"] is not False else None
+
+    def check(value: Any) -> Wrong | None:
+        for name in value.keys() - known.keys():
+            if inner is None:
                 return Wrong((), f"{_short(name)} does not belong there")
+            wrong = inner(value[name])
+            if wrong is not None:
+                return Wrong((name, *wrong.at), wrong.wants)
         return None
 
     return check
@@ -142,6 +156,22 @@ def _minimum(part: Schema, _: Make) -> Check:
     return lambda value: None if value >= part["minimum"] else Wrong((), f"at least {part['minimum']} is expected")
 
 
+def _maximum(part: Schema, _: Make) -> Check:
+    return lambda value: None if value <= part["maximum"] else Wrong((), f"at most {part['maximum']} is expected")
+
+
+def _format(part: Schema, _: Make) -> Check:
+    assert part["format"] == "date-time"
+    return lambda value: None if _is_moment(value) else Wrong((), f"{_short(value)} is no time with its zone")
+
+
+def _is_moment(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
+
+
 def _min_items(part: Schema, _: Make) -> Check:
     return lambda value: None if len(value) >= part["minItems"] else Wrong((), "the list is too short")
 
@@ -153,12 +183,15 @@ def _unique(part: Schema, _: Make) -> Check:
 _WORDS: Final[Mapping[str, Callable[[Schema, Make], Check]]] = {
     "type": _type,
     "properties": _properties,
+    "additionalProperties": _others,
     "items": _items,
     "anyOf": _any_of,
     "const": _const,
     "enum": _enum,
     "pattern": _pattern,
     "minimum": _minimum,
+    "maximum": _maximum,
+    "format": _format,
     "minItems": _min_items,
     "uniqueItems": _unique,
 }

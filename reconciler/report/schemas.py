@@ -8,6 +8,7 @@ from reconciler.drift import Kept
 from reconciler.model import Action, Cause
 from reconciler.report.documents import COUNTED, DRIFT_FORMAT, OUTCOME_FORMAT, PLAN_FORMAT
 from reconciler.report.escape import as_json
+from reconciler.report.schema_of_state import state_schema
 from reconciler.report.schema_parts import (
     METHODS,
     Schema,
@@ -45,6 +46,7 @@ def schemas() -> dict[str, Schema]:
         "run": run_schema(),
         "undo": undo_schema(),
         "doctor": doctor_schema(),
+        "state": state_schema(),
     }
     return {f"{name}.schema.json": schema for name, schema in found.items()}
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from reconciler.model import What
 from reconciler.report.findings import FORMAT as DOCTOR_FORMAT
 from reconciler.report.findings import Level
 from reconciler.report.history import HISTORY_FORMAT, RUN_FORMAT
+from reconciler.report.schema_of_state import STATUSES
 from reconciler.report.schema_parts import METHODS, Schema, document, items, number, or_null, outcome_properties, record, ref, source, text
 from reconciler.report.undo import UNDO_FORMAT
-
-STATUSES: Final = ("done", "failed", "in-doubt", "not-sent", "recovered")  # of a request in the journal
 
 
 def history_schema() -> Schema:

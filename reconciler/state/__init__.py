@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from reconciler.state.ending import Ending
 from reconciler.state.journal import Journal
-from reconciler.state.lease import LEASE_SECONDS
+from reconciler.state.lease import LEASE_SECONDS, SEND_SECONDS_MAX
 from reconciler.state.store import Scope, Store
 
-__all__ = ["LEASE_SECONDS", "Ending", "Journal", "Scope", "Store"]
+__all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Journal", "Scope", "Store"]

@@ -19,7 +19,8 @@ from reconciler.state.trouble import calm
 class Condition:
     """`current`: None where there is no state yet, False where it has an older schema. `held`: by another run; `holder`: which, if told.
 
-    `writable`: whether this user may write the file and beside it; True on a server, which is asked only by writing.
+    `seconds`: for how long, unless it is renewed; None where the kernel keeps the lock. `path`: the file, where it is one. `writable`:
+    whether this user may write the file and beside it; True on a server, which is asked only by writing.
     """
 
     where: str
@@ -27,6 +28,8 @@ class Condition:
     writable: bool
     held: bool = False
     holder: Holder | None = None
+    seconds: float | None = None
+    path: Path | None = None
 
 
 def writable(path: Path) -> bool:
@@ -52,10 +55,11 @@ def file_holder(database: Path) -> tuple[bool, Holder | None]:
     return False, None
 
 
-def row_holder(connection: Connection, scope: Scope) -> Holder | None:
-    """Who holds the lease that stands in a row and has not expired; None where nobody does."""
+def row_holder(connection: Connection, scope: Scope) -> tuple[Holder, float] | None:
+    """Who holds the lease that stands in a row and has not expired, and for how many seconds; None where nobody does."""
     row = find(connection, scope)
     found = connection.execute(select(leases).where(leases.c.state == row.id)).one_or_none() if row is not None else None
-    if found is None or found.run is None or found.expires is None or found.expires <= connection.execute(select(NOW)).scalar_one():
+    if found is None or found.run is None or found.expires is None:
         return None
-    return Holder(found.run, found.who, found.command, found.since)
+    left = float(found.expires) - float(connection.execute(select(NOW)).scalar_one())
+    return (Holder(found.run, found.who, found.command, found.since), left) if left > 0 else None

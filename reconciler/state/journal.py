@@ -17,10 +17,11 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Intent, Place, Rules, State
-from reconciler.state import rows
+from reconciler.state import pushed, rows
 from reconciler.state.database import Database
 from reconciler.state.ending import Ending
 from reconciler.state.lease import Lease
+from reconciler.state.pushed import Document
 from reconciler.state.reading import read_state
 from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, approvals, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
@@ -181,6 +182,12 @@ class Journal:
         with self._writing() as connection:
             write_rules(connection, self._state, rules)
 
+    def replace(self, document: Document, *, force: bool = False) -> None:
+        """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
+        with self._database.write() as connection:
+            self._lease.check(connection)
+            pushed.replace(connection, self._state, document, by=self.run, force=force)
+
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""
         with self._writing() as connection:
@@ -201,7 +208,7 @@ class Journal:
 
     def state(self) -> State:
         """The state as it is now."""
-        found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock()))
+        found = self._database.read(lambda connection: read_state(connection, self._state, self._lag, self._clock(), by=self.run))
         assert found is not None  # a lease is held on a state that exists
         return replace(found, held=self._held)
 

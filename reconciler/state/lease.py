@@ -28,7 +28,9 @@ from reconciler.state.schema import leases, runs
 from reconciler.state.trouble import calm
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
+UNLOCK: Final = "`reconciler state unlock` takes it from one that hangs."
 RENEWALS: Final = 3  # in the time a lease lasts, so that two may fail
+SEND_SECONDS_MAX: Final = LEASE_SECONDS * (1 - 1 / RENEWALS)  # a request may take so long, and no longer, to be over inside the lease
 LOCK_FILE_MAX: Final = 65_536  # bytes read of a lock file, which anyone could have written
 
 _EPOCH: Final = select(leases.c.epoch).where(leases.c.state == bindparam("of"))
@@ -49,14 +51,14 @@ class Holder:
 class Lease:
     """The right to write one state; `check` it inside each transaction that writes."""
 
-    def __init__(self, database: Database, state: int, holder: Holder, *, seconds: float | None) -> None:
+    def __init__(self, database: Database, state: int, holder: Holder, *, seconds: float | None, instead_of: str | None = None) -> None:
         self._database = database
         self.state = state
         self._seconds = seconds
         self._ended = threading.Event()
         self.holder = holder
         with database.write() as connection:
-            self.epoch = _take(connection, state, holder, seconds)
+            self.epoch = _take(connection, state, holder, seconds, instead_of)
 
     def check(self, connection: Connection) -> None:
         """Make sure that the lease is still ours until this transaction ends, and renew it; raises StateError where another run took it."""
@@ -108,11 +110,15 @@ class Lease:
             return  # it expires by itself
 
 
-def _take(connection: Connection, state: int, holder: Holder, seconds: float | None) -> int:
-    """Write the holder into the row of the lease and into the list of runs; returns the new epoch. Raises Locked while another's lasts."""
+def _take(connection: Connection, state: int, holder: Holder, seconds: float | None, instead_of: str | None) -> int:
+    """Write the holder into the row of the lease and into the list of runs; returns the new epoch.
+
+    Raises Locked while another's lasts, unless that is the run it is to be taken from.
+    """
     row = connection.execute(select(leases).where(leases.c.state == state).with_for_update()).one()
-    if seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one():
-        raise locked(Holder(row.run, row.who, row.command, row.since), f"a run that died frees it after {LEASE_SECONDS:g} s")
+    held = seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one()
+    if held and row.run != instead_of:
+        raise locked(Holder(row.run, row.who, row.command, row.since), f"a run that died frees it after {LEASE_SECONDS:g} s. {UNLOCK}")
     expires = None if seconds is None else NOW + seconds
     taken = {"epoch": row.epoch + 1, "run": holder.run, "who": holder.who, "command": holder.command, "since": holder.since}
     connection.execute(update(leases).where(leases.c.state == state).values(**taken, expires=expires))
@@ -122,7 +128,7 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
 
 def locked(holder: Holder | None, freed: str) -> Locked:
     """The error for a lease that another run has; `holder` is None where it did not say who it is."""
-    hint = f"Wait for it to end, then run again; {freed}, and nothing is to be unlocked by hand."
+    hint = f"Wait for it to end, then run again; {freed}"
     if holder is None:
         return Locked("another run holds the state", hint=hint)
     process = f" (process {holder.pid})" if holder.pid is not None else ""
@@ -152,7 +158,7 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise locked(read_holder(handle), "the lock ends with its process") from None
+                raise locked(read_holder(handle), "the lock ends with its process, and nothing is to be unlocked by hand.") from None
             os.ftruncate(handle, 0)
             os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
         try:

@@ -17,12 +17,13 @@ from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
 from reconciler.state import rows
 from reconciler.state.rules import read_rules
-from reconciler.state.schema import bindings, journal, leases, outcomes, runs, states
+from reconciler.state.schema import bindings, journal, outcomes, runs, states
 
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
 DONE: Final = ("done", "recovered")
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
+STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
 RUNS: Final = 100  # as far back as it is looked
 
 
@@ -50,8 +51,11 @@ def find(connection: Connection, scope: Scope) -> Any:
     return connection.execute(found.filter_by(**scope.columns)).one_or_none()
 
 
-def read_state(connection: Connection, state: int, lag: timedelta, now: datetime) -> State:
-    """The state of that row; raises StateError where a value in it is broken. `lag`: how long a list may lack what was written."""
+def read_state(connection: Connection, state: int, lag: timedelta, now: datetime, *, by: str = "") -> State:
+    """The state of that row, read by the run with that id, if by any; raises StateError where a value in it is broken.
+
+    `lag`: how long a list may lack what was written.
+    """
     found = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service)
     row = connection.execute(found.where(states.c.id == state)).one_or_none()
     if row is None:
@@ -64,7 +68,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         bound,
         intents,
         read_foreign(connection, scope),
-        _unfinished(connection, state),
+        _unfinished(connection, state, by),
         read_rules(connection, state),
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
@@ -106,10 +110,10 @@ def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]
     }
 
 
-def _unfinished(connection: Connection, state: int) -> bool:
-    """Whether the newest run, the one that holds the lease and those that sent nothing left out, did not end well."""
-    holder = connection.execute(select(leases.c.run).where(leases.c.state == state)).scalar()
-    newest = select(runs.c.exit_code).where(runs.c.state == state, runs.c.id != (holder or "")).order_by(runs.c.started.desc())
+def _unfinished(connection: Connection, state: int, by: str) -> bool:
+    """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
+    others = (runs.c.state == state, runs.c.id != by, runs.c.command.not_like(f"{STATE_COMMANDS}%"))
+    newest = select(runs.c.exit_code).where(*others).order_by(runs.c.started.desc())
     codes = (code for code in connection.execute(newest.limit(RUNS)).scalars() if code not in SENT_NOTHING)
     return next(codes, 0) != 0
 

@@ -5,6 +5,8 @@ In: a connection inside a transaction. Out: `Rules`, or its row. Forbidden: deci
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Connection, select
 
 from reconciler.model import Guards, Rules
@@ -26,7 +28,11 @@ def read_rules(connection: Connection, state: int) -> Rules | None:
     text = connection.execute(select(schema.rules.c.value).where(schema.rules.c.state == state)).scalar()
     if text is None:
         return None
-    value = from_json(text, WHAT)
+    return rules_of(from_json(text, WHAT))
+
+
+def rules_of(value: Any) -> Rules:
+    """The rules of a decoded row; raises StateError where it is broken."""
     try:
         return Rules(Guards(**value["guards"]), value["prune"], frozenset(value["protect"]))
     except (TypeError, KeyError) as error:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 from uuid import uuid4
 
 from sqlalchemy import Connection
@@ -24,6 +24,8 @@ from reconciler.state.database import Database, connect
 from reconciler.state.history import read_entries, read_ids, read_runs, read_users
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
+from reconciler.state.pulled import pulled
+from reconciler.state.pushed import Document, checked
 from reconciler.state.reading import Scope, find, read_foreign, read_state
 from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, states
@@ -135,14 +137,27 @@ class Store:
 
         return self._database.read(work) or frozenset()
 
+    def pull(self) -> dict[str, Any] | None:
+        """All of it as one document, as `reconciler.report.schema_of_state` says; None where there is no state yet."""
+
+        def work(connection: Connection) -> dict[str, Any] | None:
+            row = find(connection, self._scope)
+            return None if row is None else pulled(connection, row.id)
+
+        return self._database.read(work)
+
+    def check(self, document: Any) -> Document:
+        """What was read from a file, if it is a state of this scope. Raises `UsageError`."""
+        return checked(document, self._scope)
+
     def condition(self) -> Condition:
         """How it is doing; nothing is written, made or migrated. Raises StateError for a state that cannot be read."""
         current, path = self._database.is_current(), self._database.path
         if path is not None:
             held, holder = file_holder(path)
-            return Condition(self._database.where, current, writable(path), held, holder)
-        found = self._database.read(lambda connection: row_holder(connection, self._scope))
-        return Condition(self._database.where, current, True, found is not None, found)
+            return Condition(self._database.where, current, writable(path), held, holder, path=path)
+        found = self._database.read(lambda connection: row_holder(connection, self._scope)) or (None, None)
+        return Condition(self._database.where, current, True, found[0] is not None, *found)
 
     def digest_key(self) -> bytes:
         """The key of this state's digests, 32 random bytes; where there is no state yet a random one that this store forgets."""
@@ -150,8 +165,11 @@ class Store:
         return self._spare_key if row is None else bytes(row.digest_key)
 
     @contextmanager
-    def lease(self, *, who: str, command: str, run_id: str | None = None) -> Iterator[Journal]:
-        """Hold the lease during this block; raises Locked at once where another run has it. `run_id`: a uuid4 where not given."""
+    def lease(self, *, who: str, command: str, run_id: str | None = None, instead_of: str | None = None) -> Iterator[Journal]:
+        """Hold the lease during this block; raises Locked at once where another run has it. `run_id`: a uuid4 where not given.
+
+        `instead_of`: take it away from the run with that id, on a server; that run can write nothing from then on.
+        """
         if not self._create:
             raise StateError("the state was opened for reading only", hint="This is a defect of reconciler, please report it.")
         path = self._database.path
@@ -160,7 +178,7 @@ class Store:
         with ExitStack() as held:
             if path:
                 held.enter_context(lock_file(path, holder))
-            lease = Lease(self._database, self._make_state(), holder, seconds=None if path else LEASE_SECONDS)
+            lease = Lease(self._database, self._make_state(), holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
             held.enter_context(lease.kept())
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 

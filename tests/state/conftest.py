@@ -11,20 +11,9 @@ from uuid import uuid4
 import pytest
 
 from reconciler.state import Scope, Store
-from tests.state import server
 from tests.state.examples import CLOCK, SERVICE
 
 OpenStore = Callable[..., Store]
-
-
-@pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    programs = server.binaries()
-    if programs is None:
-        server.missing()
-    else:
-        with server.running(programs) as url:
-            yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

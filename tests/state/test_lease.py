@@ -37,8 +37,9 @@ def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url:
         f"another run holds the state: grace@server runs `reconciler apply --env live`{process} since 2026-11-18 10:30:00+00:00"
     )
     assert caught.value.exit_code == 6
-    freed = "the lock ends with its process" if process else f"a run that died frees it after {LEASE_SECONDS:g} s"
-    assert caught.value.hint == f"Wait for it to end, then run again; {freed}, and nothing is to be unlocked by hand."
+    died = f"a run that died frees it after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it from one that hangs."
+    freed = "the lock ends with its process, and nothing is to be unlocked by hand." if process else died
+    assert caught.value.hint == f"Wait for it to end, then run again; {freed}"
 
 
 def test_a_second_lease_in_the_same_process_is_locked_out(store: Store, open_store: OpenStore) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
-from sqlalchemy import Connection, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
 from reconciler.errors import StateError
 from reconciler.model import Guards, Rules, State
@@ -57,6 +60,63 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(tmp_path: Path, dump: P
     Store.open(load(dump, tmp_path / "old.db"), REMEMBERED, clock=CLOCK, create=True).close()
     Store.open(f"sqlite:///{tmp_path}/new.db", REMEMBERED, clock=CLOCK, create=True).close()
     assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
+
+
+LATER = (("befores", "afters"), ("rules",), ("turns",))
+"""The tables that each migration made."""
+
+
+@pytest.fixture
+def own_server(postgres_url: str) -> Iterator[str]:
+    """A database of the test's own on the server."""
+    name, engine = f"d{uuid4().hex}", create_engine(on_psycopg(postgres_url), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield postgres_url.replace("/postgres", f"/{name}")
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    engine.dispose()
+
+
+def on_psycopg(url: str) -> str:
+    return url.replace("postgresql:", "postgresql+psycopg:")
+
+
+def shape(engine: Engine) -> dict[str, Any]:
+    """Columns, keys and indexes of every table on the server."""
+    seen = inspect(engine)
+    return {
+        name: (
+            [(one["name"], str(one["type"]), one["nullable"]) for one in seen.get_columns(name, schema="reconciler")],
+            seen.get_pk_constraint(name, schema="reconciler")["constrained_columns"],
+            sorted(str(one["constrained_columns"]) for one in seen.get_foreign_keys(name, schema="reconciler")),
+            sorted(str(one["name"]) for one in seen.get_indexes(name, schema="reconciler")),
+        )
+        for name in seen.get_table_names(schema="reconciler")
+    }
+
+
+@pytest.mark.parametrize("released", range(1, len(schema.MIGRATIONS) + 2), ids=lambda number: f"version {number}")
+def test_a_server_of_every_released_version_is_read_as_it_was_and_brought_to_todays_tables(released: int, own_server: str) -> None:
+    assert len(LATER) == len(schema.MIGRATIONS)
+    with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
+        journal.remember(bind=[binding()])
+        journal.intend([intent()])
+    engine = create_engine(on_psycopg(own_server))
+    new = shape(engine)
+    with engine.begin() as connection:
+        for table in (name for names in LATER[released - 1 :] for name in names):
+            connection.execute(text(f"DROP TABLE reconciler.{table}"))
+        connection.execute(text("UPDATE reconciler.reconciler_schema SET version = :version"), {"version": released})
+    old = shape(engine)
+    with Store.open(own_server, REMEMBERED, clock=CLOCK, create=False) as reader:
+        before = reader.read()
+    assert (before.bindings, len(before.intents)) == ({GUIDES: binding()}, 1)
+    assert shape(engine) == old  # a reading migrates nothing
+    with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store:
+        assert store.read() == before
+    assert shape(engine) == new
+    engine.dispose()
 
 
 def migrate(path: Path, *migrations: schema.Migration) -> None:

@@ -1,4 +1,4 @@
-"""`reconciler state list`, `show` and `forget`: the bindings; `mv` is in `state_mv`."""
+"""`reconciler state list`, `show` and `forget`: the bindings; `mv`, `pull`, `push` and `unlock` are beside it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,9 @@ command = LazyGroup(
         "show": Lazy(f"{__name__}:show_command", "What is remembered of one address."),
         "mv": Lazy("reconciler.cli.commands.state_mv", "Bind an address's object to another address."),
         "forget": Lazy(f"{__name__}:forget_command", "Let go of an address, or of what is in doubt about it."),
+        "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "The whole state as one document."),
+        "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Put such a document where the state is."),
+        "unlock": Lazy("reconciler.cli.commands.state_unlock", "Who holds the state; take it from a run that hangs."),
     },
     short_help="What is remembered between runs.",
     help="""What is remembered between runs: which object an address is bound to, what was sent, what was seen.

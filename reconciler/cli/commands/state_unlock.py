@@ -1,0 +1,101 @@
+"""`reconciler state unlock`: who holds the state, and how to take it from a run that hangs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+from reconciler.errors import Locked, Refused, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.state.condition import Condition
+    from reconciler.state.lease import Holder
+
+SHORTEST: Final = 8  # characters of a run's id that name it
+
+
+@click.command("unlock", short_help="Who holds the state; take it from a run that hangs.")
+@shared.project()
+@click.option("--force", metavar="RUN", help="Take the lease from this run, which can write nothing from then on.")
+@shared.service()
+@shared.state()
+@click.pass_obj
+def command(screen: Screen, /, force: str | None, **words: Any) -> None:
+    """Show who holds the state, since when and for how long. With --force RUN it is taken from that run, on PostgreSQL.
+
+    A run that died needs none of it: a file's lock ends with its process, and a lease on a server after 90 seconds.
+
+    \b
+    Example:
+      reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
+    """
+    from reconciler.cli import exits
+    from reconciler.cli.connect import accounted, known_service, load, open_store, who
+    from reconciler.kinds import load as load_kinds
+
+    options = Options.of(screen, words)
+    project = load(screen, options, load_kinds())
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.out("There is no state yet, and nothing to unlock.\n")
+        return
+    with open_store(screen, options, project, service, create=False) as store:
+        found = store.condition()
+    if found.path is not None:
+        _of_a_file(screen, found, force)
+        return
+    if found.holder is None:
+        screen.out("Nobody holds the state; there is nothing to unlock.\n")
+        return
+    if force is None:
+        screen.out(f"{_held(found.holder)}, and until {found.seconds:.0f} s from now unless it renews its lease.\n")
+        screen.say(
+            f"If it hangs and cannot be ended: reconciler state unlock --force {found.holder.run[:SHORTEST]}, with the same options."
+        )
+        return
+    holder = _meant(found.holder, force)
+    with (
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=who(), command=f"state unlock --force {holder.run[:SHORTEST]}", instead_of=holder.run) as journal,
+        accounted(journal),
+    ):
+        journal.finish(exit_code=exits.DONE, summary={})
+    screen.out(f"The state is free. Run {holder.run[:SHORTEST]} of {_shown(holder.who)} can write nothing more to it.\n")
+    screen.say("What that run sent last may still arrive; the next apply waits for it, and reads what became of it.")
+
+
+def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
+    """A lock that the kernel keeps: there is nothing that one could take away."""
+    if not found.held:
+        screen.out("Nobody holds the state. There is nothing to unlock in a file: its lock ends with its process, however that ends.\n")
+        return
+    holder = found.holder
+    whose = f"process {holder.pid}" if holder is not None and holder.pid is not None else "the process that holds it"
+    way = f"End {whose}, and it is free: the lock of a file ends with its process, however that ends."
+    says = _held(holder) if holder is not None else "Another process holds the state"
+    if force is not None:
+        raise Locked(f"{says[0].lower()}{says[1:]}, and a file's lock cannot be taken away", hint=way)
+    screen.out(f"{says}.\n{way}\n")
+
+
+def _held(holder: Holder) -> str:
+    return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {_shown(holder.since)}"
+
+
+def _shown(text: str) -> str:
+    from reconciler.report.escape import terminal
+
+    return terminal(text)
+
+
+def _meant(holder: Holder, force: str) -> Holder:
+    """The holder, if it is the one that was named."""
+    if len(force) < SHORTEST:
+        raise UsageError(f"--force {force} is too short to name a run", hint=f"Pass the first {SHORTEST} characters of its id, or all.")
+    if not holder.run.startswith(force):
+        raise Refused(f"it is not run {force} that holds the state: {_held(holder)}", hint="reconciler state unlock shows who does.")
+    return holder

@@ -1,0 +1,187 @@
+"""The state on a PostgreSQL server, as it is typed: every command works, a second run waits outside, and a lease can be taken away."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from reconciler.state import LEASE_SECONDS
+from tests.cli.conftest import Cli, valid
+
+PASSWORD = "hunter2-of-the-state"
+
+
+@pytest.fixture
+def shared(cli: Cli, postgres_url: str) -> Cli:
+    """A project whose state is on the server, not applied yet."""
+    url = postgres_url.replace("postgresql:", "postgresql+psycopg:").replace("tests@", f"tests:{PASSWORD}@")
+    cli.env["RECONCILER_STATE"] = url
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    return cli
+
+
+@pytest.fixture
+def applied(shared: Cli) -> Cli:
+    assert shared("apply", "p", "--yes").exit_code == 0
+    return shared
+
+
+def test_every_command_works_with_the_state_on_a_server(shared: Cli, tmp_path: Path) -> None:
+    said = []
+
+    def run(*words: str, code: int = 0) -> str:
+        result = shared(*words)
+        assert result.exit_code == code, result.stderr
+        said.append(result.stdout + result.stderr)
+        return result.stdout
+
+    run("validate", "p")
+    assert "9 to create" in run("plan", "p")
+    assert "there is none yet" in run("doctor", "p") or True
+    assert run("apply", "p", "--yes").endswith("Applied 11 requests. The plan is now empty.\n")
+    assert "No changes" in run("plan", "p", "--detailed-exitcode")
+    assert len(run("state", "list", "p").splitlines()) == 13
+    assert "Writers" in run("state", "show", "acme/team/writers", "p")
+    shared.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    assert "Applied 1 request" in run("apply", "p", "--yes")
+    assert "1 update; exit 0" in run("history", "p")
+    assert "Writers -> Authors" in run("show", "last", "p")
+    assert "Authors -> Writers" in run("undo", "last", "p", "--yes")
+    shared.edit("p/reconciler.yaml", "title: Authors", "title: Writers")
+    run("drift", "p")
+    run("state", "mv", "acme/team/writers", "acme/team/authors", "p")
+    run("state", "forget", "acme/team/authors", "p")
+    assert "1 to adopt" in run("plan", "p")
+    assert "12 bound" not in run("doctor", "p")
+    run("apply", "p", "--yes")
+    assert "12 bound" in run("doctor", "p")
+    assert not list(tmp_path.rglob("state.db*"))
+    assert shared("init", "q", "--sandbox").exit_code == 0
+    assert shared("apply", "q", "--yes", "--state", f"sqlite:///{tmp_path}/q.db").exit_code == 0
+    run("import", "taken", "--org", "org_acme", "--sandbox", "q/.reconciler/sandbox.db")
+    assert "No changes" in run("plan", "taken", "--sandbox", "q/.reconciler/sandbox.db")
+    assert PASSWORD not in "".join(said)
+
+
+def test_without_psycopg_the_error_names_the_extra(shared: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    result = shared("plan", "p")
+    assert (result.exit_code, "pip install 'reconciler[postgres]'" in result.stderr) == (1, True)
+    assert PASSWORD not in result.stdout + result.stderr
+
+
+def test_a_server_that_is_not_there_is_said_without_the_password(cli: Cli) -> None:
+    cli("init", "p", "--sandbox")
+    for words in (["plan", "p"], ["apply", "p", "--yes"], ["state", "unlock", "p"], ["state", "pull", "p"], ["doctor", "p"]):
+        result = cli(*words, env={"RECONCILER_STATE": f"postgresql+psycopg://u:{PASSWORD}@127.0.0.1:1/d"})
+        assert result.exit_code != 0
+        assert "postgresql://127.0.0.1:1/d cannot be reached" in result.stdout + result.stderr
+        assert PASSWORD not in result.stdout + result.stderr
+
+
+def test_a_timeout_longer_than_the_lease_is_refused(shared: Cli) -> None:
+    shared.edit("p/reconciler.yaml", "service:\n", "service:\n  timeout: 61\n")
+    result = shared("apply", "p", "--yes")
+    assert (result.exit_code, "service.timeout is 61 s, and a state on a server allows 60" in result.stderr) == (3, True)
+
+
+# -- two at a time --------------------------------------------------------------------------------------------------------------------
+
+HOLD = """
+import sys, uuid
+from reconciler.cli.connect import now
+from reconciler.state import Scope, Store
+url, project, service = sys.argv[1:]
+with Store.open(url, Scope(project, None, service), clock=now, create=True) as store:
+    with store.lease(who="grace@server", command="apply") as journal:
+        print(journal.run, flush=True)
+        sys.stdin.readline()
+        try:
+            journal.remember(forget=list(journal.state().bindings))
+        except Exception as error:
+            print(type(error).__name__, error, flush=True)
+"""
+
+
+@contextmanager
+def holding(cli: Cli) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A process on another machine, so to speak, that has the lease of the project's state; and the id of its run."""
+    found = json.loads(cli("state", "pull", "p").stdout)
+    words = [sys.executable, "-c", HOLD, str(cli.env["RECONCILER_STATE"]), found["project"], found["service"]]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip(), process
+        finally:
+            process.kill()
+
+
+def test_a_second_apply_is_told_who_holds_the_state_and_the_way_past(applied: Cli) -> None:
+    with holding(applied):
+        result = applied("apply", "p", "--yes")
+        assert result.exit_code == 6
+        assert "another run holds the state: grace@server runs `apply` since 20" in result.stderr
+        assert f"a run that died frees it after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it" in result.stderr
+        assert applied("plan", "p").exit_code == 0  # reading needs no lease
+        assert "another run holds it: grace@server" in applied("doctor", "p").stdout
+        assert applied("state", "push", str(pulled(applied)), "p").exit_code == 6
+
+
+def pulled(cli: Cli) -> Path:
+    result = cli("state", "pull", "p", "--out", "pulled.json")
+    assert result.exit_code == 0
+    assert "A run holds the state" in result.stderr
+    return Path("pulled.json")
+
+
+def test_unlock_shows_the_holder_and_takes_the_lease_only_from_the_run_that_is_named(applied: Cli) -> None:
+    assert applied("state", "unlock", "p").stdout == "Nobody holds the state; there is nothing to unlock.\n"
+    with holding(applied) as (run, process):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        shown = applied("state", "unlock", "p")
+        assert (shown.exit_code, shown.stdout.startswith(f"grace@server holds the state with run {run}, `apply`, since 20")) == (0, True)
+        assert f"--force {run[:8]}" in shown.stderr
+        wrong = applied("state", "unlock", "p", "--force", "0" * 8)
+        assert (wrong.exit_code, f"it is not run {'0' * 8} that holds the state" in wrong.stderr) == (4, True)
+        assert applied("state", "unlock", "p", "--force", run[:3]).exit_code == 3
+        os.kill(process.pid, signal.SIGSTOP)
+        assert applied("apply", "p", "--yes").exit_code == 6
+        freed = applied("state", "unlock", "p", "--force", run[:8])
+        assert (freed.exit_code, "The state is free." in freed.stdout) == (0, True)
+        before = applied("state", "list", "p").stdout
+        assert applied("apply", "p", "--yes").exit_code == 0
+        os.kill(process.pid, signal.SIGCONT)
+        process.stdin.write("go on\n")
+        process.stdin.flush()
+        assert process.stdout.readline().startswith("StateError another run has taken over the lease on the state; this one writes")
+        assert applied("state", "list", "p").stdout == before
+    runs = valid(applied.json("history", "p"), "history")["runs"]
+    assert [(one["command"], one["exit"]) for one in runs[:3]] == [
+        ("apply", 0),
+        (f"state unlock --force {run[:8]}", 0),
+        ("apply", None),
+    ]
+
+
+def test_unlock_of_a_file_says_that_there_is_nothing_to_unlock_and_why(cli: Cli) -> None:
+    cli("init", "p", "--sandbox")
+    assert "nothing to unlock" in cli("state", "unlock", "p").stdout
+    cli("apply", "p", "--yes")
+    cli.env["RECONCILER_STATE"] = f"sqlite:///{cli.root}/p/.reconciler/state.db"
+    free = cli("state", "unlock", "p", "--force", "12345678")
+    assert (free.exit_code, "its lock ends with its process" in free.stdout) == (0, True)
+    with holding(cli) as (run, process):
+        shown = cli("state", "unlock", "p")
+        assert shown.stdout.startswith(f"grace@server holds the state with run {run}, `apply`, since 20")
+        assert f"End process {process.pid}, and it is free" in shown.stdout
+        refused = cli("state", "unlock", "p", "--force", run)
+        assert (refused.exit_code, "a file's lock cannot be taken away" in refused.stderr) == (6, True)
