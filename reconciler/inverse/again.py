@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.inverse.living import NOWHERE
 from reconciler.model import Action, Change, Declared, Desired, Plan, Source, Turn, What
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Kinds
@@ -25,7 +26,7 @@ def wants_again(
     kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[Turn], ids: Mapping[Address, str]
 ) -> tuple[Line, ...]:
     """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `turns`: what changes of the
-    bindings after it; `ids`: of what is there."""
+    bindings after it; `ids`: of what is there. In the order of the files; what has no line comes last."""
     found: list[Line] = []
     for change in plan.changes:
         declared = project.resources.get(change.address)
@@ -37,10 +38,10 @@ def wants_again(
         else:
             found += _of_fields(kinds, declared, undone.resources[change.address], ids)
             if Action.MOVE in change.actions and _orders(project, undone, change):
-                found.append(Line(change.address, declared.source, "stands in another place"))
+                found.append(Line(change.address, declared.source, "moves it again"))
     for turn in turns:
         found += _of_turn(kinds, project, turn)
-    return tuple(dict.fromkeys(found))
+    return tuple(sorted(set(found), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
 
 
 def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "") -> Line:

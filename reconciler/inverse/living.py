@@ -151,6 +151,6 @@ def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | No
         section=place.section if isinstance(place, Keyed) else place.lists.get(host, ""),
         index=0,
         id=thing.id if binding is None or parent is None else None,
-        protect=binding.protected if binding is not None else None,
+        protect=binding.protected if binding is not None else line.protect if line is not None else None,
         aside=frozenset(managed - set(values)),
     )

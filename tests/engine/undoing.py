@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from reconciler.apply import apply
 from reconciler.guard import guard
@@ -27,9 +28,12 @@ def entries(org: Org, run: str) -> tuple[Entry, ...]:
 
 
 def undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
-    """Take a run back; a second time where the service had to rearrange something first."""
+    """Take a run back; a second time where the service had to rearrange something first. The results are those of both."""
     outcome, found, lines = asyncio.run(_undo(org, run))
-    return (outcome, found, lines) if not outcome.plan.deferred else asyncio.run(_undo(org, run))
+    if not outcome.plan.deferred:
+        return outcome, found, lines
+    again, found, lines = asyncio.run(_undo(org, run))
+    return replace(again, results=(*outcome.results, *again.results)), found, lines
 
 
 async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
