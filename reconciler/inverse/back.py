@@ -90,7 +90,9 @@ class _Undoing:
         """Name what the run made or changed, and what is not bound now."""
         now = self.actual.find(one.kind.name, one.made or one.id or "")
         alive = now is not None and now.deleted_at is None
-        if one.made is not None:
+        if one.replaces is not None:
+            self._say(one.address, "was replaced; the object it stands in for is gone")
+        elif one.made is not None:
             if alive:
                 self._say(one.address, f"was {one.born}, and is not bound any more; it stays")
         elif one.fields or one.stood is not None:
@@ -252,7 +254,10 @@ class _Undoing:
             if inside is not None and inside.name in one.fields:
                 self._say(one.address, "stood in what this project does not manage; it stays where it is")
             return
-        if stood.parent not in self.names.values():
+        held = one.fields.get(inside.name) if inside is not None else None
+        if isinstance(held, str):  # by its id, because another object may have that address now
+            stood = replace(stood, parent=self.names.get(held, stood.parent))
+        if stood.parent not in self.names.values() or (isinstance(held, str) and held not in self.names):
             self._say(
                 one.address,
                 f"stood in {stood.parent}, which is gone; it {'stays where it is' if one.deleted is None else 'comes to the top'}",
