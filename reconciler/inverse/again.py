@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.inverse.living import NOWHERE
+from reconciler.inverse.thing import NOWHERE
 from reconciler.model import Action, Change, Declared, Desired, Plan, Source, Turn, What
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Kinds

@@ -13,8 +13,10 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.inverse.bound import bound_again, turned_back
-from reconciler.inverse.living import NOWHERE, Thing, arranged, put_back, standing, things
+from reconciler.inverse.living import arranged
 from reconciler.inverse.past import Cannot, Past
+from reconciler.inverse.rows import beside, put_back, standing
+from reconciler.inverse.thing import NOWHERE, Thing, things
 from reconciler.inverse.users import used_by
 from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
 from reconciler.plan.drafts import choices
@@ -271,7 +273,8 @@ class _Undoing:
             if now not in (then, one.after.get(inside.name) if inside.name in one.fields else then):
                 self._say(one.address, "was moved since; it stays where it is")
                 return
-        self.places[one.address] = stood
+        behind = None if stood.previous is None else self.names.get(stood.previous.key, stood.previous)  # where it was adopted since
+        self.places[one.address] = replace(stood, previous=behind)
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
         """The id a container field has below that parent: None directly below the fixed container."""
@@ -282,7 +285,8 @@ class _Undoing:
 
     def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing], again: Collection[Address]) -> Inverse:
         staying = {address: one for address, one in {**known, **restored}.items() if address not in self.removed}
-        rows = standing(known)
+        among = beside(self.kinds, self.actual, known, {stood.parent for stood in self.places.values()})
+        rows = standing(known, among)
         gone = {*self.removed, *self.places}
         rows = {parent: [one for one in row if one not in gone] for parent, row in rows.items() if parent not in self.removed}
         for address, stood in self.places.items():
@@ -290,12 +294,12 @@ class _Undoing:
             if inside is not None:
                 self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
         put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
-        desired = arranged(self.kinds, self.project, staying, rows, self.values)
+        desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
-        beside = {one for address in self.places for one in rows[self.places[address].parent]}
-        only = frozenset({*self.removed, *beside, *restored, *again, *(address for address, some in self.values.items() if some)})
+        siblings = {one for stood in self.places.values() for one in rows[stood.parent] if one not in among}
+        only = frozenset({*self.removed, *siblings, *restored, *again, *(address for address, some in self.values.items() if some)})
         deleted = {id for one in self.done.values() for id in (one.deleted, one.replaces) if id is not None}
         turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
