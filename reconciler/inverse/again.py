@@ -33,7 +33,7 @@ def wants_again(
         if declared is None or declared.implied:
             if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
                 found.append(_leaving(kinds, project, change.address, again=" again"))
-        elif Action.DELETE in change.actions:
+        elif change.address not in undone.resources:
             found.append(Line(change.address, declared.source, "makes it again"))
         else:
             found += _of_fields(kinds, declared, undone.resources[change.address], ids)

@@ -15,7 +15,8 @@ from reconciler.address import Address
 from reconciler.inverse.bound import bound_again, turned_back
 from reconciler.inverse.living import arranged
 from reconciler.inverse.past import Cannot, Past
-from reconciler.inverse.rows import beside, put_back, standing
+from reconciler.inverse.result import Inverse
+from reconciler.inverse.rows import beside, put_back, standing, uncircled
 from reconciler.inverse.thing import NOWHERE, Thing, things
 from reconciler.inverse.users import used_by
 from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
@@ -25,19 +26,6 @@ from reconciler.resource import UNSET, Field, Kinds, Role
 
 GONE = "it is gone"
 UNBOUND = "it is not bound any more; it stays as it is"
-
-
-@dataclass(frozen=True)
-class Inverse:
-    """`desired`: everything as it stands, but for what is taken back. `only`: the addresses the plan is to be about.
-
-    `turns`: what is to change of the bindings once the plan is carried out.
-    """
-
-    desired: Desired
-    only: frozenset[Address]
-    cannot: tuple[Cannot, ...]
-    turns: tuple[Turn, ...] = ()
 
 
 def inverse(
@@ -79,6 +67,8 @@ class _Undoing:
                 self._changed(one, known[address])
             elif address not in known and one.deleted is None and not one.along:
                 self._lost_sight_of(one)
+        for address, parent in uncircled(self.places, standing(known)):
+            self._say(address, f"stood in {parent}, which stands in it now; it stays where it is")
         self._keep_what_is_used(known)
         for address, thing in restored.items():
             self._placed(self.done[address], thing)
@@ -299,7 +289,8 @@ class _Undoing:
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
         siblings = {one for stood in self.places.values() for one in rows[stood.parent] if one not in among}
-        only = frozenset({*self.removed, *siblings, *restored, *again, *(address for address, some in self.values.items() if some)})
+        about = {*siblings, *restored, *again, *(address for address, some in self.values.items() if some)}
+        only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for one in self.done.values() for id in (one.deleted, one.replaces) if id is not None}
         turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from reconciler.address import Address
 from reconciler.inverse.thing import Thing
@@ -40,3 +40,16 @@ def put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood]
             previous = stood[previous].previous
         at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
         row.insert(at, address)
+
+
+def uncircled(places: dict[Address, Stood], rows: Mapping[Address, Collection[Address]]) -> Iterator[tuple[Address, Address]]:
+    """Take out of the places what would then stand within itself; each with the parent it would have had. `rows`: how all stands now."""
+    now = {address: parent for parent, row in rows.items() for address in row}
+    for address in sorted(places):
+        parents = now | {one: stood.parent for one, stood in places.items()}
+        above, seen = parents[address], {address}
+        while above in parents and above not in seen:
+            seen.add(above)
+            above = parents[above]
+        if above == address:
+            yield address, places.pop(address).parent
