@@ -32,7 +32,9 @@ def wants_again(
         declared = project.resources.get(change.address)
         if declared is None or declared.implied:
             if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
-                found.append(_leaving(kinds, project, change.address, again=" again"))
+                found.append(
+                    _leaving(kinds, project, change.address, again=" again", protected=kinds.of(change.address).name in project.protect)
+                )
         elif change.address not in undone.resources:
             found.append(Line(change.address, declared.source, "makes it again"))
         else:
@@ -44,13 +46,15 @@ def wants_again(
     return tuple(sorted(set(found), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
 
 
-def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "") -> Line:
+def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "", protected: bool = False) -> Line:
     """What the next apply does to something bound that is not declared."""
     removed, kind = project.removed.get(address), kinds.of(address)
     if removed is not None and removed.action == "forget":
         return Line(address, removed.source, f"lets go of it{again}")
     if "delete" not in kind.api or (removed is None and project.prune.get(kind.name, kind.prune) == "none"):
         return Line(address, None, f"is not declared, so that it would be let go of{again}")
+    if protected and removed is None:
+        return Line(address, None, "is not declared, and protected, so that the next apply asks what is to become of it")
     return Line(address, None if removed is None else removed.source, f"is not declared, so that it would be deleted{again}")
 
 

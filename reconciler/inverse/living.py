@@ -8,17 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.inverse.past import Past, also
 from reconciler.inverse.rows import standing
 from reconciler.inverse.thing import NOWHERE, Thing, things
-from reconciler.model import Actual, Declared, Desired, State
+from reconciler.model import Actual, Declared, Desired, State, Turn
 from reconciler.resource import UNSET, Foreign, Keyed, Kinds
 
 
-def living(kinds: Kinds, project: Desired, state: State, actual: Actual, *, also: Mapping[Address, str] = {}) -> Desired:
-    """The project with everything bound as it stands, and nothing else. `also`: addresses that are not bound, with the id to look at."""
-    known = things(kinds, state, actual)
-    known |= {address: _unbound(kinds, address, id, actual) for address, id in also.items() if address not in known}
-    return arranged(kinds, project, known, standing(known), {})
+def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, Past], turns: Iterable[Turn]) -> Desired:
+    """What to look at before a run is taken back: everything bound, what the run was about, and what it took something out of."""
+    nothing = Actual()
+    known = things(kinds, state, nothing)
+    known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
+    former: dict[Address, dict[str, Any]] = {}
+    for address, one in done.items():
+        inside, parent = one.kind.inside, one.stood.parent if one.stood is not None else None
+        if inside is not None and parent in known and inside.to == kinds.of(parent).name:
+            former[address] = {inside.name: parent}
+    return arranged(kinds, project, known, standing(known), former)
 
 
 def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> Thing:

@@ -22,7 +22,7 @@ SLOW = settings(
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-EDITS = ["nothing", "title", "delete", "move", "make", "team"]
+EDITS = ["nothing", "title", "delete", "move", "make", "stray", "stray", "team"]
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,13 @@ def edited(org: Org, what: str, number: int) -> set[str]:
             org.call("POST", f"/spaces/{space['id']}/move", {"parent": collections[number % len(collections)]})
         case "make":
             return {org.call("POST", "/spaces/spc_blank/duplicate")["id"]}
+        case "stray" if collections:
+            id = org.call("POST", "/spaces/spc_blank/duplicate")["id"]
+            parent = collections[number % len(collections)]
+            there = [one["id"] for one in org.items(f"/collections/{parent}/spaces")]
+            beside = {"before": {"type": "space", "space": there[number % len(there)]}} if there else None
+            org.call("POST", f"/spaces/{id}/move", {"parent": parent, **({"position": beside} if beside else {})})
+            return {id}
         case "team" if teams:
             org.call("PATCH", f"/orgs/{ORGANIZATION}/teams/{teams[number % len(teams)]}", {"title": f"Outsiders {number}"})
             return {teams[number % len(teams)]}
@@ -98,8 +105,8 @@ def edited(org: Org, what: str, number: int) -> set[str]:
     return {space["id"]}
 
 
-def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> tuple[list[Before], set[tuple[str, str]]]:
-    """Apply them all; the runs that did anything, and every object that was ever bound."""
+def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> tuple[list[Before], set[tuple[str, str]], set[str]]:
+    """Apply them all; the runs that did anything, every object that was ever bound, and what somebody else changed after the last."""
     past: list[Before] = []
     ever: set[tuple[str, str]] = set()
     outside: set[str] = set()
@@ -122,7 +129,7 @@ def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]])
             ever |= set(bound(org).items())
             if not outcome.plan.deferred:
                 break
-    return past, ever
+    return past, ever, outside
 
 
 @settings(SLOW, max_examples=3)
@@ -130,8 +137,7 @@ def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]])
 def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org = Org(Path(folder))
-        past, ever = applied(org, chain)
-        lost: set[str] = set()
+        past, ever, lost = applied(org, chain)
         for one in reversed(past):
             outcome, found, _ = undo(org, one.run)
             assert [(str(r.step.address), r.step.verb, r.error) for r in outcome.results if r.status is not Status.DONE] == []
@@ -140,8 +146,7 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
             named = {str(each.address) for each in found.cannot}
             lost |= {id for address, id in ever if address in named}
             assert differing(one.objects, everything(org), lost, one.order) == {}, found.cannot
-            beside = lost | one.outside | ({id for row in one.order.values() for id in row} - {id for _, id in ever})
-            assert kept(orders(org), beside) == kept(one.order, beside)
+            assert kept(orders(org), lost, one.order) == kept(one.order, lost, one.order)
             assert still(bound(org), lost | one.outside) == still(one.bound, lost | one.outside), found.cannot
             lost |= one.outside
 
@@ -153,7 +158,7 @@ def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org = Org(Path(folder))
-        past, ever = applied(org, chain)
+        past, ever, _ = applied(org, chain)
         one = past[number % len(past)]
         now, order = everything(org), orders(org)
         outcome, found, _ = undo(org, one.run)
@@ -240,5 +245,7 @@ def mentions(value: Any, ids: set[str]) -> bool:
     return value in ids
 
 
-def kept(rows: dict[str, list[str]], lost: set[str]) -> dict[str, list[str]]:
-    return {at: row for at, some in rows.items() if not lost & {*at.split()} and (row := [id for id in some if id not in lost])}
+def kept(rows: dict[str, list[str]], lost: set[str], before: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The rows of what was there before and was not named: managed or not."""
+    there = {id for row in before.values() for id in row} - lost
+    return {at: row for at, some in rows.items() if not lost & {*at.split()} and (row := [id for id in some if id in there])}

@@ -97,13 +97,12 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 
 def _inverse(session: Session, store: Store, run: str) -> Inverse:
     """Look at what is there now, and find what takes the run back."""
-    from reconciler.inverse import also, entries_today, inverse, living, past, turns_today
-    from reconciler.model import Actual
+    from reconciler.inverse import entries_today, inverse, living, past, turns_today
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_turns(run)
     done, turns = past(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
-    actual = session.look(living(kinds, project, state, Actual(), also=also(done, turns)))
+    actual = session.look(living(kinds, project, state, done, turns))
     return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
 
 
