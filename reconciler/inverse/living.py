@@ -25,7 +25,8 @@ def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, 
         inside, parent = one.kind.inside, one.stood.parent if one.stood is not None else None
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
-    return arranged(kinds, project, known, standing(known), former)
+    staying = {address: one for address, one in known.items() if address not in done or done[address].made is None}
+    return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
 
 
 def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> Thing:
