@@ -13,10 +13,11 @@ The plan that follows is an ordinary one, about these addresses only.
 from __future__ import annotations
 
 from reconciler.inverse.again import Line, wants_again
-from reconciler.inverse.back import Inverse, inverse
+from reconciler.inverse.back import inverse
 from reconciler.inverse.bound import as_remembered
 from reconciler.inverse.living import living
-from reconciler.inverse.past import Cannot, Past, also, past
+from reconciler.inverse.past import Cannot, Past, past
+from reconciler.inverse.result import Inverse
 from reconciler.inverse.today import entries_today, turns_today
 
 __all__ = [
@@ -24,7 +25,6 @@ __all__ = [
     "Inverse",
     "Line",
     "Past",
-    "also",
     "as_remembered",
     "entries_today",
     "inverse",

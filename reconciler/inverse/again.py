@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.inverse.thing import NOWHERE
 from reconciler.model import Action, Change, Declared, Desired, Plan, Source, Turn, What
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Kinds
@@ -25,31 +26,35 @@ def wants_again(
     kinds: Kinds, project: Desired, undone: Desired, plan: Plan, turns: Iterable[Turn], ids: Mapping[Address, str]
 ) -> tuple[Line, ...]:
     """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `turns`: what changes of the
-    bindings after it; `ids`: of what is there."""
+    bindings after it; `ids`: of what is there. In the order of the files; what has no line comes last."""
     found: list[Line] = []
     for change in plan.changes:
         declared = project.resources.get(change.address)
         if declared is None or declared.implied:
             if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
-                found.append(_leaving(kinds, project, change.address, again=" again"))
-        elif Action.DELETE in change.actions:
+                found.append(
+                    _leaving(kinds, project, change.address, again=" again", protected=kinds.of(change.address).name in project.protect)
+                )
+        elif change.address not in undone.resources:
             found.append(Line(change.address, declared.source, "makes it again"))
         else:
             found += _of_fields(kinds, declared, undone.resources[change.address], ids)
             if Action.MOVE in change.actions and _orders(project, undone, change):
-                found.append(Line(change.address, declared.source, "stands in another place"))
+                found.append(Line(change.address, declared.source, "moves it again"))
     for turn in turns:
         found += _of_turn(kinds, project, turn)
-    return tuple(dict.fromkeys(found))
+    return tuple(sorted(set(found), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
 
 
-def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "") -> Line:
+def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "", protected: bool = False) -> Line:
     """What the next apply does to something bound that is not declared."""
     removed, kind = project.removed.get(address), kinds.of(address)
     if removed is not None and removed.action == "forget":
         return Line(address, removed.source, f"lets go of it{again}")
     if "delete" not in kind.api or (removed is None and project.prune.get(kind.name, kind.prune) == "none"):
         return Line(address, None, f"is not declared, so that it would be let go of{again}")
+    if protected and removed is None:
+        return Line(address, None, "is not declared, and protected, so that the next apply asks what is to become of it")
     return Line(address, None if removed is None else removed.source, f"is not declared, so that it would be deleted{again}")
 
 

@@ -13,8 +13,11 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.inverse.bound import bound_again, turned_back
-from reconciler.inverse.living import NOWHERE, Thing, arranged, put_back, standing, things
+from reconciler.inverse.living import arranged
 from reconciler.inverse.past import Cannot, Past
+from reconciler.inverse.result import Inverse
+from reconciler.inverse.rows import beside, put_back, standing, uncircled
+from reconciler.inverse.thing import NOWHERE, Thing, things
 from reconciler.inverse.users import used_by
 from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
 from reconciler.plan.drafts import choices
@@ -23,19 +26,6 @@ from reconciler.resource import UNSET, Field, Kinds, Role
 
 GONE = "it is gone"
 UNBOUND = "it is not bound any more; it stays as it is"
-
-
-@dataclass(frozen=True)
-class Inverse:
-    """`desired`: everything as it stands, but for what is taken back. `only`: the addresses the plan is to be about.
-
-    `turns`: what is to change of the bindings once the plan is carried out.
-    """
-
-    desired: Desired
-    only: frozenset[Address]
-    cannot: tuple[Cannot, ...]
-    turns: tuple[Turn, ...] = ()
 
 
 def inverse(
@@ -77,6 +67,8 @@ class _Undoing:
                 self._changed(one, known[address])
             elif address not in known and one.deleted is None and not one.along:
                 self._lost_sight_of(one)
+        for address, parent in uncircled(self.places, standing(known)):
+            self._say(address, f"stood in {parent}, which stands in it now; it stays where it is")
         self._keep_what_is_used(known)
         for address, thing in restored.items():
             self._placed(self.done[address], thing)
@@ -90,7 +82,9 @@ class _Undoing:
         """Name what the run made or changed, and what is not bound now."""
         now = self.actual.find(one.kind.name, one.made or one.id or "")
         alive = now is not None and now.deleted_at is None
-        if one.made is not None:
+        if one.replaces is not None:
+            self._say(one.address, "was replaced; the object it stands in for is gone")
+        elif one.made is not None:
             if alive:
                 self._say(one.address, f"was {one.born}, and is not bound any more; it stays")
         elif one.fields or one.stood is not None:
@@ -252,7 +246,10 @@ class _Undoing:
             if inside is not None and inside.name in one.fields:
                 self._say(one.address, "stood in what this project does not manage; it stays where it is")
             return
-        if stood.parent not in self.names.values():
+        held = one.fields.get(inside.name) if inside is not None else None
+        if isinstance(held, str):  # by its id, because another object may have that address now
+            stood = replace(stood, parent=self.names.get(held, stood.parent))
+        if stood.parent not in self.names.values() or (isinstance(held, str) and held not in self.names):
             self._say(
                 one.address,
                 f"stood in {stood.parent}, which is gone; it {'stays where it is' if one.deleted is None else 'comes to the top'}",
@@ -266,7 +263,8 @@ class _Undoing:
             if now not in (then, one.after.get(inside.name) if inside.name in one.fields else then):
                 self._say(one.address, "was moved since; it stays where it is")
                 return
-        self.places[one.address] = stood
+        behind = None if stood.previous is None else self.names.get(stood.previous.key, stood.previous)  # where it was adopted since
+        self.places[one.address] = replace(stood, previous=behind)
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
         """The id a container field has below that parent: None directly below the fixed container."""
@@ -277,7 +275,8 @@ class _Undoing:
 
     def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing], again: Collection[Address]) -> Inverse:
         staying = {address: one for address, one in {**known, **restored}.items() if address not in self.removed}
-        rows = standing(known)
+        among = beside(self.kinds, self.actual, known, {stood.parent for stood in self.places.values()})
+        rows = standing(known, among)
         gone = {*self.removed, *self.places}
         rows = {parent: [one for one in row if one not in gone] for parent, row in rows.items() if parent not in self.removed}
         for address, stood in self.places.items():
@@ -285,12 +284,13 @@ class _Undoing:
             if inside is not None:
                 self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
         put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
-        desired = arranged(self.kinds, self.project, staying, rows, self.values)
+        desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
-        beside = {one for address in self.places for one in rows[self.places[address].parent]}
-        only = frozenset({*self.removed, *beside, *restored, *again, *(address for address, some in self.values.items() if some)})
+        siblings = {one for stood in self.places.values() for one in rows[stood.parent] if one not in among}
+        about = {*siblings, *restored, *again, *(address for address, some in self.values.items() if some)}
+        only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for one in self.done.values() for id in (one.deleted, one.replaces) if id is not None}
         turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)

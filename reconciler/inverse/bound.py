@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from reconciler.address import Address
-from reconciler.inverse.living import Thing
 from reconciler.inverse.past import Cannot
+from reconciler.inverse.thing import Thing
 from reconciler.model import Actual, State, Turn, What
 from reconciler.resource import Kinds
 

@@ -4,67 +4,34 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Declared, Desired, Observed, Source, State, Stood
-from reconciler.plan.standing import lists
-from reconciler.resource import UNSET, Foreign, Keyed, Kind, Kinds
-
-NOWHERE = Source("(no line of the YAML)", 0)
-
-
-@dataclass(frozen=True)
-class Thing:
-    """One bound object and what is seen of it now."""
-
-    address: Address
-    kind: Kind
-    id: str
-    binding: Binding | None
-    observed: Observed | None
+from reconciler.inverse.past import Past, also
+from reconciler.inverse.rows import standing
+from reconciler.inverse.thing import NOWHERE, Thing, things
+from reconciler.model import Actual, Declared, Desired, State, Turn
+from reconciler.resource import UNSET, Foreign, Keyed, Kinds
 
 
-def things(kinds: Kinds, state: State, actual: Actual) -> dict[Address, Thing]:
-    """Everything bound, of kinds that are known."""
-    return {
-        address: Thing(address, kinds[one.kind], one.id, one, actual.find(one.kind, one.id))
-        for address, one in state.bindings.items()
-        if one.kind in kinds
-    }
-
-
-def living(kinds: Kinds, project: Desired, state: State, actual: Actual, *, also: Mapping[Address, str] = {}) -> Desired:
-    """The project with everything bound as it stands, and nothing else. `also`: addresses that are not bound, with the id to look at."""
-    known = things(kinds, state, actual)
-    known |= {address: _unbound(kinds, address, id, actual) for address, id in also.items() if address not in known}
-    return arranged(kinds, project, known, standing(known), {})
+def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, Past], turns: Iterable[Turn]) -> Desired:
+    """What to look at before a run is taken back: everything bound, what the run was about, and what it took something out of."""
+    nothing = Actual()
+    known = things(kinds, state, nothing)
+    known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
+    former: dict[Address, dict[str, Any]] = {}
+    for address, one in done.items():
+        inside, parent = one.kind.inside, one.stood.parent if one.stood is not None else None
+        if inside is not None and parent in known and inside.to == kinds.of(parent).name:
+            former[address] = {inside.name: parent}
+    staying = {address: one for address, one in known.items() if address not in done or done[address].made is None}
+    return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
 
 
 def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> Thing:
     kind = kinds.of(address)
     return Thing(address, kind, id, None, actual.find(kind.name, id))
-
-
-def standing(known: Mapping[Address, Thing]) -> dict[Address, list[Address]]:
-    """What stands below each parent, in order."""
-    names = {one.id: address for address, one in known.items()}
-    return {parent: [one.address for one in some] for parent, some in lists(known.values(), names).items()}
-
-
-def put_back(rows: dict[Address, list[Address]], places: Mapping[Address, Stood], stood: Mapping[Address, Stood]) -> None:
-    """Insert each behind the one it stood behind, or behind the next before that which is still there."""
-    for address, place in sorted(places.items(), key=lambda pair: (pair[1].parent, pair[1].index)):
-        row = rows.setdefault(place.parent, [])
-        previous, seen = place.previous, {address}
-        while previous is not None and previous not in row:
-            if previous in seen or previous not in stood or stood[previous].parent != place.parent:
-                break
-            seen.add(previous)
-            previous = stood[previous].previous
-        at = 0 if previous is None else row.index(previous) + 1 if previous in row else min(place.index, len(row))
-        row.insert(at, address)
 
 
 def arranged(
@@ -151,6 +118,6 @@ def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | No
         section=place.section if isinstance(place, Keyed) else place.lists.get(host, ""),
         index=0,
         id=thing.id if binding is None or parent is None else None,
-        protect=binding.protected if binding is not None else None,
+        protect=binding.protected if binding is not None else line.protect if line is not None else None,
         aside=frozenset(managed - set(values)),
     )

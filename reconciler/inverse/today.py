@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from reconciler.address import Address
 from reconciler.model import Entry, Stood, Turn, What
@@ -21,29 +22,42 @@ def entries_today(entries: Sequence[Entry], later: Later) -> tuple[Entry, ...]:
 def turns_today(turns: Sequence[Turn], later: Later) -> tuple[Turn, ...]:
     """The changes of state, their objects' addresses as they are called now; what a rename was from stays."""
     now = _calling(later)
-    return tuple(replace(one, address=now(one.address)) for one in turns)
+    return tuple(replace(one, address=now(one.address, one.id)) for one in turns)
 
 
-def _calling(later: Later) -> Callable[[Address], Address]:
-    renames = [{one.old: one.address for one in run if one.what is What.RENAME} for run in later]
+class _Calling(Protocol):
+    """What an address is called now; `id`: of the object that had it, None where that is not known."""
 
-    def now(address: Address) -> Address:
+    def __call__(self, address: Address, id: str | None = None) -> Address: ...
+
+
+def _calling(later: Later) -> _Calling:
+    renames = [{one.old: one for one in run if one.what is What.RENAME} for run in later]
+
+    def now(address: Address, id: str | None = None) -> Address:
         for names in renames:
-            address = names.get(address, address)
+            found = names.get(address)
+            if found is not None and id in (None, found.id):
+                address = found.address
         return address
 
     return now
 
 
-def _entry(entry: Entry, now: Callable[[Address], Address]) -> Entry:
+def _entry(entry: Entry, now: _Calling) -> Entry:
     intent = entry.intent
     stood = intent.before.stood
     if stood is not None:
         stood = Stood(now(stood.parent), stood.index, None if stood.previous is None else now(stood.previous))
+    about = now(intent.address, entry.bound.get(intent.address, None if intent.verb == "create" else intent.target))
+
+    def called(address: Address) -> Address:
+        return about if address == intent.address else now(address, entry.bound.get(address))
+
     return replace(
         entry,
-        intent=replace(intent, address=now(intent.address), before=replace(intent.before, stood=stood)),
-        bound={now(address): id for address, id in entry.bound.items()},
-        forgotten=tuple(now(address) for address in entry.forgotten),
-        after={now(address): seen for address, seen in entry.after.items()},
+        intent=replace(intent, address=about, before=replace(intent.before, stood=stood)),
+        bound={called(address): id for address, id in entry.bound.items()},
+        forgotten=tuple(about if address == intent.address else address for address in entry.forgotten),
+        after={called(address): seen for address, seen in entry.after.items()},
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.address import Address
-from reconciler.inverse.living import Thing
+from reconciler.inverse.thing import Thing
 from reconciler.model import Actual
 from reconciler.reading import ids_in, title
 from reconciler.resource import UNSET, Field, Kinds, Role

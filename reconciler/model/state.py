@@ -44,7 +44,10 @@ class Binding:
 
 @dataclass(frozen=True)
 class Stood:
-    """Where a sibling stood: below `parent`, `index` from 0 among the managed siblings, behind `previous` (None for the first)."""
+    """Where a sibling stood: below `parent`, `index` from 0 among the siblings that were seen, behind `previous` (None for the first).
+
+    One that nobody managed has its id as key: `acme/space/spc_1`.
+    """
 
     parent: Address
     index: int

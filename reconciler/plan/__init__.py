@@ -42,7 +42,7 @@ from reconciler.plan.reshape import reshape
 from reconciler.plan.rules import changed, freed, loosened
 from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
-from reconciler.plan.standing import stood
+from reconciler.plan.standing import stood, strangers
 from reconciler.plan.steps import requests
 from reconciler.resource import Kinds
 
@@ -84,7 +84,8 @@ def plan(
     names = {id: address for address, id in (*found.replaced.items(), *found.ids.items())} | {
         binding.id: address for address, binding in state.bindings.items() if address not in desired.resources
     }
-    steps = requests(kinds, mine, rows, gone, found.ids, stood([*every.values(), *leaving.values()], names))
+    places = stood([*every.values(), *leaving.values()], strangers(kinds, actual, names), names)
+    steps = requests(kinds, mine, rows, gone, found.ids, places)
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
     rules = changed(desired, state) if about_rules else None
     looser = loosened(desired, state) if about_rules else ()

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from reconciler.address import Address
-from reconciler.model import Binding, Observed, Stood
-from reconciler.resource import Kind
+from reconciler.model import Actual, Binding, Observed, Stood
+from reconciler.resource import Kind, Kinds
 
 
 class Sibling(Protocol):
@@ -33,10 +34,9 @@ S = TypeVar("S", bound=Sibling)
 
 def standing(present: Sequence[S], parent: str) -> list[S]:
     """The siblings that stand below `parent` (an address, as places name it), in their order there."""
-    base = list(present)
-    places = {one.address: placed(one, parent) for one in present}
-    if all(index is not None for index in places.values()):
-        base.sort(key=lambda one: places[one.address] or 0)
+    places = {one.address: index for one in present if (index := placed(one, parent)) is not None}
+    sorted_ones = iter(sorted((one for one in present if one.address in places), key=lambda one: places[one.address]))
+    base = [next(sorted_ones) if one.address in places else one for one in present]
     shown: dict[str, list[S]] = defaultdict(list)
     for one in base:
         shown[one.kind.name].append(one)
@@ -72,10 +72,51 @@ def lists(everyone: Iterable[S], names: Mapping[str, Address]) -> dict[Address, 
     return {parent: standing(some, str(parent)) for parent, some in found.items()}
 
 
-def stood(everyone: Iterable[Sibling], names: Mapping[str, Address]) -> dict[Address, Stood]:
+@dataclass(frozen=True)
+class Stranger:
+    """An object that nobody manages, in a list whose order a listing shows; its id is the key of its address."""
+
+    address: Address
+    kind: Kind
+    observed: Observed
+    binding: Binding | None = None
+
+
+def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> list[Stranger]:
+    """Those that stand in managed containers. `names`: by id, of what is managed."""
+    found = []
+    for kind in kinds.values():
+        for one in actual.objects.get(kind.name, {}).values():
+            container = names.get(one.within.get(kind.within or "", ""))
+            if kind.ordered and one.rank is not None and one.id not in names and one.deleted_at is None and container is not None:
+                found.append(Stranger(container.child(kind.name, one.id), kind, one))
+    return sorted(found, key=lambda one: (one.observed.rank or 0, one.address))
+
+
+def woven(
+    rows: Mapping[Address, Sequence[Sibling]], among: Sequence[Sibling], names: Mapping[str, Address]
+) -> dict[Address, list[Sibling]]:
+    """The rows with the strangers in them: behind the sibling of their kind that is shown before them, else before the first of it."""
+    found: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
+    for one in among:
+        parent = parent_of(one, names)
+        if parent is None:
+            continue
+        row = found.setdefault(parent, [])
+        alike = [index for index, other in enumerate(row) if other.kind.name == one.kind.name]
+        behind = [index for index in alike if (_rank(row[index]) or 0) < (_rank(one) or 0)]
+        row.insert(behind[-1] + 1 if behind else alike[0] if alike else len(row), one)
+    return found
+
+
+def _rank(one: Sibling) -> int | None:
+    return one.observed.rank if one.observed is not None else None
+
+
+def stood(everyone: Iterable[Sibling], among: Sequence[Stranger], names: Mapping[str, Address]) -> dict[Address, Stood]:
     """Where each of them stands now."""
     found = {}
-    for parent, some in lists(everyone, names).items():
+    for parent, some in woven(lists(everyone, names), among, names).items():
         previous: Address | None = None
         for index, one in enumerate(some):
             found[one.address] = Stood(parent, index, previous)

@@ -36,9 +36,11 @@ def write(page: Page, change: Change) -> None:
 
 
 def _right(change: Change) -> tuple[str, Style]:
-    if Action.RESTORE in change.actions:
+    if Action.RESTORE in change.actions and Action.ADOPT not in change.actions:
         return "drift: deleted outside", Style.DRIFT
-    return (f"{change.source.file}:{change.source.line}", Style.DIM) if change.source is not None else ("", Style.DIM)
+    if change.source is None or not change.source.line:
+        return "", Style.DIM
+    return f"{change.source.file}:{change.source.line}", Style.DIM
 
 
 def _what(change: Change, action: Action) -> str:

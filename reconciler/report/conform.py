@@ -148,7 +148,7 @@ def _enum(part: Schema, _: Make) -> Check:
 
 
 def _pattern(part: Schema, _: Make) -> Check:
-    pattern = re.compile(part["pattern"], re.ASCII)
+    pattern = re.compile(part["pattern"].replace("$", r"\Z"), re.ASCII)  # Python's $ lets a line break pass
     return lambda value: None if pattern.search(value) else Wrong((), f"{_short(value)} is not what is expected there")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
@@ -14,14 +15,22 @@ from reconciler.report.words import ENDINGS, count
 _UNDONE: Final = ((Status.FAILED, "failed"), (Status.IN_DOUBT, "in doubt"), (Status.STALE, "stale"), (Status.SKIPPED, "skipped"))
 
 
-def outcome_text(outcome: Outcome, *, width: int = WIDTH) -> tuple[Span, ...]:
+@dataclass(frozen=True)
+class Onward:
+    """What to expect of the next run: where all is done, and what to do where it is not."""
+
+    done: str = "The plan is now empty."
+    again: str = "apply again"
+
+
+def outcome_text(outcome: Outcome, *, width: int = WIDTH, onward: Onward = Onward()) -> tuple[Span, ...]:
     """The report; nothing but its last line where all went well."""
     page = Page(width)
-    write(page, outcome)
+    write(page, outcome, onward)
     return tuple(page.spans)
 
 
-def write(page: Page, outcome: Outcome) -> None:
+def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
     """Put the report on a page of any kind."""
     troubled = [result for result in outcome.results if result.status is not Status.DONE]
     for address, group in groupby(troubled, key=lambda result: str(result.step.address)):
@@ -41,7 +50,7 @@ def write(page: Page, outcome: Outcome) -> None:
     for note in outcome.notes:
         page.line(note, Style.DIM)
     page.blank()
-    page.line(summary(outcome))
+    page.line(summary(outcome, onward))
 
 
 def _ended(page: Page, result: Result) -> None:
@@ -57,7 +66,7 @@ def _edited(page: Page, one: Edited) -> None:
         page.field(Style.DRIFT, "~", one.field, HIDDEN if one.sensitive else f"{shown(one.before)} -> {shown(one.after)}")
 
 
-def summary(outcome: Outcome) -> str:
+def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
     done, steps = outcome.count(Status.DONE), len(outcome.results)
     if done == steps:
@@ -66,10 +75,10 @@ def summary(outcome: Outcome) -> str:
     else:
         parts = [f"{outcome.count(status):,} {word}" for status, word in _UNDONE if outcome.count(status)]
         said = f"Applied {done:,} of {count(steps, 'request')}: {', '.join(parts)}."
-    return " ".join([f"{outcome.stopped.capitalize()}.", said] if outcome.stopped else [said]) + _onward(outcome, done == steps)
+    return " ".join([f"{outcome.stopped.capitalize()}.", said] if outcome.stopped else [said]) + _onward(outcome, onward, done == steps)
 
 
-def _onward(outcome: Outcome, whole: bool) -> str:
+def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     """What to expect of the next run."""
     plan = outcome.plan
     others = len({one.address for one in outcome.edited})
@@ -80,7 +89,7 @@ def _onward(outcome: Outcome, whole: bool) -> str:
     if outcome.stopped or not whole:
         return f"{doubt}{edited} Run it again to go on."
     if plan.deferred:
-        return f" {count(len(plan.deferred), 'resource')} left for a second run: apply again."
+        return f" {count(len(plan.deferred), 'resource')} left for a second run: {onward.again}."
     if edited:
         return edited
     if outcome.unverified:
@@ -93,4 +102,4 @@ def _onward(outcome: Outcome, whole: bool) -> str:
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]
     left = ", ".join(filter(None, open_ends))
-    return f" Left: {left}." if left else " The plan is now empty."
+    return f" Left: {left}." if left else f" {onward.done}"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from reconciler.apply import apply
 from reconciler.guard import guard
-from reconciler.inverse import Inverse, Line, also, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
+from reconciler.inverse import Inverse, Line, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
 from reconciler.kinds import load as kinds
-from reconciler.model import Actual, Entry, Outcome, Run
+from reconciler.model import Entry, Outcome, Run
 from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
 from reconciler.prove import prove
@@ -27,9 +28,12 @@ def entries(org: Org, run: str) -> tuple[Entry, ...]:
 
 
 def undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
-    """Take a run back; a second time where the service had to rearrange something first."""
+    """Take a run back; a second time where the service had to rearrange something first. The results are those of both."""
     outcome, found, lines = asyncio.run(_undo(org, run))
-    return (outcome, found, lines) if not outcome.plan.deferred else asyncio.run(_undo(org, run))
+    if not outcome.plan.deferred:
+        return outcome, found, lines
+    again, found, lines = asyncio.run(_undo(org, run))
+    return replace(again, results=(*outcome.results, *again.results)), found, lines
 
 
 async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
@@ -40,7 +44,7 @@ async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]
         with store.lease(who="test", command=f"undo {run[:8]}") as journal:
             async with org.client() as writer:
                 state = journal.state()
-                actual = await observe(writer, kinds(), living(kinds(), project, state, Actual(), also=also(done, turns)), state)
+                actual = await observe(writer, kinds(), living(kinds(), project, state, done, turns), state)
                 found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
                 only = Selection(only=found.only)
                 actual = await observe(writer, kinds(), found.desired, state)

@@ -51,7 +51,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
     from reconciler.report.history import ID_SHOWN
-    from reconciler.report.outcome import outcome_text
+    from reconciler.report.outcome import Onward, outcome_text
     from reconciler.report.undo import undo_document
 
     options = Options.of(screen, words)
@@ -81,7 +81,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
                 return exits.FAILED
             lines = _lines(session, planned, found.turns)
             outcome = session.apply(planned, on_error=on_error)
-            turned = _turned(screen, journal, outcome, found.turns)
+            turned = _turned(screen, journal, outcome, found.turns, past.id[:ID_SHOWN])
             code = exits.of_outcome(outcome, signal=session.signal)
             if found.cannot:
                 code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
@@ -89,24 +89,25 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     if options.format == "json":
         screen.document(undo_document(past, outcome, turned, found.cannot, lines))
     elif outcome.results or outcome.notes:
-        screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width))
+        done = f"Run {past.id[:ID_SHOWN]} is undone{', but for what is named' if found.cannot else ''}."
+        again = f"reconciler undo {past.id[:ID_SHOWN]} again"
+        screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
     _tell_what_wants_it_again(screen, lines)
     return code
 
 
 def _inverse(session: Session, store: Store, run: str) -> Inverse:
     """Look at what is there now, and find what takes the run back."""
-    from reconciler.inverse import also, entries_today, inverse, living, past, turns_today
-    from reconciler.model import Actual
+    from reconciler.inverse import entries_today, inverse, living, past, turns_today
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_turns(run)
     done, turns = past(kinds, entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
-    actual = session.look(living(kinds, project, state, Actual(), also=also(done, turns)))
+    actual = session.look(living(kinds, project, state, done, turns))
     return inverse(kinds, project, state, actual, done, turns, ever=store.ids())
 
 
-def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[Turn]) -> tuple[Turn, ...]:
+def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[Turn], run: str) -> tuple[Turn, ...]:
     """Change the bindings once everything else is done; answers what was changed."""
     from reconciler.inverse import as_remembered
     from reconciler.model import Status
@@ -114,7 +115,7 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collectio
     if not turns:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(one.status is not Status.DONE for one in outcome.results):
-        screen.say("The state stays as it is, because not everything was done; undo the run again once it can be.")
+        screen.say(f"The state stays as it is, because not everything was done. Once it can be: reconciler undo {run}")
         return ()
     forget, rename, protect = as_remembered(turns)
     journal.remember(forget=forget, rename=rename, protect=protect)
@@ -151,4 +152,4 @@ def _tell_what_turns(screen: Screen, turns: Collection[Turn]) -> None:
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[Line]) -> None:
     if lines:
         said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
-        screen.say("The YAML still wants it again; take this out before the next apply:\n" + "\n".join(f"  {one}" for one in said))
+        screen.say("Change this in the YAML before the next apply, or that does it again:\n" + "\n".join(f"  {one}" for one in said))

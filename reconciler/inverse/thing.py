@@ -1,0 +1,32 @@
+"""One object of the past or present, with what is known of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.model import Actual, Binding, Observed, Source, State
+from reconciler.resource import Kind, Kinds
+
+NOWHERE: Final = Source("(no line of the YAML)", 0)
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One bound object and what is seen of it now."""
+
+    address: Address
+    kind: Kind
+    id: str
+    binding: Binding | None
+    observed: Observed | None
+
+
+def things(kinds: Kinds, state: State, actual: Actual) -> dict[Address, Thing]:
+    """Everything bound, of kinds that are known."""
+    return {
+        address: Thing(address, kinds[one.kind], one.id, one, actual.find(one.kind, one.id))
+        for address, one in state.bindings.items()
+        if one.kind in kinds
+    }
