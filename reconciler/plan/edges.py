@@ -46,9 +46,12 @@ def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
 
 
 def _containers_move_first(whole: Sketches) -> None:
+    """A move into something waits until that has left what moves, however deep: nothing can be moved into itself."""
     for address, index in whole.movers.items():
         parent = whole.drafts[address].declared.parent
-        if parent in whole.movers and whole.sketches[index].writes:
+        while parent is not None and parent not in whole.movers:
+            parent = whole.drafts[parent].declared.parent if parent in whole.drafts else None
+        if parent is not None and whole.sketches[index].writes:
             whole.sketches[index].after.add(whole.movers[parent])
 
 

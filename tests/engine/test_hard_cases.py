@@ -82,3 +82,14 @@ def test_an_unmanaged_collection_is_pruned_once_it_is_seen_to_be_empty(acme: Org
     assert verbs(outcome) == [f"delete acme/collection/{rogue['id']}"]
     (blocked,) = outcome.plan.blocked
     assert "still holds space" in blocked.reason
+
+
+def test_what_is_turned_inside_out_leaves_before_it_takes_in_though_something_new_stands_between(org: Org) -> None:
+    blank = {"space": "blank", "id": "spc_blank", "title": "Blank"}
+    applied(org, {"content": [blank, {"collection": "outer", "title": "Outer", "content": [{"collection": "inner", "title": "Inner"}]}]})
+    taken = {"collection": "new", "title": "New", "content": [{"collection": "outer", "title": "Outer"}]}
+    turned = {"content": [blank, {"collection": "inner", "title": "Inner", "content": [taken]}]}
+    org.write(turned)
+    moves = {step.address.key: step for step in org.plan().steps if step.verb == "move"}
+    assert moves["inner"].id in moves["outer"].after
+    applied(org, turned)
