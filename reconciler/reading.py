@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, is_key
 from reconciler.model import Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds, Role
 
@@ -44,8 +44,10 @@ def moment(text: Any) -> datetime | None:
 
 
 def is_kind(kind: Kind, raw: Any) -> bool:
-    """Whether an answer is an object of the kind: it has an id, names no other kind, and stands in something that is an id."""
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or raw.get("object", kind.object) != kind.object:
+    """Whether an answer is an object of the kind: it has an id that can stand in an address, names no other kind, and stands in an id."""
+    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not is_key(raw["id"]):
+        return False
+    if raw.get("object", kind.object) != kind.object:
         return False
     return all(isinstance(field.seen(raw), str | None | type(UNSET)) for field in kind.fields.values() if field.role in _STANDS)
 

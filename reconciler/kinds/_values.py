@@ -119,8 +119,8 @@ UNCONDITIONED = Exposes("every visitor sees it", when=_uncovered)
 """Of a condition that is taken away."""
 
 
-def _lower(value: str) -> str:
-    return value.lower()
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
 
 
 Email = Annotated[str, AfterValidator(_lower), Wire(body=_lower, show=_lower), Field(examples=["ada@acme.example"])]

@@ -90,15 +90,20 @@ class Lying(httpx.AsyncBaseTransport):
         if self.rng.random() < 0.15:
             return raw[: self.rng.randint(0, len(raw))] + self.rng.choice(SCRAPS).encode("utf-8", "surrogatepass")
         tree = json.loads(raw)
-        places = list(_leaves(tree, []))
-        for _ in range(self.rng.randint(1, 3)):
-            if places:
-                holder, key = self.rng.choice(places)
-                if isinstance(holder, dict) and self.rng.random() < 0.2:
-                    holder.pop(key, None)
-                else:
-                    holder[key] = self.rng.choice(ODD)
+        bent(tree, self.rng)
         return json.dumps(tree).encode()
+
+
+def bent(tree: Any, rng: random.Random) -> None:
+    """Take out, or replace by something odd, up to three parts of a tree."""
+    places = list(_leaves(tree, []))
+    for _ in range(rng.randint(1, 3)):
+        if places:
+            holder, key = rng.choice(places)
+            if isinstance(holder, dict) and rng.random() < 0.2:
+                holder.pop(key, None)
+            else:
+                holder[key] = rng.choice(ODD)
 
 
 def _leaves(tree: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
