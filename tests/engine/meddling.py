@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from reconciler.client.pacing import SystemClock
+from reconciler.client.clock import SystemClock
 from reconciler.model import Outcome
 from tests.harness import Org
 
