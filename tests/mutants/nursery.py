@@ -58,6 +58,7 @@ def preload() -> None:
     for name in FOREIGN:
         importlib.import_module(name)
 
+
 def source(module: str) -> Path:
     """The file of a module of the package."""
     path = ROOT.joinpath(*module.split("."))
