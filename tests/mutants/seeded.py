@@ -390,11 +390,11 @@ BUGS: Final = (
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
     ),
     _bug(
-        "apply.verify",
-        "found[address] = {name: now.values[name] for name in sorted(names) if now.values.get(name, UNSET) is not UNSET}",
-        "found[address] = {}",
-        "what no answer showed is remembered as it is seen first",
-        "tests/engine/test_convergence.py",
+        "apply.run",
+        "if not run.stop.is_set() and run.sent:",
+        "if run.stop.is_set() and run.sent:",
+        "what was written is read again",
+        f"{MEDDLING}test_what_somebody_changes_after_our_write_is_reported_and_never_remembered_as_ours",
     ),
     # -- the order of siblings ------------------------------------------------------------------------------------------------------------
     _bug(
