@@ -18,8 +18,8 @@ def main(words: Sequence[str] | None = None) -> int:
     seeded = commands.add_parser("seeded", help="the bugs of tests/mutants/seeded.py")
     seeded.add_argument("--part", default="1/1", help="2/3: the second third of them (default: all)")
     scored = commands.add_parser("score", help="changes made by a program, a sample of each module")
-    scored.add_argument("modules", nargs="*", metavar="MODULE", help=f"of {', '.join(score.TESTS)} (default: all)")
-    scored.add_argument("--sample", type=int, default=30, help="mutants a module (default: 30)")
+    scored.add_argument("modules", nargs="*", metavar="MODULE", help=f"of {', '.join(score.TESTS)}, or plan.match (default: all)")
+    scored.add_argument("--sample", type=int, default=30, help="mutants of each (default: 30)")
     scored.add_argument("--seed", type=int, default=0, help="another sample (default: 0)")
     scored.add_argument("--least", type=float, default=0.0, help="percent; exit 1 below it")
     for one in (seeded, scored):
