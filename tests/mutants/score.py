@@ -13,8 +13,7 @@ from tests.mutants.mutator import Mutant, mutants
 _PLANS: Final = tuple(
     f"tests/engine/test_{name}.py"
     for name in (
-        "gone", "rules", "exposures", "forbidden", "hard_cases", "probable_renames", "dangerous_edits", "accept", "accept_moves", "targets",
-        "what_stays", "drift", "lagging_lists", "convergence",
+        "gone", "exposures", "forbidden", "accept", "targets", "probable_renames", "dangerous_edits", "what_stays", "hard_cases",
     )
 )  # fmt: skip
 
@@ -23,7 +22,12 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "graph": ("tests/test_graph.py",),
     "recover": ("tests/engine/test_recover.py", "tests/engine/test_marker.py", "tests/engine/test_lagging_lists.py"),
     "evidence": ("tests/test_evidence.py", "tests/engine/test_recover.py", "tests/engine/test_marker.py"),
-    "state.journal": ("tests/state/test_journal.py", "tests/state", "tests/engine/test_recover.py"),
+    "state.journal": (
+        "tests/state/test_journal.py",
+        "tests/state/test_round_trip.py",
+        "tests/state/test_history.py",
+        "tests/engine/test_recover.py",
+    ),
     "plan": ("tests/test_forecast.py", *_PLANS),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
