@@ -86,7 +86,9 @@ def _score(name: str, sample: int, seed: int, processes: int) -> float:
         if ended.code == nursery.PASSED:
             survived.append(where)
             print(f"  survived {where}", flush=True)
-        elif ended.code in (nursery.NEVER_IMPORTED, nursery.BROKEN):
+        else:
+            print(f"  noticed {where}", file=sys.stderr, flush=True)
+        if ended.code in (nursery.NEVER_IMPORTED, nursery.BROKEN):
             sys.exit(f"{where}: exit code {ended.code}\n{ended.output}")
     noticed = len(some) - len(survived)
     percent = 100.0 * noticed / len(some) if some else 100.0
