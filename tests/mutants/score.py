@@ -20,7 +20,7 @@ _PLANS: Final = tuple(
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("tests/test_order.py",),
     "graph": ("tests/test_graph.py",),
-    "recover": ("tests/engine/test_recover.py", "tests/engine/test_marker.py", "tests/engine/test_lagging_lists.py"),
+    "recover": ("tests/engine/test_recover.py", "tests/engine/test_marker.py"),
     "evidence": ("tests/test_evidence.py", "tests/engine/test_recover.py", "tests/engine/test_marker.py"),
     "state.journal": (
         "tests/state/test_journal.py",
