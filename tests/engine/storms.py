@@ -117,12 +117,14 @@ def record(org: Org) -> Record:
     return Record(desired, state, answers)
 
 
-def planned(record: Record, transport: httpx.AsyncBaseTransport, *, accept: int | None = None) -> tuple[Plan, Drift]:
+def planned(
+    record: Record, transport: httpx.AsyncBaseTransport, *, accept: int | None = None, clock: Still | None = None
+) -> tuple[Plan, Drift]:
     """Observe, believe, plan and read the drift of it, as `plan` and `drift` do. Raises what they raise."""
     desired, state = record.desired, record.state
 
     async def look() -> Actual:
-        async with Reader(Settings(BASE, TOKEN), transport=transport, clock=Still(), jitter=lambda: 0.5) as reader:
+        async with Reader(Settings(BASE, TOKEN), transport=transport, clock=clock or Still(), jitter=lambda: 0.5) as reader:
             return await observe(reader, kinds(), desired, state)
 
     actual = asyncio.run(look())

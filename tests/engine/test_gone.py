@@ -11,7 +11,7 @@ from reconciler.errors import Refused
 from reconciler.model import Action
 from tests.engine.small import applied, small
 from tests.engine.storms import Record, Recorded, planned, record
-from tests.harness import Org
+from tests.harness import Org, Still
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,9 @@ def found(record: Record, id: str) -> object:
 
 def test_a_kind_without_a_reading_by_id_is_gone_when_two_listings_a_second_apart_lack_it(acme: Record) -> None:
     link = id_of(acme, "acme/site/docs/share-link/partners")
-    transport = without(acme, link)
-    _, drift = planned(acme, transport)
+    transport, clock = without(acme, link), Still()
+    _, drift = planned(acme, transport, clock=clock)
+    assert clock.slept >= 0.9
     assert [str(one.address) for one in drift.resources] == ["acme/site/docs/share-link/partners"]
     path = f"/orgs/org_acme/sites/{id_of(acme, 'acme/site/docs')}/share-links"
     assert transport.seen.count(path) == 2
@@ -96,6 +97,17 @@ def test_a_witness_that_is_not_there_either_makes_it_unknown(acme: Record) -> No
     assert drift.resources == ()
     assert made.changes == ()
     assert any("does not answer either" in one.reason for one in made.unknown)
+
+
+def test_where_nothing_else_that_is_bound_answers_by_its_id_it_is_unknown(acme: Record) -> None:
+    transport = without(acme, id_of(acme, "acme/team/writers"))
+    transport.storm = lambda request, status, body: (404, b"{}")
+    transport.strikes = lambda asked, number: asked not in acme.answers
+    made, drift = planned(acme, transport)
+    assert drift.resources == ()
+    assert made.changes == ()
+    (reason,) = {one.reason for one in made.unknown}
+    assert reason.startswith("acme/team/writers was not found twice, but acme/")
 
 
 def test_more_than_three_and_a_tenth_at_once_is_refused_and_can_be_accepted(acme: Record) -> None:

@@ -179,6 +179,15 @@ def test_what_json_cannot_say_is_refused_by_name(journal: Journal, value: Any) -
         journal.remember(bind=[binding(sent={"title": value})])
 
 
+def test_a_journal_that_failed_once_takes_no_intent_any_more(journal: Journal) -> None:
+    with pytest.raises(StateError) as first:
+        journal.intend([intent(writes={"title": {1, 2}})])
+    with pytest.raises(StateError) as second:
+        journal.intend([intent()])
+    assert second.value is first.value
+    assert journal.state().intents == ()
+
+
 def test_texts_no_database_can_hold_are_spelled_out_or_refused(store: Store) -> None:
     with store.lease(who="a\udcff\0", command="reconciler \udc80") as journal:
         (one,) = journal.intend([intent()])

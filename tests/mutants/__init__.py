@@ -1,0 +1,1 @@
+"""Bugs on purpose: each must be caught by a test that is there already."""
