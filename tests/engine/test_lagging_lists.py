@@ -73,6 +73,9 @@ def test_it_is_not_let_go_of_either_when_its_line_is_taken_out(org: LaggingOrg) 
 
 
 def test_an_absence_is_believed_when_the_service_s_clock_says_that_it_was_long_ago(org: LaggingOrg) -> None:
+    org.call("DELETE", f"{LIST}/{org.id('acme/team/writers')}")
+    org.after = timedelta(seconds=10)
+    assert org.plan().steps == ()
     org.after = timedelta(seconds=120)
     assert [f"{step.verb} {step.address}" for step in org.plan().steps] == ["create acme/team/writers"]
 
