@@ -320,8 +320,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.step",
-        "LEASE_SECONDS - 30.0",
-        "LEASE_SECONDS + 30.0",
+        "min(timeout, SEND_SECONDS_MAX)",
+        "max(timeout, SEND_SECONDS_MAX)",
         "a request is over before another run can hold the lease",
         f"{RECOVER}test_a_deadline_is_over_before_another_run_can_hold_the_lease",
     ),
