@@ -124,7 +124,7 @@ def test_what_was_done_is_remembered_as_sent_and_as_it_is_seen() -> None:
     )
     mine = intent("update", writes={"title": "Writers", "hidden": 3})
     now = seen("it", title="Writers!", hidden=UNSET, extra=4)
-    assert remembered(old, mine, now) == replace(
+    assert remembered(TEAM, old, mine, now) == replace(
         old, sent={"title": "Writers", "rest": 1, "hidden": 3}, seen={"title": "Writers!", "kept": 2}
     )
 
