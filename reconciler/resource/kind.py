@@ -172,8 +172,8 @@ class Kind:
         return "create" not in self.api and not self.keys
 
     def remembered(self, values: Mapping[str, Any], of: str) -> dict[str, Any]:
-        """Values by field as they are kept of the object with the id `of`."""
-        return {name: self.fields[name].remembered(value, of) for name, value in values.items()}
+        """Values by field as they are kept of the object with the id `of`; fields of an older version stay as they are."""
+        return {name: self.fields[name].remembered(value, of) if name in self.fields else value for name, value in values.items()}
 
     def carried(self, verb: str) -> tuple[Field, ...]:
         """The fields whose values the verb's requests carry."""
