@@ -86,7 +86,7 @@ class Race:
         self.passed += 1
         if self.second is not None and boundary.startswith("during "):
             self.late += 1
-        if self.passed != self.nth or self.second is not None:
+        if self.passed < self.nth or self.at or (self.stopped and not boundary.startswith(STOPS)):
             return
         self.at = boundary
         other = copy.copy(self.world)
@@ -186,7 +186,9 @@ def _processes(world: Live, seconds: float, chance: random.Random, expires: bool
     world.later()
     first.send(signal.SIGCONT)
     ended = first.wait()
-    if second.code != 0:
+    if second.code == 1 and "locked by another program" in second.err:
+        result.counted["the second was kept out by a transaction"] += 1
+    elif second.code != 0:
         return f"the second ended with {second.code}: {second.err[-600:]}"
     if ended.code == NEVER:
         return "the one that stood still never ended"
