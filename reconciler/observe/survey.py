@@ -107,10 +107,11 @@ class Survey(Readings):
                 parent = declared.values.get(inside.name, UNSET)
                 if isinstance(parent, Address) and parent in found.ids:
                     wanted[parent] = found.ids[parent]
-        former = set(found.renamed.values())
+        former, known = set(found.renamed.values()), {str(address) for address in wanted}
         for address, binding in self.state.bindings.items():
             gone = address not in self.desired.resources and address not in former
-            stood = Address.parse(binding.place.parent) if binding.kind == kind.name and binding.place and binding.place.parent else None
+            place = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
+            stood = Address.parse(place) if place and place not in known else None
             if stood is not None and stood.kind == each and stood in found.ids:
                 wanted[stood] = found.ids[stood]
             if binding.kind == each and gone and binding.id in self._objects[each]:
