@@ -30,6 +30,7 @@ def connect(whole: Sketches) -> None:
     _unique_values(whole)
     _deletes_last(whole)
     _settle_values(whole)
+    _copies_last(whole)
 
 
 def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
@@ -108,6 +109,15 @@ def _settle_values(whole: Sketches) -> None:
         for maker in sorted(set(creates.get(level, []))):
             whole.sketches[maker].after |= {index for index in waits if not _depends(whole, index, maker)}
             waits = by_maker.get(maker) or waits
+
+
+def _copies_last(whole: Sketches) -> None:
+    """A copy waits until its source is as declared, where that makes no circle: what is not said of it is as it was in its source."""
+    by_id = {draft.id: address for address, draft in whole.drafts.items() if draft.id is not None}
+    for index, sketch in enumerate(whole.sketches):
+        source = sketch.source if isinstance(sketch.source, Address) else by_id.get(str(sketch.source))
+        if source is not None:
+            sketch.after |= {step for step in whole.of.get(source, ()) if step != index and not _depends(whole, step, index)}
 
 
 def _depends(whole: Sketches, index: int, on: int) -> bool:

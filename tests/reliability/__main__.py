@@ -30,10 +30,12 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = [_repeated(given.seed, given.case, given.database)] if given.seed else list(jobs(given.runs, only))
     if given.database and not given.seed:
         chosen = [job for job in chosen if job.database == given.database]
-    results = list(run(chosen, given.processes, say=lambda line: print(line, file=sys.stderr, flush=True)))
+    results: list[Result] = []
+    for result in run(chosen, given.processes, say=lambda line: print(line, file=sys.stderr, flush=True)):
+        results.append(result)
+        if given.out:  # after each job: what ends in the middle says what it has
+            write(Path(given.out), merged(results), given.runs)
     found = merged(results)
-    if given.out:
-        Path(given.out).write_text(json.dumps(document(found, given.runs), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     print(table(found), end="")
     bad = [one for result in found for one in result.violations]
     for one in bad[: given.shown]:
@@ -41,12 +43,19 @@ def main(words: Sequence[str] | None = None) -> int:
     return 1 if bad else 0
 
 
+def write(out: Path, found: Sequence[Result], length: str) -> None:
+    """Write reliability.json; what it has of other experiments and databases stays."""
+    old = json.loads(out.read_text(encoding="utf-8"))["experiments"] if out.exists() else []
+    new = document(found, length, old, key=lambda one: EXPERIMENTS.index(one["experiment"]))
+    out.write_text(json.dumps(new, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
 def _words(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
     parser.add_argument("--runs", choices=["short", "long"], default="short", help="how many; long takes hours (default: short)")
     parser.add_argument("--only", help="experiments, with commas: " + ",".join(EXPERIMENTS))
     parser.add_argument("--database", choices=["sqlite", "postgres"], help="only this one")
-    parser.add_argument("--out", help="write reliability.json here")
+    parser.add_argument("--out", help="write reliability.json here; experiments in it that were not run stay")
     parser.add_argument("--seed", help="repeat this one alone, as a violation names it")
     parser.add_argument("--case", help="of that seed only this case")
     parser.add_argument("--shown", type=int, default=20, help="how many violations are told (default: 20)")
@@ -73,6 +82,8 @@ def run(chosen: Sequence[Job], processes: int, say: object = None) -> Iterator[R
                 job = waiting[ended]
                 came = f"{result.runs} in {result.seconds:.0f} s, {len(result.violations)} violations"
                 say(f"{job.experiment} {job.database} {job.words}: {came}")
+                for bad in result.violations:
+                    say(f"  {bad.seed} --case '{bad.case}': {bad.what}")
             yield result
 
 

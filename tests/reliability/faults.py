@@ -131,6 +131,9 @@ def one(world: World, chance: random.Random, fault: str, verb: str, rate: float,
         result.counted["requests went wrong"] += injected
         result.counted["runs in which one did"] += injected > 0
         book.set_rules(store, [])
+        if not injected:  # as in peace
+            wrong = difference(expected, world.seen())
+            return f"nothing was wrong, and yet: {shortened(wrong)}" if wrong else None
         said: list[str] = []
         for number in range(1, CALM + 1):
             said = []

@@ -47,7 +47,7 @@ def _kill(long: bool) -> Iterator[Job]:
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 20, "deepest": 20})
-        for number in range(40):
+        for number in range(20):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
     for name in ("acme", "acme-changed", "acme-smaller"):
         yield Job("kill", "sqlite", {"name": name, "deep": 4, "deepest": 10})
@@ -73,9 +73,9 @@ def _faults(long: bool) -> Iterator[Job]:
         for number, name in enumerate(("tiny", "tiny-changed", "tiny-cleared")):
             yield Job("faults", "sqlite", {"name": name, "seed": number, "runs": 30})
         return
-    for seed in range(35):
+    for seed in range(24):
         for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
-            yield Job("faults", "postgres" if seed % 7 == 6 else "sqlite", {"name": name, "seed": seed})
+            yield Job("faults", "postgres" if seed % 6 == 5 else "sqlite", {"name": name, "seed": seed})
 
 
 def _races(long: bool) -> Iterator[Job]:

@@ -32,6 +32,9 @@ PATIENCE = 60.0  # real seconds that a command may take
 
 NEVER = -9999
 
+ALLOWED = ("--allow-replace", "**", "--allow-exposure", "**")
+APPLY = ("apply", "--yes", *ALLOWED)
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -131,10 +134,10 @@ class Live:
         return Running([words[0], str(self.org.project), *words[1:]], self.env, self.place, name)
 
     def apply(self, name: str = "again") -> Ended:
-        return self.start("apply", "--yes", "--allow-replace", "**", name=name).wait()
+        return self.start(*APPLY, name=name).wait()
 
     def plan(self) -> Ended:
-        return self.start("plan", "--allow-replace", "**", "--detailed-exitcode", name="plan").wait()
+        return self.start("plan", *ALLOWED, "--detailed-exitcode", name="plan").wait()
 
     def seen(self) -> Counter[str]:
         with closing(sqlite3.connect(self.org.db, timeout=30)) as living:

@@ -19,7 +19,7 @@ from reconciler.errors import Locked, StateError
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.faults import ready
-from tests.reliability.process import NEVER, Live, live
+from tests.reliability.process import APPLY, NEVER, Live, live
 from tests.reliability.result import Result, Violation
 from tests.reliability.scenarios import of
 from tests.reliability.seen import difference, plain, shortened
@@ -169,12 +169,11 @@ def _real(name: str, database: Database, label: str, numbers: Iterable[int], res
 
 
 def _processes(world: Live, seconds: float, chance: random.Random, expires: bool, result: Result) -> str | None:
-    words = ("apply", "--yes", "--allow-replace", "**")
-    first = world.start(*words)
+    first = world.start(*APPLY)
     real.sleep(chance.uniform(0.0, seconds))
     if not (expires and chance.random() < 0.5):
         result.counted["two processes at once"] += 1
-        second = world.start(*words, name="second").wait()
+        second = world.start(*APPLY, name="second").wait()
         ended = first.wait()
         if {ended.code, second.code} <= {0, 6} and 0 in (ended.code, second.code):
             return None
@@ -182,7 +181,7 @@ def _processes(world: Live, seconds: float, chance: random.Random, expires: bool
     result.counted["a process stood still"] += 1
     first.send(signal.SIGSTOP)
     world.later()
-    second = world.start(*words, name="second").wait()
+    second = world.start(*APPLY, name="second").wait()
     world.later()
     first.send(signal.SIGCONT)
     ended = first.wait()

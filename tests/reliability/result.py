@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -40,10 +40,12 @@ class Result:
         self.counted.update(other.counted)
         self.violations += other.violations
 
-    def document(self) -> dict[str, Any]:
+    def document(self, length: str) -> dict[str, Any]:
         return {
             "experiment": self.experiment,
             "database": self.database,
+            "length": length,
+            "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "runs": self.runs,
             "seeds": self.seeds if len(self.seeds) <= 40 else {"number": len(self.seeds), "first": self.seeds[0], "last": self.seeds[-1]},
             "seconds": round(self.seconds, 1),
@@ -52,20 +54,21 @@ class Result:
         }
 
 
-def document(results: Sequence[Result], length: str) -> dict[str, Any]:
-    """reliability.json."""
+def document(results: Sequence[Result], length: str, old: Sequence[dict[str, Any]], key: Callable[[dict[str, Any]], int]) -> dict[str, Any]:
+    """reliability.json. `old`: its experiments so far, of which those that were run again go; `key`: how they stand."""
+    new = [one.document(length) for one in results]
+    again = {(one["experiment"], one["database"]) for one in new}
+    experiments = sorted([*(one for one in old if (one["experiment"], one["database"]) not in again), *new], key=key)
     return {
         "format": FORMAT,
-        "length": length,
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
-        "violations": sum(len(one.violations) for one in results),
-        "experiments": [one.document() for one in results],
+        "violations": sum(len(one["violations"]) for one in experiments),
+        "experiments": experiments,
     }
 
 
 def table(results: Sequence[Result]) -> str:
-    """The same for docs/reliability.md."""
+    """The same for docs/proof.md."""
     lines = ["| experiment | database | runs | what was counted | violations |", "|---|---|---:|---|---:|"]
     for one in results:
         counted = ", ".join(f"{number:,} {name}" for name, number in sorted(one.counted.items()))

@@ -8,9 +8,9 @@ import sqlite3
 from collections import Counter, defaultdict
 from typing import Any
 
-VOLATILE = frozenset(
-    {"id", "createdAt", "updatedAt", "revision", "urls", "_pages", "joinedAt", "lastSeenAt", "secret", "token", "_secret", "path"}
-)  # a path the files name is seen by the plan; others the service makes
+TIMES = frozenset({"createdAt", "updatedAt", "joinedAt", "lastSeenAt", "_started"})
+VOLATILE = TIMES | {"id", "revision", "urls", "_pages", "secret", "token", "_secret", "path"}
+# a path the files name is seen by the plan; others the service makes
 ID = re.compile(r"[a-z]+_[0-9a-z]+")
 
 

@@ -8,7 +8,7 @@ import time
 from collections import Counter
 
 from tests.reliability.databases import Database
-from tests.reliability.process import NEVER, Ended, Live, live
+from tests.reliability.process import APPLY, NEVER, Ended, Live, live
 from tests.reliability.result import Result, Violation
 from tests.reliability.scenarios import of
 from tests.reliability.seen import difference, shortened
@@ -27,7 +27,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 10, twice: 
             result.runs += 1
             times = 2 if chance.random() < twice else 1
             for _ in range(times):
-                running = world.start("apply", "--yes", "--allow-replace", "**")
+                running = world.start(*APPLY)
                 time.sleep(chance.uniform(0.0, 1.05 * seconds))
                 running.send(signal.SIGKILL)
                 code = running.wait().code

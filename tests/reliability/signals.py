@@ -7,7 +7,7 @@ import signal
 import time
 
 from tests.reliability.databases import Database
-from tests.reliability.process import NEVER, live
+from tests.reliability.process import APPLY, NEVER, live
 from tests.reliability.result import Result, Violation
 from tests.reliability.scenarios import of
 from tests.reliability.sigkill import calm, judged
@@ -28,7 +28,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 10, only: s
             world.reset()
             result.runs += 1
             which = chance.choice((signal.SIGINT, signal.SIGTERM))
-            running = world.start("apply", "--yes", "--allow-replace", "**")
+            running = world.start(*APPLY)
             time.sleep(chance.uniform(0.05, 1.05 * seconds))
             running.send(which)
             if twice := chance.random() < 0.1:
