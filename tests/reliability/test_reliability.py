@@ -16,7 +16,6 @@ from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
 from tests.reliability import faults, kill, races, statements
 from tests.reliability.__main__ import database, main, one
-from tests.reliability.known import SHORT_RUN
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
 from tests.state import server
@@ -40,10 +39,7 @@ def postgres() -> Iterator[str]:
 
 @pytest.mark.parametrize("job", SHORT)
 def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
-    known = SHORT_RUN.get(request.node.callspec.id)
     result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
-    if known is not None and result.violations:
-        pytest.xfail(known)
     assert [f"{found.seed} {found.case}: {found.what}" for found in result.violations] == []
     assert result.runs
 
