@@ -93,3 +93,18 @@ def test_what_is_turned_inside_out_leaves_before_it_takes_in_though_something_ne
     moves = {step.address.key: step for step in org.plan().steps if step.verb == "move"}
     assert moves["inner"].id in moves["outer"].after
     applied(org, turned)
+
+
+def test_a_copy_is_made_when_its_source_is_as_declared(acme: Org) -> None:
+    tree = small()
+    node(tree, "one").update(emoji="📗", editMode="locked")
+    node(tree, "product")["content"].append({"space": "seven", "title": "Seven", "duplicateOf": "one"})
+    node(tree, "product")["content"].append({"space": "eight", "title": "Eight", "duplicateOf": "seven", "emoji": "📙"})
+    applied(acme, tree)
+    with acme.store() as store:
+        bindings = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    looks = [
+        (space["emoji"], space["editMode"])
+        for space in (acme.call("GET", f"/spaces/{bindings[f'acme/space/{key}']}") for key in ("one", "seven", "eight"))
+    ]
+    assert looks == [("📗", "locked"), ("📗", "locked"), ("📙", "locked")]
