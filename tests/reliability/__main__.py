@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import os
 import sys
 import tempfile
@@ -17,7 +16,8 @@ from pathlib import Path
 
 from tests.reliability.databases import Database, Postgres, Sqlite
 from tests.reliability.plan import EXPERIMENTS, Job, function, jobs
-from tests.reliability.result import Result, Violation, document, table
+from tests.reliability.record import Record, merged, result_of, table
+from tests.reliability.result import Result, Violation
 from tests.state import server
 
 
@@ -30,24 +30,18 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = [_repeated(given.seed, given.case, given.database)] if given.seed else list(jobs(given.runs, only))
     if given.database and not given.seed:
         chosen = [job for job in chosen if job.database == given.database]
+    record = Record(Path(given.out) if given.out else None)
+    if given.resume:
+        chosen = [job for job in chosen if not record.has(job.seed, given.runs)]
     results: list[Result] = []
     for result in run(chosen, given.processes, say=lambda line: print(line, file=sys.stderr, flush=True)):
         results.append(result)
-        if given.out:  # after each job: what ends in the middle says what it has
-            write(Path(given.out), merged(results), given.runs)
-    found = merged(results)
-    print(table(found), end="")
-    bad = [one for result in found for one in result.violations]
+        record.add(result, given.runs)
+    print(table(merged(map(result_of, record.document()["jobs"]))), end="")
+    bad = [one for result in results for one in result.violations]
     for one in bad[: given.shown]:
         print(f"\n{one.what}\n  again: python -m tests.reliability --seed '{one.seed}' --case '{one.case}'")
     return 1 if bad else 0
-
-
-def write(out: Path, found: Sequence[Result], length: str) -> None:
-    """Write reliability.json; what it has of other experiments and databases stays."""
-    old = json.loads(out.read_text(encoding="utf-8"))["experiments"] if out.exists() else []
-    new = document(found, length, old, key=lambda one: EXPERIMENTS.index(one["experiment"]))
-    out.write_text(json.dumps(new, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _words(words: Sequence[str] | None) -> argparse.Namespace:
@@ -55,7 +49,8 @@ def _words(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", choices=["short", "long"], default="short", help="how many; long takes hours (default: short)")
     parser.add_argument("--only", help="experiments, with commas: " + ",".join(EXPERIMENTS))
     parser.add_argument("--database", choices=["sqlite", "postgres"], help="only this one")
-    parser.add_argument("--out", help="write reliability.json here; experiments in it that were not run stay")
+    parser.add_argument("--out", help="write reliability.json here; what it has of other jobs stays")
+    parser.add_argument("--resume", action="store_true", help="leave out the jobs that went well in the file of --out")
     parser.add_argument("--seed", help="repeat this one alone, as a violation names it")
     parser.add_argument("--case", help="of that seed only this case")
     parser.add_argument("--shown", type=int, default=20, help="how many violations are told (default: 20)")
@@ -81,9 +76,9 @@ def run(chosen: Sequence[Job], processes: int, say: object = None) -> Iterator[R
             if callable(say):
                 job = waiting[ended]
                 came = f"{result.runs} in {result.seconds:.0f} s, {len(result.violations)} violations"
-                say(f"{job.experiment} {job.database} {job.words}: {came}")
+                say(f"{job.seed}: {came}")
                 for bad in result.violations:
-                    say(f"  {bad.seed} --case '{bad.case}': {bad.what}")
+                    say(f"  --case '{bad.case}': {bad.what}")
             yield result
 
 
@@ -96,8 +91,8 @@ def one(job: Job, url: str | None, number: int) -> Result:
             return function(job.experiment)(database=found, **job.words)
         except Exception:
             lines = traceback.format_exc()
-            result = Result(job.experiment, found.name, seconds=time.perf_counter() - began)
-            result.violations.append(Violation(f"{job.experiment}:{job.words}", "", f"the experiment broke:\n{lines}"))
+            result = Result(job.experiment, found.name, job.seed, seconds=time.perf_counter() - began)
+            result.violations.append(Violation(job.seed, "", f"the experiment broke:\n{lines}"))
             return result
 
 
@@ -124,14 +119,6 @@ def _server() -> Iterator[str]:
         sys.exit("there is no PostgreSQL server on this machine: install Debian's `postgresql`, or pass --database sqlite")
     with server.running(programs) as url:
         yield url
-
-
-def merged(results: Sequence[Result]) -> list[Result]:
-    """One result for each experiment on each database."""
-    found: dict[tuple[str, str], Result] = {}
-    for result in results:
-        found.setdefault((result.experiment, result.database), Result(result.experiment, result.database)).add(result)
-    return [found[key] for key in sorted(found, key=lambda key: (EXPERIMENTS.index(key[0]), key[1] != "SQLite"))]
 
 
 if __name__ == "__main__":

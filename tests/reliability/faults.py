@@ -79,7 +79,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None
     """Every case of fault, verb and rate once with this seed, or `runs` of them by chance."""
     began = real.perf_counter()
     label = f"faults:{name}:{seed}@{database.sort}"
-    result = Result("faults", database.name, seeds=[label])
+    result = Result("faults", database.name, label)
     world, start, expected = ready(name, database)
     chosen = cases()
     if runs is not None and runs < len(chosen):

@@ -111,7 +111,7 @@ def run(
     """
     began = real.perf_counter()
     label = f"kill:{name}:{seed}@{database.sort}"
-    result = Result("kill", database.name, seeds=[label])
+    result = Result("kill", database.name, label)
     base = prepared(name, database, seed=seed)
     chance = random.Random(label)
     images = [image for image in base.images if like in image.case]

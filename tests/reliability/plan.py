@@ -20,6 +20,11 @@ class Job:
     database: str
     words: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def seed(self) -> str:
+        """What repeats it: experiment, name, number, database."""
+        return f"{self.experiment}:{self.words['name']}:{self.words.get('seed', 0)}@{self.database}"
+
 
 def function(experiment: str) -> Callable[..., Result]:
     """The `run` of an experiment; imported only where it is wanted."""
@@ -46,7 +51,7 @@ def _kill(long: bool) -> Iterator[Job]:
         return
     for database in DATABASES:
         for name in named:
-            yield Job("kill", database, {"name": name, "deep": 20, "deepest": 20})
+            yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
         for number in range(20):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
     for name in ("acme", "acme-changed", "acme-smaller"):

@@ -36,7 +36,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 20, only: s
     """`runs` races; where a lease can run out, the half of them with a holder that stands still. `first`: one violation is enough."""
     began = real.perf_counter()
     label = f"races:{name}:{seed}@{database.sort}"
-    result = Result("races", database.name, seeds=[label])
+    result = Result("races", database.name, label)
     numbers = range(runs) if only is None else [int(only)]
     if seed >= PROCESSES:
         _real(name, database, label, numbers, result)

@@ -17,7 +17,7 @@ from tests.reliability.seen import difference, shortened
 def run(name: str, database: Database, *, seed: int = 0, runs: int = 10, twice: float = 0.2, only: str | None = None) -> Result:
     """Kill it `runs` times, each at another moment; a part `twice` is killed again while it recovers."""
     label = f"sigkill:{name}:{seed}@{database.sort}"
-    result = Result("sigkill", database.name, seeds=[label])
+    result = Result("sigkill", database.name, label)
     began = time.perf_counter()
     with live(of(name), database) as world:
         seconds, expected = calm(world)

@@ -19,7 +19,7 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 def run(name: str, database: Database, *, seed: int = 0, runs: int = 10, only: str | None = None) -> Result:
     """Signal it `runs` times; a tenth gets a second one soon after."""
     label = f"signals:{name}:{seed}@{database.sort}"
-    result = Result("signals", database.name, seeds=[label])
+    result = Result("signals", database.name, label)
     began = time.perf_counter()
     with live(of(name), database) as world:
         seconds, expected = calm(world)

@@ -89,7 +89,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int | None = None
     """Every n in every way, or `runs` of them by chance; `first`: the first violation is enough."""
     began = real.perf_counter()
     label = f"statements:{name}:{seed}@{database.sort}"
-    result = Result("statements", database.name, seeds=[label])
+    result = Result("statements", database.name, label)
     world, start, expected = ready(name, database)
     with failing() as trouble:
         world.put(start)

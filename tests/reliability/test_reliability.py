@@ -51,9 +51,11 @@ def test_the_command_writes_what_it_found(tmp_path: Path, capsys: pytest.Capture
     code = main(["--seed", "kill:tiny:0@sqlite", "--case", "no such case", "--out", str(out), "--processes", "1"])
     found = json.loads(out.read_text(encoding="utf-8"))
     assert code == 0
-    assert found["format"] == "reconciler.reliability/1"
+    assert found["format"] == "reconciler.reliability/2"
     assert [one["experiment"] for one in found["experiments"]] == ["kill"]
     assert "| kill | SQLite | 0 |" in capsys.readouterr().out
+    assert main(["--only", "kill", "--seed", "kill:tiny:0@sqlite", "--out", str(out), "--resume", "--processes", "1"]) == 0
+    assert "kill:tiny" not in capsys.readouterr().err  # it is there already
 
 
 # -- each can fail --------------------------------------------------------------------------------------------------------------------
