@@ -75,6 +75,15 @@ def test_a_message_or_a_property_of_github_holds_nothing_that_ends_it_or_begins_
     assert escape.github("100 %: ::error::x") == "100 %25: : :error: :x"
 
 
+@pytest.mark.parametrize("line", ["::error::x", "  ::add-mask::x", "a ##[error]x", "a##vso[task.x]y", "###[x]"])
+def test_no_line_of_a_log_is_a_command(line: str) -> None:
+    for text in (line, f"a\n{line}\nb", line * 3):
+        assert [one for one in escape.log(text).splitlines() if one.strip().startswith("::") or re.search(r"##\w*\[", one)] == []
+        assert re.search(r"##\w*\[", escape.as_json({text: text})) is None
+        assert json.loads(escape.as_json({text: text})) == {text: text}
+    assert escape.log("std::vector # 1 ## two [x]\n :a") == "std::vector # 1 ## two [x]\n :a"
+
+
 def test_a_label_of_mermaid_holds_no_character_with_a_meaning() -> None:
     for one in map(chr, range(0x80)):
         label = escape.mermaid(one)
