@@ -72,7 +72,7 @@ def command(
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=who(), command="apply" if use is None else "apply --plan") as journal,
             accounted(journal),
-            Session(Narration(screen), service, kinds, project, journal, options) as session,
+            Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
         ):
             for note in session.recover():
                 screen.say(note)

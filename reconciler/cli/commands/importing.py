@@ -203,7 +203,7 @@ def _adopt(
         store.lease(who=who(), command="import") as journal,
         accounted(journal),
     ):
-        state = journal.state()
+        state, kinds = journal.state(), kinds.sealed(store.digest_key())
         made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
         journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
         journal.remember(places=made.places)
