@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from reconciler.report.escape import is_plain
+from reconciler.characters import is_plain
 from tests import browser
 from tests.hostile.titles import HIJACK
 

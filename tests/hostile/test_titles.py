@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
+from html import escape as escaped
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,12 @@ import pytest
 import yaml
 from click.testing import Result
 
-from reconciler.model import Action
+from reconciler.drift import Drift, Drifted, Kept
+from reconciler.model import Action, Cause, Delta, Status, Unmanaged
+from reconciler.report.escape import terminal
+from reconciler.report.html import html
 from reconciler.report.markdown import markdown
-from reconciler.report.sheet import plan_sheet
+from reconciler.report.sheet import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed as plant
 from tests.cli.conftest import Cli
@@ -22,7 +27,7 @@ from tests.cli.test_end_to_end import at_a_terminal
 from tests.harness import BASE, ORGANIZATION, SEED, TOKEN
 from tests.hostile.sinks import OURS, controls, in_a_browser, in_a_comment, in_a_page, orders
 from tests.hostile.titles import TITLES, other, seed
-from tests.report.made import change, plan
+from tests.report.made import at, change, outcome, plan, result
 
 NARROW = {"COLUMNS": "50"}
 REPORTS = [part for one in ("json", "markdown", "html", "github") for part in ("--report", f"{one}=r.{one}")]
@@ -225,6 +230,30 @@ def test_a_terminal_that_watches_an_apply_is_told_nothing_but_its_own(cli: Watch
 @pytest.mark.parametrize("title", TITLES.values(), ids=TITLES)
 def test_a_title_in_a_sentence_of_a_comment_is_text(title: str) -> None:
     assert in_a_comment(markdown(plan_sheet(plan(change("acme/team/a", Action.DELETE, title=title), notes=(title,))))) == []
+
+
+def pages() -> dict[str, Sheet]:
+    """A report of each sort, with every one of the titles wherever a text can stand."""
+    texts = tuple(TITLES.values())
+    fields = tuple(Delta(f"f{number}", one, other(one), Cause.DRIFT, last=one, note=one) for number, one in enumerate(texts))
+    drifted = Drifted(at("acme/team/a"), "team", Kept.CHANGED, fields)
+    unmanaged = tuple(Unmanaged("team", f"team_{number}", one) for number, one in enumerate(texts))
+    return {
+        "drift": drift_sheet(Drift("p", None, resources=(drifted,), unmanaged=unmanaged, notes=texts), full=True),
+        "outcome": outcome_sheet(
+            outcome(*(result(number, f"acme/team/t{number}", Status.FAILED, one) for number, one in enumerate(texts, 1)))
+        ),
+    }
+
+
+@pytest.mark.parametrize("sort", ["drift", "outcome"])
+def test_no_browser_builds_anything_of_a_title_in_other_reports(sort: str, tmp_path: Path) -> None:
+    text = html(pages()[sort], created_at=datetime(2026, 11, 21, tzinfo=UTC))
+    assert all(escaped(terminal(one)) in text for one in TITLES.values())
+    (tmp_path / "page.html").write_text(text, encoding="utf-8")
+    assert in_a_page(text) == []
+    assert in_a_comment(markdown(pages()[sort])) == []
+    assert in_a_browser(tmp_path / "page.html") == []
 
 
 def test_no_browser_runs_or_builds_anything_of_a_title(cli: Watched) -> None:

@@ -9,6 +9,7 @@ import unicodedata
 
 import pytest
 
+from reconciler.characters import is_plain
 from reconciler.report import escape
 
 EVERYTHING = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -48,7 +49,7 @@ def test_json_decodes_to_the_same_text_and_holds_nothing_raw() -> None:
     text = escape.as_json({"whole": whole})
     assert json.loads(text) == {"whole": json.loads(json.dumps(whole))}
     text.encode("utf-8")
-    assert [one for one in text if not escape.is_plain(one) and one != "\n"] == []
+    assert [one for one in text if not is_plain(one) and one != "\n"] == []
 
 
 def test_json_stays_readable() -> None:
