@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reconciler.cli.run import Planned, Session
     from reconciler.cli.saved import Saved
     from reconciler.cli.screen import Screen
-    from reconciler.model import Outcome
+    from reconciler.model import Outcome, Withheld
     from reconciler.state import Store
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
@@ -96,7 +96,23 @@ class Use:
             onward = "The plan file is done; what is new since needs a new plan."
         else:
             onward = "The plan file is done."
-        return replace(outcome, onward=onward), code
+        return replace(outcome, onward=onward, withheld=self._withheld()), code
+
+    def nothing(self, run: str) -> Outcome | None:
+        """The outcome where nothing was done because not all of it holds; None where it was not compared at all."""
+        from reconciler.model import Outcome
+
+        if self.approval is None:
+            return None
+        plan = replace(self.approval.planned.plan, changes=(), steps=())
+        stopped, onward = "the saved plan does not hold any more", "Nothing was applied, so the plan file can be used again."
+        return Outcome(run, plan, stopped=stopped, onward=onward, withheld=self._withheld())
+
+    def _withheld(self) -> Withheld:
+        from reconciler.model import Withheld
+
+        assert self.approval is not None
+        return Withheld(self.approval.refused, self.approval.new)
 
     def _check_state(self, session: Session, store: Store) -> None:
         lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage

@@ -78,7 +78,7 @@ def show(
     if name == "json":
         screen.document(document)
     elif name in FORMATS:
-        screen.out(rendered(name, document, sheet, created_at=created_at, folder=folder))
+        screen.made(rendered(name, document, sheet, created_at=created_at, folder=folder))
     else:
         screen.spans(text())
 

@@ -107,7 +107,13 @@ class Screen:
     # -- writing -----------------------------------------------------------------------------------------------------------------------
 
     def out(self, text: str) -> None:
-        """A result, as it is."""
+        """A result, as text for people."""
+        from reconciler.report.escape import log
+
+        self._write(log(self.masked(text)))
+
+    def made(self, text: str) -> None:
+        """A result in a format of its own, as it is."""
         self._write(self.masked(text))
 
     def spans(self, spans: Iterable[tuple[str, str]]) -> None:
@@ -175,8 +181,10 @@ class Screen:
         self._tell("\n".join(self._lines(text)) + "\n")
 
     def _tell(self, text: str) -> None:
+        from reconciler.report.escape import log
+
         try:
-            sys.stderr.write(self.masked(text))
+            sys.stderr.write(log(self.masked(text)))
             sys.stderr.flush()
         except OSError:
             return  # nobody listens; the work goes on

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.characters import replaced
 from reconciler.config.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.expressions import holds_expression
 from reconciler.config.includes import included
@@ -77,7 +78,7 @@ def _origins(declared: Entry | None, passed: Mapping[str, str], environ: Mapping
 def _variables(given: Variables, origins: Mapping[str, str]) -> Iterator[str]:
     """A comment for each variable: its value, and who gave it."""
     for name, value in given.values.items():
-        shown = HIDDEN if name in given.tainted else json.dumps(value, ensure_ascii=False)
+        shown = HIDDEN if name in given.tainted else replaced(json.dumps(value, ensure_ascii=False))
         yield f"# vars.{name} = {shown}, from {origins[name]}\n"
     yield "\n" if given.values else ""
 
@@ -116,4 +117,4 @@ def _scalar(node: Scalar) -> str:
 
 def _text(text: str, *, quote: bool = False) -> str:
     """A text in double quotes, unless it is plainly one without them."""
-    return text if not quote and _PLAIN.fullmatch(text) and not text.endswith(" ") else json.dumps(text, ensure_ascii=False)
+    return text if not quote and _PLAIN.fullmatch(text) and not text.endswith(" ") else replaced(json.dumps(text, ensure_ascii=False))

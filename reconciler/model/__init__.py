@@ -10,7 +10,7 @@ from __future__ import annotations
 from reconciler.model.actual import Actual, Observed, Unknown
 from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
 from reconciler.model.history import Entry, Run, Turn, What
-from reconciler.model.outcome import Edited, Outcome, Result, Status
+from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
 from reconciler.model.plan import (
     Action,
     Allowance,
@@ -71,4 +71,5 @@ __all__ = [
     "Unknown",
     "Unmanaged",
     "What",
+    "Withheld",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -46,12 +47,20 @@ class Edited:
 
 
 @dataclass(frozen=True)
+class Withheld:
+    """What a saved plan did not bring about. `refused`: addresses it shows, with the reason; `new`: addresses it does not show."""
+
+    refused: Mapping[str, str]
+    new: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What an apply did: results in the order of the steps' ids, and what the reading afterwards found.
 
     `leftover`: what is still not as declared, and nobody else's doing is seen. `edited`: the drift of this run. `unverified`: what was
     written and could not be read again.
-    `onward`: a sentence on what to do next, where that does not follow from the rest.
+    `withheld`: None where no saved plan was applied. `onward`: a sentence on what to do next, where that does not follow from the rest.
     """
 
     run: str
@@ -64,6 +73,7 @@ class Outcome:
     edited: tuple[Edited, ...] = ()
     unverified: tuple[Address, ...] = ()
     onward: str | None = None
+    withheld: Withheld | None = None
 
     @property
     def went_through(self) -> bool:

@@ -70,9 +70,19 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
 
 
 def outcome_document(outcome: Outcome) -> dict[str, Any]:
-    """What an apply did, a line for each step of its plan."""
+    """What an apply did, and what of a saved plan it did not do."""
+    held = outcome.withheld
+    refused = [] if held is None else [{"address": at, "reason": why} for at, why in sorted(held.refused.items())]
     return {
         "format": OUTCOME_FORMAT,
+        **results_document(outcome),
+        "savedPlan": None if held is None else {"refused": refused, "new": list(held.new)},
+    }
+
+
+def results_document(outcome: Outcome) -> dict[str, Any]:
+    """How many requests ended how, a line for each step of the plan, and what the reading afterwards found."""
+    return {
         "summary": {
             "done": outcome.count(Status.DONE),
             "failed": outcome.count(Status.FAILED),

@@ -18,6 +18,7 @@ from reconciler.report.words import count
 
 LIMIT: Final = 65_536  # characters of a comment on GitHub
 SIGNS: Final = {Style.CREATE: "+", Style.DELETE: "-", Style.DIM: " ", Style.PLAIN: " "}
+_NAMES: Final = re.compile(r"&#(?:64|35|33|126|38);(?=\w)|&#58;|(?i:www)(?=&#46;)")  # @name #1 !1 ~label &1
 NOTES_MAX: Final = 2_000  # characters of sentences below the block
 
 
@@ -69,7 +70,7 @@ def _line(line: Line) -> str:
     sign = SIGNS.get(line.style, "!")
     symbol = "" if line.symbol.strip() in ("", sign) else f"{line.symbol} "
     note = f"  ({line.note})" if line.note else ""
-    return escape.terminal(f"{sign} {symbol}{line.name}  {line.value}{note}".rstrip())
+    return escape.log(escape.terminal(f"{sign} {symbol}{line.name}  {line.value}{note}".rstrip()))
 
 
 def _fenced(parts: Sequence[str]) -> str:
@@ -96,5 +97,9 @@ def _coverage(sheet: Sheet) -> str:
 
 
 def _prose(text: str) -> str:
-    """A sentence in which nothing is markup, a mention or a link."""
-    return re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda found: f"&#{ord(found[0])};", escape.terminal(text))
+    """A sentence in which nothing is markup, a mention, a reference or a link.
+
+    GitHub and GitLab look for mentions and references in the text that was made, so that an entity alone hides none from them.
+    """
+    made = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda found: f"&#{ord(found[0])};", escape.terminal(text))
+    return _NAMES.sub(r"\g<0>&#8203;", made)

@@ -53,6 +53,18 @@ def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
     page.line(summary(outcome, onward))
 
 
+def withheld(page: Page, outcome: Outcome) -> None:
+    """Put on a page what a saved plan did not bring about."""
+    if outcome.withheld is None:
+        return
+    for address, reason in sorted(outcome.withheld.refused.items()):
+        page.head(address)
+        page.field(Style.BLOCKED, "!", "refused", f"the saved plan shows it, but {reason}")
+    for address in outcome.withheld.new:
+        page.head(address)
+        page.field(Style.DIM, " ", "new", "the saved plan does not show it; it was not done")
+
+
 def _ended(page: Page, result: Result) -> None:
     symbol, word = ENDINGS[result.status]
     style = Style.DIM if result.status is Status.SKIPPED else Style.BLOCKED
@@ -70,6 +82,8 @@ def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
     """`Applied 23 requests. The plan is now empty.`"""
     done, steps = outcome.count(Status.DONE), len(outcome.results)
     if done == steps:
+        if outcome.stopped and not steps:
+            return f"{outcome.stopped.capitalize()}.{_onward(outcome, onward, False)}"
         nothing = "Applied; it took no request." if outcome.plan.pending else "Nothing to apply."
         said = f"Applied {count(done, 'request')}." if steps else nothing
     else:

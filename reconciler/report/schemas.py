@@ -178,7 +178,12 @@ def saved_plan_schema() -> Schema:
 
 def outcome_schema() -> Schema:
     """Of `apply --format json`."""
-    return document("What an apply did", record({"format": {"const": OUTCOME_FORMAT}, **outcome_properties()}), {})
+    refused = items(
+        record({"address": ref("address"), "reason": text()}), "What the file shows and was not done: it does not hold any more."
+    )
+    new = items(ref("address"), "What would change although the file does not show it; it was not done.")
+    saved = or_null(record({"refused": refused, "new": new}), "What a saved plan did not bring about; null where none was applied.")
+    return document("What an apply did", record({"format": {"const": OUTCOME_FORMAT}, **outcome_properties(), "savedPlan": saved}), {})
 
 
 def drift_schema() -> Schema:

@@ -105,6 +105,7 @@ def outcome_sheet(outcome: Outcome) -> Sheet:
     """What an apply did, as entries."""
     page = _Recorder()
     outcomes.write(page, outcome)
+    outcomes.withheld(page, outcome)
     styles = {
         Status.DONE: Style.CREATE,
         Status.FAILED: Style.DELETE,
@@ -113,6 +114,8 @@ def outcome_sheet(outcome: Outcome) -> Sheet:
         Status.SKIPPED: Style.DIM,
     }
     parts = [Part(status.value, outcome.count(status), style) for status, style in styles.items() if outcome.count(status)]
+    refused = len(outcome.withheld.refused) if outcome.withheld is not None else 0
+    parts += [Part("refused", refused, Style.BLOCKED)] if refused else []
     return _sheet("outcome", outcome.plan.project, outcome.plan.environment, page, parts)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Protocol
 
 from reconciler.address import Address
 from reconciler.model import Outcome, Run, Source, Turn
-from reconciler.report.documents import outcome_document
+from reconciler.report.documents import results_document
 from reconciler.report.turns import turn_document
 
 UNDO_FORMAT: Final = "reconciler.undo/1"
@@ -39,8 +39,8 @@ def undo_document(run: Run, outcome: Outcome, turns: Iterable[Turn], cannot: Ite
     `yaml`: what still wants it again.
     """
     return {
-        **outcome_document(outcome),
         "format": UNDO_FORMAT,
+        **results_document(outcome),
         "run": run.id,
         "state": [turn_document(turn) for turn in turns],
         "cannot": [{"address": str(one.address), "reason": one.reason} for one in cannot],

@@ -53,6 +53,7 @@ class Field:
     address: AddressPart
     opens: tuple[Any, ...]
     doc: str
+    seal: bytes | None = None
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -100,11 +101,16 @@ class Field:
         return value if value is UNSET else self.body(value)
 
     def remembered(self, value: Any, of: str) -> Any:
-        """A request's value as it is kept of the object with the id `of`: of a secret only what tells whether it is the same."""
+        """A request's value as it is kept of the object with the id `of`: of a secret a digest with the key of the state.
+
+        Raises `ValueError` for a secret where there is no key to keep it with; see `Kinds.sealed`.
+        """
         if not self.sensitive or value is UNSET:
             return value
-        text = json.dumps(value, sort_keys=True, default=str)
-        return "sha256:" + hmac.new(of.encode("utf-8", "replace"), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+        if self.seal is None:
+            raise ValueError(f"{self.name} is sensitive, and there is no key to keep it with")
+        text = json.dumps([of, self.name, value], sort_keys=True, default=str)
+        return "hmac-sha256:" + hmac.new(self.seal, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

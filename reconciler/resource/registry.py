@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import cached_property
 
 from reconciler.address import Address
@@ -66,6 +67,15 @@ class Kinds(Mapping[str, Kind]):
             for host in kind.place.lists:
                 if host not in self:
                     raise wrong(f"stands in a list of the unknown kind {host}")
+
+    def sealed(self, key: bytes) -> Kinds:
+        """The same kinds, which keep of sensitive fields what that key makes of them; `key`: the state's own."""
+        if not any(field.sensitive for kind in self.values() for field in kind.fields.values()):
+            return self
+        return Kinds(
+            replace(kind, fields={name: replace(field, seal=key) if field.sensitive else field for name, field in kind.fields.items()})
+            for kind in self.values()
+        )
 
     def containers(self, name: str) -> tuple[str, ...]:
         """The kinds of the fixed containers, innermost first: `section` -> `site`, `organization`."""

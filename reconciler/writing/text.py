@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from reconciler.characters import is_plain, named
+
 WIDTH: Final = 110  # columns that a map or list on one line may reach
 STEP: Final = 2  # columns
 
 _PLAIN: Final = re.compile(r"[^\W\d_][\w /.()+&;@-]*")  # what needs no quotes and looks like nothing else
 _OTHER: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _JOINER: Final = "\u200d"  # inside one emoji
-_SHORT: Final = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+_SHORT: Final = {"\\": "\\\\", '"': '\\"'}
 
 
 @dataclass
@@ -59,7 +61,7 @@ def document(words: Words, *, head: Sequence[str] = ()) -> str:
 
 def comment(text: str) -> str:
     """A text that can stand in a comment: one line, nothing invisible."""
-    return "".join(one if one.isprintable() else _escape(one) for one in text)
+    return "".join(one if _shows(one) else named(one) for one in text)
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------------------
@@ -170,7 +172,7 @@ def scalar(value: Any) -> str:
     text = escaped(value)
     if _is_plain(text):
         return text
-    return '"' + "".join(one if _shows(one) and one not in _SHORT else _escape(one) for one in text) + '"'
+    return '"' + "".join(_SHORT.get(one) or (one if _shows(one) else named(one)) for one in text) + '"'
 
 
 def escaped(text: str) -> str:
@@ -185,9 +187,4 @@ def _is_plain(text: str) -> bool:
 
 
 def _shows(character: str) -> bool:
-    return character.isprintable() or character == _JOINER
-
-
-def _escape(character: str) -> str:
-    code = ord(character)
-    return _SHORT.get(character) or (f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}")
+    return is_plain(character) or character == _JOINER

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from reconciler.report.schemas import schemas
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, valid
 from tests.cli.test_end_to_end import at_a_terminal
 
 TITLES = {"title: Writers": "title: Authors", "title: Guides, duplicateOf": "title: Manuals, duplicateOf"}
@@ -136,6 +136,34 @@ def test_with_partial_the_rest_is_done_and_the_exit_code_says_so(changed: Cli) -
     assert result.stdout.endswith("Applied 1 request. The plan file is used; for the rest make a new plan.\n")
     assert title_of(changed, f"/spaces/{id_of(changed, 'acme/space/guides')}") == "Manuals"
     assert title_of(changed, f"/orgs/org_acme/teams/{id_of(changed, 'acme/team/writers')}") == "Poets"
+
+
+def test_the_outcome_as_json_says_what_was_refused_and_what_went_on(changed: Cli) -> None:
+    rename_team(changed, "Poets")
+    changed.edit("p/reconciler.yaml", "title: Documentation", "title: Handbook")
+    left = {
+        "refused": [{"address": "acme/team/writers", "reason": "the object changed since the plan was saved"}],
+        "new": ["acme/site/docs"],
+    }
+    words = ("apply", "p", "--plan", "plan.json", "--format", "json", "--report", "json=r.json", "--report", "markdown=r.md")
+    result = changed(*words)
+    assert result.exit_code == 6
+    document = valid(json.loads(result.stdout), "outcome")
+    assert (document["steps"], document["savedPlan"]) == ([], left)
+    assert saved(changed, "r.json") == document
+    told = (changed.root / "r.md").read_text()
+    assert "! refused  the saved plan shows it, but the object changed since the plan was saved" in told
+    assert "**The saved plan does not hold any more. Nothing was applied, so the plan file can be used again.**" in told
+
+    result = changed(*words, "--partial")
+    assert result.exit_code == 5, result.stderr
+    document = valid(json.loads(result.stdout), "outcome")
+    assert [(one["address"], one["verb"], one["status"]) for one in document["steps"]] == [("acme/space/guides", "update", "done")]
+    assert document["savedPlan"] == left
+    assert "! refused" in (changed.root / "r.md").read_text()
+
+    result = changed("apply", "p", "--yes", "--format", "json")
+    assert valid(json.loads(result.stdout), "outcome")["savedPlan"] is None
 
 
 @pytest.mark.parametrize(("answer", "code", "title"), [(b"n\n", 6, "Guides"), (b"y\n", 5, "Manuals")])

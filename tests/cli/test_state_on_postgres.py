@@ -7,8 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,45 @@ def holding(cli: Cli) -> Iterator[tuple[str, subprocess.Popen[str]]]:
             yield process.stdout.readline().strip(), process
         finally:
             process.kill()
+
+
+@contextmanager
+def under_way(cli: Cli, *words: str) -> Iterator[int]:
+    """The command in a process of its own, which ends well before this block does; its id."""
+    pid = os.fork()
+    if pid == 0:
+        code = 99
+        try:
+            code = cli(*words).exit_code
+        finally:
+            os._exit(code)
+    try:
+        yield pid
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two seconds take the place of the 90: each request alone is longer than the lease."""
+    monkeypatch.setattr("reconciler.state.store.LEASE_SECONDS", 2.0)
+    rule = '{"fault": "latency", "seconds": 3, "operation": "PATCH *"}'
+    assert applied("sandbox", "faults", "set", "--db", "p/.reconciler/sandbox.db", "--rule", rule).exit_code == 0
+    for old, new in (("title: Writers", "title: Authors"), ("title: Product", "title: Goods")):
+        applied.edit("p/reconciler.yaml", old, new)
+    refused = set()
+    with under_way(applied, "apply", "p", "--yes", "--max-concurrency", "1") as pid:
+        while (run := applied.json("history", "p")["runs"][0])["ended"] is not None:
+            time.sleep(0.05)  # until it has the lease
+        began = time.monotonic()
+        while (second := applied("apply", "p", "--yes")).exit_code == 6:
+            refused.add(second.stderr.splitlines()[0])
+        assert time.monotonic() - began > 4, second.stdout
+        assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT).si_status == 0
+    since = datetime.fromisoformat(run["started"]).isoformat(sep=" ", timespec="seconds")
+    assert refused == {f"error: another run holds the state: {run['who']} runs `{run['command']}` since {since}"}
+    assert second.stdout == "No changes. 12 objects managed, 0 unmanaged.\n"
+    assert next(one["did"] for one in applied.json("history", "p")["runs"] if one["did"]) == {"update": 2}
 
 
 def test_a_second_apply_is_told_who_holds_the_state_and_the_way_past(applied: Cli) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from reconciler.characters import is_plain
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
-from reconciler.report.escape import is_plain, terminal
+from reconciler.report.escape import terminal
 from tests.hostile.attacks import ATTACKS, Attack
 from tests.hostile.cage import caged
 

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from reconciler.address import Address, Glob
+from reconciler.characters import is_plain
 from reconciler.cli import baselines
 from reconciler.config.expressions import Evaluator, ExpressionError
 from reconciler.config.reader import read
@@ -20,7 +21,6 @@ from reconciler.edit.order import document
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
 from reconciler.model import Action, Status
-from reconciler.report import escape
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
 from reconciler.report.sheet import Sheet, outcome_sheet, plan_sheet
@@ -130,7 +130,7 @@ def report(rng: random.Random) -> None:
     text = scribble(rng, 40)
     made = plan(change("acme/space/a", Action.UPDATE, fields=(delta("title", text, text[::-1]),), title=text, reason=text), notes=(text,))
     printed = "".join(part for _, part in plan_text(made, width=80))
-    assert all(escape.is_plain(one) or one == "\n" for one in printed)
+    assert all(is_plain(one) or one == "\n" for one in printed)
     for sheet in (plan_sheet(made), outcome_sheet(outcome(result(1, "acme/team/a", Status.FAILED, text)))):
         _pages(sheet)
 
@@ -144,4 +144,4 @@ def _pages(sheet: Sheet) -> None:
     shown = markdown(sheet)
     outside = re.sub(r"(?ms)^(`{3,})[^\n]*\n.*?^\1$", "", shown)
     assert not re.search(r"<script|@all|\]\(http|^::", outside, re.MULTILINE), outside
-    assert all(escape.is_plain(one) or one == "\n" for one in page + shown)
+    assert all(is_plain(one) or one == "\n" for one in page + shown)

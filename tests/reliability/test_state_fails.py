@@ -7,8 +7,6 @@ import os
 import shutil
 import sqlite3
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -298,37 +296,3 @@ def test_a_database_that_cannot_grow(tmp_path: Path) -> None:
         assert org.plan().empty
     assert "full" in ended
     assert ended <= {"full", "done"}
-
-
-def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
-    """State and recovery file on one full disk: said plainly, and converged once there is room."""
-    org = Org(tmp_path)
-    org.write(LATER)
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    python = f"{sys.executable} -m reconciler"
-    where = f"{org.project} --sandbox {org.db} --state sqlite:///{disk}/state.db"
-    firsts = []
-    for size in (120, 260, 320, 400) if os.environ.get(LONG) else (260,):
-        script = f"""
-        mount -t tmpfs -o size={size}k none {disk} || exit 99
-        {python} apply {where} --yes > {tmp_path}/first.txt 2>&1; echo $?
-        mount -o remount,size=64m {disk}
-        {python} apply {where} --yes > {tmp_path}/second.txt 2>&1; echo $?
-        {python} plan {where} --detailed-exitcode > {tmp_path}/third.txt 2>&1; echo $?
-        """
-        done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True)
-        if done.returncode == 99 or "unshare" in done.stderr:
-            pytest.skip("this machine lets nobody mount a file system")
-        first, second, third = done.stdout.split()
-        firsts.append(first)
-        assert "Traceback" not in (tmp_path / "first.txt").read_text()
-        assert (second, third) == ("0", "0"), (tmp_path / "second.txt").read_text() + (tmp_path / "third.txt").read_text()
-        assert titles(org) == ["Authors", "Blank", "First", "Readers"]
-        for team in org.items(f"/orgs/{ORGANIZATION}/teams"):
-            org.call("DELETE", f"/orgs/{ORGANIZATION}/teams/{team['id']}")
-        for space in org.items(f"/orgs/{ORGANIZATION}/members/usr_ada/spaces"):
-            if space["space"]["title"] == "First":
-                org.call("DELETE", f"/spaces/{space['space']['id']}")
-    assert set(firsts) <= {"0", "1"}, firsts
-    assert os.environ.get(LONG) is None or "1" in firsts, firsts

@@ -127,7 +127,7 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
         result(3, "acme/team/c", Status.SKIPPED, "needs step 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut"), requests=3,
     )  # fmt: skip
     document = valid(outcome_document(made), "outcome")
-    assert list(document) == ["format", "summary", "steps", "edited", "leftover", "unverified"]
+    assert list(document) == ["format", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]
     assert list(document["summary"].items()) == [("done", 1), ("failed", 1), ("skipped", 1), ("inDoubt", 1), ("stale", 0), ("requests", 3)]
     assert document["steps"][3] == {"id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut"}
     assert document["steps"][0]["error"] is None

@@ -9,6 +9,7 @@ import unicodedata
 
 import pytest
 
+from reconciler.characters import is_plain
 from reconciler.report import escape
 
 EVERYTHING = [chr(code) for code in range(sys.maxunicode + 1)]
@@ -48,7 +49,7 @@ def test_json_decodes_to_the_same_text_and_holds_nothing_raw() -> None:
     text = escape.as_json({"whole": whole})
     assert json.loads(text) == {"whole": json.loads(json.dumps(whole))}
     text.encode("utf-8")
-    assert [one for one in text if not escape.is_plain(one) and one != "\n"] == []
+    assert [one for one in text if not is_plain(one) and one != "\n"] == []
 
 
 def test_json_stays_readable() -> None:
@@ -73,6 +74,15 @@ def test_a_message_or_a_property_of_github_holds_nothing_that_ends_it_or_begins_
             text.encode("utf-8")
     assert "##[" not in escape.github("##[error]no")
     assert escape.github("100 %: ::error::x") == "100 %25: : :error: :x"
+
+
+@pytest.mark.parametrize("line", ["::error::x", "  ::add-mask::x", "a ##[error]x", "a##vso[task.x]y", "###[x]"])
+def test_no_line_of_a_log_is_a_command(line: str) -> None:
+    for text in (line, f"a\n{line}\nb", line * 3):
+        assert [one for one in escape.log(text).splitlines() if one.strip().startswith("::") or re.search(r"##\w*\[", one)] == []
+        assert re.search(r"##\w*\[", escape.as_json({text: text})) is None
+        assert json.loads(escape.as_json({text: text})) == {text: text}
+    assert escape.log("std::vector # 1 ## two [x]\n :a") == "std::vector # 1 ## two [x]\n :a"
 
 
 def test_a_label_of_mermaid_holds_no_character_with_a_meaning() -> None:

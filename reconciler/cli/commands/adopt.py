@@ -53,14 +53,14 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
         store.lease(who=who(), command="adopt") as journal,
         accounted(journal),
     ):
-        state = journal.state()
+        state, sealed = journal.state(), kinds.sealed(store.digest_key())
         _check_free(state, address, id, desired.resources[address].kind)
         calm = replace(state, intents=tuple(one for one in state.intents if one.address != address))
 
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
                 selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, kinds, desired, calm, selection=selection, allow_replace=())
+                return await run.make_plan(reader, sealed, desired, calm, selection=selection, allow_replace=())
 
         with narration.phase(f"Reading {id} from {service.where}"):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)

@@ -81,7 +81,7 @@ def command(
     found = pick(answer, steps)
     for each in found:
         if isinstance(each, str) and jq is not None:
-            screen.out(_line(each) + "\n")
+            screen.made(_line(each) + "\n")
         else:
             screen.document(each)
 

@@ -11,11 +11,12 @@ from reconciler.cli import options as shared
 from reconciler.cli import reports
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
-from reconciler.errors import UsageError
+from reconciler.errors import StalePlan, UsageError
 
 if TYPE_CHECKING:
     from reconciler.cli.run import Planned, Session
-    from reconciler.model import Plan
+    from reconciler.config import Project
+    from reconciler.model import Outcome, Plan
 
 
 @click.command("apply", short_help="Recover, plan, ask, apply.")
@@ -47,14 +48,11 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
     from reconciler.cli import approving, exits
-    from reconciler.cli.connect import accounted, connect, load, now, open_store, who
+    from reconciler.cli.connect import accounted, connect, load, open_store, who
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
-    from reconciler.report.documents import outcome_document
-    from reconciler.report.outcome import outcome_text
-    from reconciler.report.sheet import outcome_sheet
 
     options = Options.of(screen, words)
     use = None
@@ -74,14 +72,19 @@ def command(
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=who(), command="apply" if use is None else "apply --plan") as journal,
             accounted(journal),
-            Session(Narration(screen), service, kinds, project, journal, options) as session,
+            Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
         ):
             for note in session.recover():
                 screen.say(note)
             if use is None:
                 planned = agreed(screen, options, session, ask=not yes, full=full)
             else:
-                planned = use.agree(session, store, full=full)
+                try:
+                    planned = use.agree(session, store, full=full)
+                except StalePlan:
+                    if (nothing := use.nothing(journal.run)) is not None:
+                        _told(screen, options, report, project, nothing, text=False)
+                    raise
             if planned is None:
                 declined = exits.FAILED if use is None else exits.LOCKED
                 screen.say("Nothing was applied.")
@@ -92,14 +95,26 @@ def command(
             if use is not None:
                 outcome, code = use.ended(outcome, code)
             journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    _told(screen, options, report, project, outcome, text=bool(outcome.plan.pending or outcome.notes or use is not None))
+    return code
+
+
+def _told(
+    screen: Screen, options: Options, report: tuple[tuple[str, Path], ...], project: Project, outcome: Outcome, *, text: bool
+) -> None:  # fmt: skip
+    """Write what was done where it was asked for. `text`: also on a screen that did not ask for JSON."""
+    from reconciler.cli.connect import now
+    from reconciler.report.documents import outcome_document
+    from reconciler.report.outcome import outcome_text
+    from reconciler.report.sheet import outcome_sheet
+
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
     reports.write(screen, report, document, lambda: outcome_sheet(outcome), created_at=now(), folder=reports.folder(project))
     if options.format == "json":
         screen.document(document)
-    elif outcome.plan.pending or outcome.notes or use is not None:
+    elif text:
         screen.spans(outcome_text(outcome, width=screen.width))
-    return code
 
 
 def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, full: bool) -> Planned | None:

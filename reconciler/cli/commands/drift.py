@@ -61,7 +61,7 @@ def command(
     known = baselines.read(baseline) if baseline is not None else ()
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
-            state = store.read()
+            state, kinds = store.read(), kinds.sealed(store.digest_key())
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=coverage)
     found = drift(
         kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage

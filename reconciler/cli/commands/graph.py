@@ -41,6 +41,6 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
         return
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
-            state = store.read()
+            state, kinds = store.read(), kinds.sealed(store.digest_key())
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
     screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan)), format))

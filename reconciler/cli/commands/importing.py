@@ -48,6 +48,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     from reconciler.cli.connect import connect, load
     from reconciler.cli.progress import Narration
     from reconciler.kinds import load as load_kinds
+    from reconciler.report.escape import terminal
 
     options = Options.of(screen, {**words, "project": directory or Path()})
     kinds = load_kinds()
@@ -74,7 +75,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
             found = _written(kinds, actual, service, options, directory, owner)
         if dry_run:
             for path, text in found.files.items():
-                screen.out(f"--- {path}\n{text}\n")
+                screen.out("\n".join(map(terminal, [f"--- {path}", *text.split("\n"), ""])))
             _tell_missing(screen, found)
             return 0
         before = {path: (directory / path).read_bytes() for path in found.files if (directory / path).exists()}
@@ -202,7 +203,7 @@ def _adopt(
         store.lease(who=who(), command="import") as journal,
         accounted(journal),
     ):
-        state = journal.state()
+        state, kinds = journal.state(), kinds.sealed(store.digest_key())
         made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
         journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
         journal.remember(places=made.places)

@@ -53,6 +53,7 @@ def command(
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
+        kinds = kinds.sealed(key)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast)

@@ -55,7 +55,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
         raise Refused("the state holds the value of a variable that is kept secret; it is not written down", hint=hint)
     text = as_json(found, indent=1) + "\n"
     if out is None:
-        screen.out(text)
+        screen.made(text)
         return
     try:
         write_private(out, text)

@@ -64,7 +64,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         with (
             store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
             accounted(journal),
-            Session(Narration(screen), service, kinds, project, journal, options) as session,
+            Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
         ):
             for note in session.recover():
                 screen.say(note)

@@ -35,7 +35,7 @@ def command(screen: Screen, /, **words: Any) -> None:
     except ConfigError as error:
         if options.format == "github":
             place = options.project if options.project.is_dir() else options.project.parent
-            screen.out(github_problems(screen.masked_data(error.problems), folder="" if place == Path() else place.as_posix()))
+            screen.made(github_problems(screen.masked_data(error.problems), folder="" if place == Path() else place.as_posix()))
         raise
     declared = [one for one in project.desired.resources.values() if not one.implied]
     screen.out(
