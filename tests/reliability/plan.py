@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.reliability.result import Result
 
-EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements")
+EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements", "pace")
 DATABASES = ("sqlite", "postgres")
 
 
@@ -93,3 +93,9 @@ def _statements(long: bool) -> Iterator[Job]:
         yield Job("statements", "sqlite", {"name": name, "runs": None if long else 30})
         if long:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
+
+
+def _pace(long: bool) -> Iterator[Job]:
+    for name, seeds in (("told", 28), ("blind", 12)):
+        for seed in range(seeds if long else 1):
+            yield Job("pace", "sqlite", {"name": name, "seed": seed, "runs": 25 if long else 6})
