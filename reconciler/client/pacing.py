@@ -75,6 +75,11 @@ class Pace:
         return self._refused_since is not None and now - self._refused_since > PATIENCE
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the last answers were refusals."""
+        return self._refused_since is not None
+
+    @property
     def is_trying(self) -> bool:
         """Whether nothing succeeded since a 429 that said nothing of a quota, so that one request at a time tries."""
         return self._cuts > 0
