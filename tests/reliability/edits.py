@@ -73,8 +73,11 @@ def _bindings(world: World) -> dict[str, str]:
         store.close()
 
 
-def run(name: str, database: Database, *, seed: int = 0, runs: int = 100, only: str | None = None) -> Result:
-    """As many by chance of: each sort of edit, before each request, careful or not, on a quick and on a slow way."""
+def run(name: str, database: Database, *, seed: int = 0, runs: int = 100, only: str | None = None, like: str = "") -> Result:
+    """As many by chance of: each sort of edit, before each request, careful or not, on a quick and on a slow way.
+
+    `only`: the case to repeat alone; `like`: cases with this in their names.
+    """
     began = real.perf_counter()
     label = f"edits:{name}:{seed}@{database.sort}"
     result = Result("edits", database.name, seeds=[label])
@@ -84,7 +87,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 100, only: 
     random.Random(label).shuffle(cases)
     for act, k, fresh, way in cases:
         case = f"{act} before {k}, {'careful' if fresh == CAREFUL else 'fresh'}, {way}"
-        if case == only or (only is None and result.runs < runs):
+        if case == only or (only is None and like in case and result.runs < runs):
             wrong = one(base, k, act, fresh, WAYS[way], random.Random(f"{label} {case}"), result)
             result.violations += [Violation(label, case, wrong)] if wrong else []
     base.world.close()

@@ -1,9 +1,10 @@
-"""`createStrategy: marker`: creates that take effect later than any settle time covers. One more run after that, and nothing is there twice."""
+"""`createStrategy: marker`: creates that take effect later than any settle time; one more run, and nothing is there twice."""
 
 from __future__ import annotations
 
 import json
 import random
+import re
 import time as real
 from collections import Counter
 from itertools import product
@@ -27,7 +28,7 @@ MARKED = sorted(name for name, kind in kinds().items() if "create" in kind.api a
 def operation(name: str) -> str:
     """The creates of a kind, as a rule of the sandbox names them."""
     create = kinds()[name].api["create"]
-    return f"{create.method} /v1{create.path}"
+    return f"{create.method} /v1{re.sub('{[a-z]+}', '*', create.path)}"
 
 
 def run(name: str, database: Database, *, seed: int = 0, runs: int = 60, only: str | None = None) -> Result:

@@ -112,8 +112,8 @@ def _edits(long: bool) -> Iterator[Job]:
 
 def _marker(long: bool) -> Iterator[Job]:
     if not long:
-        yield Job("marker", "sqlite", {"name": "small", "runs": 12})
+        yield Job("marker", "sqlite", {"name": "small", "runs": 10})
         return
     for name in ("tiny", "small", "tiny-changed", "small-changed"):
         for seed in range(4):
-            yield Job("marker", "sqlite", {"name": name, "seed": seed, "runs": 60})
+            yield Job("marker", "sqlite", {"name": name, "seed": seed, "runs": 30})

@@ -21,12 +21,12 @@ def whats(name: str, **given: Any) -> str:
 
 def test_a_run_that_reads_nothing_again_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Guards, "_old", lambda self, at: False)
-    assert "was overwritten" in whats("tiny-changed", runs=40)
+    assert "rename of" in whats("tiny-changed", runs=25, like="rename")
 
 
 def test_a_run_that_does_not_look_at_what_it_read_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Guards, "_verdict", lambda self, step: None)
-    assert "although a reading had shown it" in whats("tiny-changed", runs=40)
+    assert "although a reading had shown it" in whats("tiny-changed", runs=25, like="rename")
 
 
 def test_a_run_that_tells_nobody_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
