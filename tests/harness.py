@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -104,6 +104,9 @@ class Org:
     requests: list[tuple[str, str]] = field(default_factory=list)
     url: str | None = None  # of the state; None: a file below `root`
     settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
+    nonce: Callable[[], str] | None = None  # where what is made is marked first
+    made: Plan | None = None  # what the last apply planned, after so many requests:
+    planned: int = 0
 
     def __post_init__(self) -> None:
         self.project = self.root / "project"
@@ -181,7 +184,10 @@ class Org:
                     actual = await observe(writer, kinds(), desired, state)
                     made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
-                    outcome = await apply(writer, kinds(), desired, made, actual, journal, deadline=self.deadline, fresh=self.fresh)
+                    self.made, self.planned = made, len(self.requests)
+                    outcome = await apply(
+                        writer, kinds(), desired, made, actual, journal, deadline=self.deadline, fresh=self.fresh, nonce=self.nonce
+                    )
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)
                     return outcome

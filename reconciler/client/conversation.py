@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import httpx
@@ -72,6 +72,10 @@ class Silent:
         """Nothing."""
 
 
+LATE: Final = "there was no time left to send it"
+LIMITED: Final = "The service's rate limit is used up, by this run or by others. Run it again later; --max-rps makes a run slower."
+
+
 class _HeldBack(Exception):
     """This attempt was not sent, and no other will be."""
 
@@ -120,13 +124,14 @@ class Conversation:
             try:
                 outcome = await self._attempt(method, url, path, content, until, attempt)
             except _HeldBack as held_back:
-                raise _error(retry, method, path, Outcome(Fault.NOT_SENT, str(held_back)), in_doubt) from None
+                outcome = Outcome(Fault.NOT_SENT, str(held_back))
+                raise _error(retry, method, path, outcome, in_doubt, limited=self._pace.is_refused) from None
             verdict = classify(retry, outcome.result)
             if verdict.effect is Effect.DONE and outcome.status is not None:
                 return Answer(outcome.status, outcome.body, outcome.hints.date)
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
-                raise _error(retry, method, path, outcome, in_doubt)
+                raise _error(retry, method, path, outcome, in_doubt, limited=outcome.result == 429)
         raise AssertionError("unreachable")
 
     async def _back_off(self, outcome: Outcome, attempt: int, until: float) -> bool:
@@ -144,13 +149,16 @@ class Conversation:
         await self._clock.sleep(seconds)
         return True
 
+    @property
+    def _late(self) -> str:
+        return f"{LATE}: the service's rate limit is used up (429)" if self._pace.is_refused else LATE
+
     async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float, number: int) -> Outcome:
-        late = "there was no time left to send it"
         try:
             async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
                 await self._places.acquire()
         except TimeoutError:
-            raise _HeldBack(late) from None
+            raise _HeldBack(self._late) from None
         try:
             ticket = await self._gate.enter(method, until, number)
             sent = self._clock.monotonic()
@@ -170,7 +178,7 @@ class Conversation:
                 else:
                     self._pace.answered(ticket, outcome.status, outcome.hints, now)
         except TooLate:
-            raise _HeldBack(late) from None
+            raise _HeldBack(self._late) from None
         finally:
             self._places.release()
         if outcome.hints.date is not None:
@@ -180,9 +188,9 @@ class Conversation:
         return outcome
 
 
-def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt: bool) -> ServiceError:
+def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt: bool, *, limited: bool) -> ServiceError:
     kind = error_for(retry, method, outcome.result, in_doubt=in_doubt)
-    says, hint = outcome.says, None
+    says, hint = outcome.says, LIMITED if limited else None
     if outcome.result == 401:
         says, hint = f"the token was refused ({says})", f"Check the token in {TOKEN_VARIABLE}."
     elif outcome.result == 403:

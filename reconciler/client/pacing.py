@@ -37,7 +37,7 @@ class TooLate(Exception):
     """The deadline would pass while waiting at the gate; nothing was sent."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Ticket:
     """Leave to send one request."""
 
@@ -64,7 +64,7 @@ class Pace:
         self._round = 0  # successes since the last time of refusals
         self._round_began = 0.0
         self._successes: deque[float] = deque()
-        self._unanswered: dict[str, int] = {}  # by method, until its first answer
+        self._unanswered: dict[str, list[Ticket]] = {}  # by method
         self._heard: set[str] = set()
         self._exploring = False
         self._refused_since: float | None = None
@@ -73,6 +73,11 @@ class Pace:
     def is_hopeless(self, now: float) -> bool:
         """Whether all that was answered for 10 minutes are refusals."""
         return self._refused_since is not None and now - self._refused_since > PATIENCE
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the last answers were refusals."""
+        return self._refused_since is not None
 
     @property
     def is_trying(self) -> bool:
@@ -87,7 +92,7 @@ class Pace:
 
     def ready_at(self, method: str, now: float) -> float:
         """When a request may go; not later than `now` when it may go at once."""
-        if method not in self._heard and self._unanswered.get(method, 0) >= START:
+        if method not in self._heard and len(self._unanswered.get(method, ())) >= START:
             return now + POLL
         if self._cuts and self._trying:
             return now + POLL
@@ -99,13 +104,13 @@ class Pace:
         quota = self._of_method.get(method)
         if quota:
             quota.take(now)
-        self._unanswered[method] = self._unanswered.get(method, 0) + 1
         if self._began is None:
             self._began = self._round_began = now
         rates = [rate for rate in (self._max_rps, self._rate) if rate is not None]
         if rates:
             self._next_slot = max(self._next_slot, now - CATCH_UP) + 1.0 / min(rates)
         ticket = Ticket(method, now, quota)
+        self._unanswered.setdefault(method, []).append(ticket)
         if self._cuts:
             self._trying = ticket
         return ticket
@@ -147,7 +152,7 @@ class Pace:
         self._round, self._round_began = 0, now
 
     def _back(self, ticket: Ticket) -> None:
-        self._unanswered[ticket.method] -= 1
+        self._unanswered[ticket.method].remove(ticket)
         if ticket.quota:
             ticket.quota.under_way -= 1
         if ticket is self._trying:
@@ -170,6 +175,10 @@ class Pace:
             return None, False
         quota = self._quotas.setdefault(hints.limit, Quota(hints.limit))
         self._of_method[ticket.method] = quota
+        for other in self._unanswered[ticket.method]:
+            if other.quota is None:  # sent before anything was told of it: the service counts it all the same
+                other.quota = quota
+                quota.under_way += 1
         self._rate = None
         return quota, quota.told(hints.remaining, hints.reset - self._ahead, now)
 

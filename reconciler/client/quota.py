@@ -11,6 +11,7 @@ from reconciler.client.hints import HOLD_MAX
 
 SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time left, so that nobody waits long for the reset
 SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
+GROWTH: Final = 2  # how many times more is sent at a reset than at the last, before an answer says what it brought
 POLL: Final = 0.02  # seconds; while an answer that is under way will say how much is left
 
 
@@ -37,7 +38,7 @@ class Quota:
                 return self.resets_at
             return now + POLL if self.under_way else now
         if self.resets_at is not None and left < self.limit * SCARCE and self.resets_at - now <= SPREAD_MAX:
-            return self._taken_at + (self.resets_at - now) / left
+            return self._taken_at + (self.resets_at - now) / max(2, left)  # the last one goes before the reset, and not with it
         return now
 
     def take(self, now: float) -> None:
@@ -50,7 +51,7 @@ class Quota:
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:
             if self._was_reset and self._trusted:
-                self._refill = max(1, remaining + 1)
+                self._refill = min(max(1, remaining + 1), self._refill * GROWTH)
             self.remaining, self.resets_at = remaining, resets_at
         elif self.resets_at is None:
             self.remaining = remaining

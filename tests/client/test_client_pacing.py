@@ -15,6 +15,7 @@ from client_fakes import EPOCH, SETTINGS, TOKEN, Leap, LoopClock, Notes, mock, r
 from reconciler.client import Reader, RetryClass, Settings, Writer
 from reconciler.client.hints import HOLD_MAX, Hints, read_hints
 from reconciler.client.pacing import Pace
+from reconciler.client.quota import Quota
 from reconciler.errors import Unavailable
 
 NOW = 1_900_000_000
@@ -290,10 +291,54 @@ def test_before_the_first_answer_only_a_few_are_sent_and_then_all_that_may() -> 
     assert pace.ready_at("GET", 0.1) <= 0.1
 
 
+DATE = read_hints({"date": formatdate(NOW, usegmt=True)}, NOW).date
+
+
+def may_go(pace: Pace, now: float) -> int:
+    """How many may go now, which are taken."""
+    taken = 0
+    while pace.ready_at("GET", now) <= now:
+        pace.take("GET", now)
+        taken += 1
+    return taken
+
+
+def test_what_was_sent_before_the_limit_was_told_is_counted_against_it() -> None:
+    pace = Pace(None, lambda: 0.0)
+    tickets = [pace.take("GET", 0.0) for _ in range(8)]
+    pace.answered(tickets[0], 200, Hints(DATE, None, 40, 20, NOW + 90), 0.1)
+    assert may_go(pace, 0.1) == 20 - 7
+    pace.lost(tickets[1])
+    pace.answered(tickets[2], 200, Hints(DATE, None, 40, 6, NOW + 90), 0.2)
+    assert may_go(pace, 0.2) == 0
+
+
+def test_the_last_of_a_quota_goes_before_the_reset() -> None:
+    quota = Quota(12)
+    quota.take(0.0)
+    quota.under_way -= 1
+    quota.told(1, 60.0, 0.0)
+    assert quota.ready_at(0.0) == 30.0
+
+
+def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answer() -> None:
+    quota, now = Quota(100), 0.0
+    quota.told(0, 10.0, now)
+    went = []
+    for _ in range(9):
+        now, went = now + 10.0, [*went, 0]
+        while quota.ready_at(now) <= now and went[-1] < 100:
+            quota.take(now)
+            went[-1] += 1
+        quota.under_way = 0
+        quota.told(99, now + 10.0, now)
+        quota.told(0, now + 10.0, now)
+    assert went == [1, 2, 4, 8, 16, 32, 64, 100, 100]
+
+
 def test_requests_that_were_lost_count_as_taken() -> None:
     pace = Pace(None, lambda: 0.0)
-    date = read_hints({"date": formatdate(NOW, usegmt=True)}, NOW).date
-    pace.answered(pace.take("GET", 0.0), 200, Hints(date, None, 10, 3, NOW + 50), 0.0)
+    pace.answered(pace.take("GET", 0.0), 200, Hints(DATE, None, 10, 3, NOW + 50), 0.0)
     for _ in range(3):
         pace.lost(pace.take("GET", 1.0))
     assert pace.ready_at("GET", 1.0) == 50.0

@@ -10,8 +10,10 @@ from typing import Any
 
 import httpx
 
+from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client.clock import SystemClock
-from reconciler.model import Outcome
+from reconciler.model import Outcome, Status
+from tests.engine.small import described
 from tests.harness import Org
 
 Act = Callable[["Meddled"], Awaitable[Any]]
@@ -85,3 +87,19 @@ class Meddled(Org):
     async def other(self, method: str, path: str, body: Any = None) -> Any:
         """One request by somebody else, with the ids of `ids` in its path."""
         return await self._call(method, path.format(**self.ids), body)
+
+
+def told(org: Org, outcome: Outcome, address: str) -> bool:
+    """Whether the run's report, or the plan after it, has something to say of an address."""
+    said = [str(result.step.address) for result in outcome.results if result.status is Status.STALE]
+    said += [str(one.address) for one in outcome.edited]
+    if address in said or any(address in line for line in outcome.notes):
+        return True
+    plan = org.plan()
+    return any(address in line for line in described(plan)) or any(address in str(one.address) for one in plan.blocked)
+
+
+def exits_well(outcome: Outcome) -> bool:
+    """Whether a run in whose report somebody's edit is ends with the code that says so."""
+    noticed = outcome.edited or outcome.leftover or any(one.status is Status.STALE for one in outcome.results)
+    return not noticed or of_outcome(outcome) == PARTLY

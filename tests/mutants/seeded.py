@@ -303,6 +303,13 @@ BUGS: Final = (
         "the rate that was asked for is never exceeded",
         f"{PACING}test_max_rps_is_never_exceeded",
     ),
+    _bug(
+        "client.pacing",
+        "                other.quota = quota\n                quota.under_way += 1",
+        "                pass",
+        "what was sent before the limit was told counts against it",
+        f"{PACING}test_what_was_sent_before_the_limit_was_told_is_counted_against_it",
+    ),
     # -- applying -----------------------------------------------------------------------------------------------------------------------
     _bug(
         "apply.step",

@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.reliability.result import Result
 
-EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements")
+EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements", "pace", "edits", "marker")
 DATABASES = ("sqlite", "postgres")
 
 
@@ -98,3 +98,27 @@ def _statements(long: bool) -> Iterator[Job]:
         yield Job("statements", "sqlite", {"name": name, "runs": None if long else 30})
         if long:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
+
+
+def _pace(long: bool) -> Iterator[Job]:
+    for name, seeds in (("told", 28), ("blind", 12)):
+        for seed in range(seeds if long else 1):
+            yield Job("pace", "sqlite", {"name": name, "seed": seed, "runs": 25 if long else 6})
+
+
+def _edits(long: bool) -> Iterator[Job]:
+    if not long:
+        yield Job("edits", "sqlite", {"name": "tiny-changed", "runs": 20})
+        return
+    for name in ("tiny-changed", "small-changed", "tiny-cleared", *(f"random-{number}" for number in range(5))):
+        for seed in range(2):
+            yield Job("edits", "sqlite", {"name": name, "seed": seed, "runs": 70})
+
+
+def _marker(long: bool) -> Iterator[Job]:
+    if not long:
+        yield Job("marker", "sqlite", {"name": "small", "runs": 10})
+        return
+    for name in ("tiny", "small", "tiny-changed", "small-changed"):
+        for seed in range(4):
+            yield Job("marker", "sqlite", {"name": name, "seed": seed, "runs": 30})

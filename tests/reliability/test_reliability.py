@@ -14,7 +14,7 @@ from reconciler import recover as recovery
 from reconciler.client import RetryClass, Writer
 from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
-from tests.reliability import faults, kill, races, statements
+from tests.reliability import faults, kill, marker, races, statements
 from tests.reliability.__main__ import database, main, one
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
@@ -122,6 +122,12 @@ def test_a_request_without_an_intent_is_seen(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(Journal, "intend", careless)
     with sqlite() as found:
         assert "sent without an intent" in whats(statements.run("tiny", found, runs=60, first=True))
+
+
+def test_a_create_that_comes_late_and_bears_no_mark_is_there_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reconciler.apply.step.marked", lambda kind, step, nonce: step)
+    with sqlite() as found:
+        assert any("too much: team" in whats(marker.run("tiny", found, seed=seed, runs=1, only="team 1.0 0")) for seed in range(6))
 
 
 def test_two_writers_are_seen(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:

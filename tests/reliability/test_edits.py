@@ -1,0 +1,47 @@
+"""The experiment on edits can fail: a run that reads nothing again, one that ignores what it read, and one that tells nobody."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from reconciler.apply.guards import Guards
+from reconciler.model import Outcome
+from tests.reliability import edits
+from tests.reliability.__main__ import database
+from tests.reliability.world import World
+
+
+def whats(name: str, **given: Any) -> str:
+    with database("sqlite", None, "unused") as found:
+        return "\n".join(one.what for one in edits.run(name, found, **given).violations)
+
+
+def test_a_run_that_reads_nothing_again_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Guards, "_old", lambda self, at: False)
+    assert "rename of" in whats("tiny-changed", runs=25, like="rename")
+
+
+def test_a_run_that_does_not_look_at_what_it_read_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Guards, "_verdict", lambda self, step: None)
+    assert "although a reading had shown it" in whats("tiny-changed", runs=25, like="rename")
+
+
+def test_a_run_that_tells_nobody_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = World.apply
+
+    def silent(self: World, **given: Any) -> Outcome:
+        return replace(real(self, **given), results=(), edited=(), notes=())
+
+    class Nothing:
+        changes = blocked = ()
+        empty = False
+
+    monkeypatch.setattr(World, "apply", silent)
+    with database("sqlite", None, "unused") as found:
+        base = edits.prepared("tiny-changed", found)
+        monkeypatch.setattr(edits, "prepared", lambda *given: base)
+        monkeypatch.setattr(World, "plan", lambda self, **given: Nothing())
+        assert "is in no report" in "\n".join(one.what for one in edits.run("tiny-changed", found, runs=10).violations)
