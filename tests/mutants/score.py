@@ -10,13 +10,6 @@ from typing import Final
 from tests.mutants import nursery
 from tests.mutants.mutator import Mutant, mutants
 
-_PLANS: Final = tuple(
-    f"tests/engine/test_{name}.py"
-    for name in (
-        "gone", "exposures", "forbidden", "accept", "targets", "probable_renames", "dangerous_edits", "what_stays", "hard_cases",
-    )
-)  # fmt: skip
-
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("tests/test_order.py",),
     "graph": ("tests/test_graph.py",),
@@ -28,7 +21,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "tests/state/test_history.py",
         "tests/engine/test_recover.py",
     ),
-    "plan": ("tests/test_forecast.py", *_PLANS),
+    "plan": ("tests/plan/test_book.py", "tests/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
 
