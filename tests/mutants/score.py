@@ -13,8 +13,13 @@ from tests.mutants.mutator import Mutant, mutants
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("tests/test_order.py",),
     "graph": ("tests/test_graph.py",),
-    "recover": ("tests/engine/test_recover.py", "tests/engine/test_marker.py"),
-    "evidence": ("tests/test_evidence.py", "tests/engine/test_recover.py", "tests/engine/test_marker.py"),
+    "recover": ("tests/test_recover_by_answers.py", "tests/engine/test_recover.py", "tests/engine/test_marker.py"),
+    "evidence": (
+        "tests/test_evidence.py",
+        "tests/test_recover_by_answers.py",
+        "tests/engine/test_recover.py",
+        "tests/engine/test_marker.py",
+    ),
     "state.journal": (
         "tests/state/test_journal.py",
         "tests/state/test_round_trip.py",
