@@ -7,16 +7,15 @@ import json
 import tempfile
 from collections.abc import Collection, Mapping
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
-
-import yaml
 
 from reconciler.address import Address, Glob
 from reconciler.config import load
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load as kinds
-from reconciler.model import Binding, Plan, Source, State
+from reconciler.model import Binding, Desired, Plan, Source, State
 from reconciler.plan import Selection, plan
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION
@@ -42,14 +41,11 @@ def page_text(page: Page) -> str:
     world, tree = World.recorded(), organization()
     page.outside(world)
     page.edit(tree)
-    with tempfile.TemporaryDirectory() as root:
-        top = {
-            "version": 1, "project": "test", "service": {"member": "ada@acme.example"}, "protect": [],
-            "defaults": {"space": {"duplicateOf": "blank"}}, **page.top,
-        }  # fmt: skip
-        document = {**top, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}
-        Path(root, "reconciler.yaml").write_text(yaml.safe_dump(document, allow_unicode=True, sort_keys=False), encoding="utf-8")
-        desired = load(Path(root), kinds()).desired
+    top = {
+        "version": 1, "project": "test", "service": {"member": "ada@acme.example"}, "protect": [],
+        "defaults": {"space": {"duplicateOf": "blank"}}, **page.top,
+    }  # fmt: skip
+    desired = _declared(json.dumps({**top, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}, indent=1, ensure_ascii=False))
     state = world.remembered()
     actual = page.seen(world.read(desired, state))
     selection = Selection(
@@ -63,6 +59,13 @@ def page_text(page: Page) -> str:
     return "".join(f"{line}\n" for line in _lines(made, state))
 
 
+@cache
+def _declared(text: str) -> Desired:
+    with tempfile.TemporaryDirectory() as root:
+        Path(root, "reconciler.yaml").write_text(text, encoding="utf-8")
+        return load(Path(root), kinds()).desired
+
+
 def _lines(made: Plan, state: State) -> list[str]:
     found = []
     for name in ("changes", "steps", "unmanaged", "unknown", "in_doubt", "blocked", "exposures", "broken", "forbidden", "notes"):
@@ -74,7 +77,7 @@ def _lines(made: Plan, state: State) -> list[str]:
     found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.memory.bind)}"]
     found += [f"bind: {_binding(one, state)}" for one in made.memory.bind.values() if state.bindings.get(one.address) != one]
     found += [f"forget: {address}" for address in sorted(made.memory.forget)]
-    return found + [f"rules: {'changed' if made.memory.rules is not None else 'the same'}"]
+    return [*found, f"rules: {'changed' if made.memory.rules is not None else 'the same'}"]
 
 
 def _binding(one: Binding, state: State) -> str:
