@@ -26,7 +26,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "tests/state/test_history.py",
         "tests/engine/test_recover.py",
     ),
-    "plan": ("tests/plan/test_book.py", "tests/test_forecast.py"),
+    "plan": ("tests/plan/test_absence.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
 
