@@ -13,19 +13,9 @@ from tests.mutants.mutator import Mutant, mutants
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("tests/test_order.py",),
     "graph": ("tests/test_graph.py",),
-    "recover": ("tests/test_recover_by_answers.py", "tests/engine/test_recover.py", "tests/engine/test_marker.py"),
-    "evidence": (
-        "tests/test_evidence.py",
-        "tests/test_recover_by_answers.py",
-        "tests/engine/test_recover.py",
-        "tests/engine/test_marker.py",
-    ),
-    "state.journal": (
-        "tests/state/test_journal.py",
-        "tests/state/test_round_trip.py",
-        "tests/state/test_history.py",
-        "tests/engine/test_recover.py",
-    ),
+    "recover": ("tests/test_recover_by_answers.py",),
+    "evidence": ("tests/test_evidence.py", "tests/test_recover_by_answers.py"),
+    "state.journal": tuple(f"tests/state/test_{name}.py" for name in ("journal", "journal_keeps", "history", "round_trip", "carry")),
     "plan": ("tests/plan/test_absence.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
