@@ -48,10 +48,8 @@ def page_text(page: Page) -> str:
     desired = _declared(json.dumps({**top, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}, indent=1, ensure_ascii=False))
     state = world.remembered()
     actual = page.seen(world.read(desired, state))
-    selection = Selection(
-        *(tuple(Glob.parse(text) for text in texts) for texts in (page.targets, page.excludes)),
-        only=frozenset(Address.parse(text) for text in page.only) if page.only is not None else None,
-    )
+    targets, excludes = (tuple(Glob.parse(text) for text in texts) for texts in (page.targets, page.excludes))
+    selection = Selection(targets, excludes, frozenset(map(Address.parse, page.only)) if page.only is not None else None)
     try:
         made = plan(kinds(), desired, state, actual, selection=selection, allow_replace=page.allow_replace)
     except ReconcilerError as error:

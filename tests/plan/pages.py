@@ -34,10 +34,10 @@ class Page:
 
 
 def docs(tree: Tree) -> Tree:
-    return dict.__getitem__(tree["sites"], "docs")  # type: ignore[no-any-return]
+    return dict.__getitem__(tree["sites"], "docs")
 
 
-def lose(tree: Tree, *keys: str) -> None:
+def lose(tree: Tree, *keys: str) -> Any:
     """Take the lines of nodes out, wherever they stand."""
     for value in list(tree.values()):
         if isinstance(value, list):
@@ -85,7 +85,7 @@ def forgotten(*addresses: str) -> Callable[[World], Any]:
     return lambda world: [world.bindings.pop(address) for address in addresses]
 
 
-def renamed(world: World, old: str, new: str) -> None:
+def renamed(world: World, old: str, new: str) -> Any:
     world.bindings = {(new if at == old else at): one for at, one in world.bindings.items()}
 
 
@@ -94,11 +94,16 @@ def ruled(percent: float = 50, least: int = 10, admins: int = 1, protect: frozen
     return lambda world: world.state.update(rules=rules)
 
 
+def sites_protected(world: World) -> None:
+    for one in world.bindings.values():
+        one["protected"] = one["protected"] or one["kind"] == "site"
+
+
 def unfinished(world: World) -> None:
     world.state.update(unfinished=True)
 
 
-def permit(world: World, id: str, **flags: bool) -> None:
+def permit(world: World, id: str, **flags: bool) -> Any:
     for one in (world.answers.get("/orgs/org_acme") or {}, *[each for each in _every(world) if each.get("id") == id]):
         if one.get("id") == id:
             one["permissions"] = {**one.get("permissions", {}), **flags}
@@ -108,24 +113,24 @@ def _every(world: World) -> list[Tree]:
     return [one for document in world.answers.values() for one in document.get("items", []) if isinstance(one, dict)]
 
 
-def node_to(tree: Tree, key: str, holder: str | None, at: int = 99) -> None:
+def node_to(tree: Tree, key: str, holder: str | None, at: int = 99) -> Any:
     """Move a node of the content below a collection, or to the root."""
     moving = node(tree, key)
     lose({"content": tree["content"]}, key)
     (tree["content"] if holder is None else node(tree, holder).setdefault("content", [])).insert(at, moving)
 
 
-def turned(tree: Tree, holder: str | None) -> None:
+def turned(tree: Tree, holder: str | None) -> Any:
     row = tree["content"] if holder is None else node(tree, holder).get("content") or node(tree, holder)["structure"]
     row.reverse()
 
 
-def swap_paths(tree: Tree) -> None:
+def swap_paths(tree: Tree) -> Any:
     spaces = node(tree, "guides")["spaces"]
     spaces[0]["path"], spaces[1]["path"] = spaces[1]["path"], spaces[0]["path"]
 
 
-def rename_team(tree: Tree) -> None:
+def rename_team(tree: Tree) -> Any:
     tree["teams"]["authors"] = tree["teams"].pop("writers")
     tree["saml"]["okta"]["defaultTeam"] = "authors"
 
@@ -148,13 +153,13 @@ def nested(tree: Tree) -> None:
     deep["content"].append(product)
 
 
-def section_to(tree: Tree, key: str, group: str | None) -> None:
+def section_to(tree: Tree, key: str, group: str | None) -> Any:
     moving = node(docs(tree), key)
     lose({"structure": docs(tree)["structure"]}, key)
     (docs(tree)["structure"] if group is None else node(docs(tree), group)["structure"]).append(moving)
 
 
-def new_section(tree: Tree) -> None:
+def new_section(tree: Tree) -> Any:
     docs(tree)["structure"].insert(0, {"section": "news", "title": "News", "spaces": ["six", {"key": "news-two", "space": "two"}]})
 
 
@@ -162,16 +167,8 @@ def to_sections(tree: Tree) -> None:
     tree["sites"]["flat"]["structure"] = [{"section": "all", "title": "All", "default": True, "spaces": ["one", "two"]}]
 
 
-def to_flat(tree: Tree) -> None:
+def to_flat(tree: Tree) -> Any:
     docs(tree)["structure"] = [{"space": "one", "path": "v2", "default": True}, "two"]
-
-
-def every_space(world: World, id: str, like: str = "spc_blank", **values: Any) -> None:
-    """Somebody makes a space at the root."""
-    items = world.answers[SPACES]["items"]
-    base = next(one for one in items if (one.get("space") or one)["id"] == like)
-    inner = {**(base.get("space") or base), "id": id, **values}
-    items.append({**base, "space": inner} if "space" in base else inner)
 
 
 TEAMS, SITES = "/orgs/org_acme/teams", "/orgs/org_acme/sites"
@@ -234,7 +231,8 @@ PAGES: tuple[Page, ...] = (
         {"space": "r9", "title": "R9"}))),
     Page("a collection", lambda t: t["content"].insert(1, {"collection": "n", "title": "N", "description": "D", "content": []})),
     Page("a section", new_section),
-    Page("a section that is the default", lambda t: (new_section(t), node(t, "guides").pop("default"), node(t, "news").update(default=True))),
+    Page("a section that is the default",
+        lambda t: (new_section(t), node(t, "guides").pop("default"), node(t, "news").update(default=True))),
     Page("a section in a group", lambda t: node(t, "reference")["structure"].insert(1, {"section": "n", "title": "NN", "spaces": ["six"]})),
     Page("a section without a space", lambda t: docs(t)["structure"].append({"section": "n", "title": "NN", "spaces": []})),
     Page("a variant", lambda t: node(t, "guides")["spaces"].insert(0, "six")),
@@ -242,6 +240,15 @@ PAGES: tuple[Page, ...] = (
     Page("a share link", lambda t: docs(t)["shareLinks"].update(n={"name": "N", "active": True})),
     Page("a collection and what stands in it, in doubt", lambda t: t["content"].append(
         {"collection": "n", "title": "N", "content": [{"space": "s", "title": "S"}]}), doubt("acme/collection/n", "collection")),
+    Page("a variant beside one whose path changes", lambda t: (
+        node(t, "guides")["spaces"].insert(0, "six"), node(t, "guides")["spaces"][1].update(path="v9"))),
+    Page("a section beside one whose path changes", lambda t: (node(t, "more").update(path="further"), new_section(t))),
+    Page("a section beside one whose path changes and refers to it", lambda t: (
+        node(t, "guides").update(path="start"), node(t, "guides")["spaces"][0].update(path="v9"), new_section(t),
+        node(t, "news").update(path="guides"))),
+    Page("two variants and a path that is free", lambda t: (
+        node(t, "guides")["spaces"].insert(0, {"space": "six", "path": "v2"}), node(t, "guides")["spaces"].append("box"),
+        node(t, "guides")["spaces"][1].update(path="v9"))),
     # -- order
     Page("the spaces turned", lambda t: turned(t, "product")),
     Page("the root turned", lambda t: turned(t, None)),
@@ -251,7 +258,8 @@ PAGES: tuple[Page, ...] = (
     Page("the spaces turned outside", outside=lambda w: w.answers["/collections/collection-product/spaces"]["items"].reverse()),
     Page("the sections turned outside", outside=lambda w: w.answers[f"{SITE}/sections"]["items"].reverse()),
     Page("the variants turned outside", outside=lambda w: w.answers[f"{SITE}/site-spaces"]["items"].reverse()),
-    Page("turned by both", lambda t: turned(t, "product"), lambda w: w.answers["/collections/collection-product/spaces"]["items"].reverse()),
+    Page("turned by both",
+        lambda t: turned(t, "product"), lambda w: w.answers["/collections/collection-product/spaces"]["items"].reverse()),
     Page("the spaces turned, one of them meant", lambda t: turned(t, "product"), targets=("acme/space/four",)),
     Page("the spaces turned, two of them meant", lambda t: turned(t, "product"), targets=("acme/space/four", "acme/space/one")),
     Page("the root turned, one of it meant", lambda t: turned(t, None), targets=("acme/collection/other",)),
@@ -287,26 +295,48 @@ PAGES: tuple[Page, ...] = (
     Page("a team goes that was used", lambda t: (t["teams"].pop("writers"), t["saml"]["okta"].update(defaultTeam="readers"))),
     Page("a space goes", gone("six")),
     Page("a protected space goes", gone("six"), lambda w: w.bindings["acme/space/six"].update(protected=True)),
-    Page("a protected space goes, said", gone("six"), lambda w: w.bindings["acme/space/six"].update(protected=True), top=removed("acme/space/six")),
+    Page("a protected space goes, said",
+        gone("six"), lambda w: w.bindings["acme/space/six"].update(protected=True), top=removed("acme/space/six")),
     Page("a protected space is let go of", gone("six"), lambda w: w.bindings["acme/space/six"].update(protected=True),
          top=removed("acme/space/six", action="forget")),
-    Page("a space goes that a site shows otherwise", lambda t: (lose(t, "five"), node(t, "cli")["spaces"][0].update(space="box"), node(t, "more")["spaces"][0].update(space="box"))),
+    Page("a space goes that a site shows otherwise",
+        lambda t: (lose(t, "five"), node(t, "cli")["spaces"][0].update(space="box"), node(t, "more")["spaces"][0].update(space="box"))),
     Page("a space goes and its places", lambda t: lose(t, "five", "cli-five", "more-five", "more", "cli")),
     Page("a collection goes with all", gone("other", "cli", "more")),
     Page("a collection goes, its spaces stay", lambda t: (node_to(t, "five", None), node_to(t, "attic", None), lose(t, "other"))),
-    Page("a collection goes, one in it is protected", gone("other", "cli", "more"), lambda w: w.bindings["acme/space/box"].update(protected=True)),
+    Page("a collection goes, one in it is protected",
+        gone("other", "cli", "more"), lambda w: w.bindings["acme/space/box"].update(protected=True)),
     Page("a collection goes that holds a stranger", gone("attic"),
          lambda w: w.add("/collections/collection-attic/spaces", "space-box", "stranger", title="Stranger")),
+    Page("a collection goes, strangers in it and deeper", gone("other", "cli", "more"), both(
+        lambda w: w.add("/collections/collection-attic/spaces", "space-box", "stranger", title="Stranger"),
+        lambda w: w.add("/collections/collection-other/spaces", "space-five", "other-stranger", title="Other"))),
+    Page("a collection goes, a stranger in it, and what is deeper is said to go", gone("other", "cli", "more"),
+         lambda w: w.add("/collections/collection-other/spaces", "space-five", "stranger", title="Stranger"),
+         top=removed("acme/collection/attic", "acme/space/box")),
+    Page("a site goes that holds strangers, a section of it said", lambda t: (t["sites"].pop("docs"), t.update(defaultContent=None)), both(
+        lambda w: w.add(f"{SITE}/share-links", "site-docs-share-link-press", "stranger", name="Stranger"),
+        lambda w: w.add(f"{SITE}/site-spaces", "site-docs-site-space-more-five", "s2", path="strange")),
+         top=removed("acme/site/docs/section/more")),
+    Page("a collection is let go of, and a site goes that holds a stranger", lambda t: (
+        lose(t, "attic"), t["sites"].pop("docs"), t.update(defaultContent=None)),
+         lambda w: w.add(f"{SITE}/share-links", "site-docs-share-link-press", "stranger", name="Stranger"),
+         top=removed("acme/collection/attic", "acme/space/box", action="forget")),
+    Page("many strangers keep a site", lambda t: (t["sites"].pop("docs"), t.update(defaultContent=None)), both(*[
+        lambda w, n=n: w.add(f"{SITE}/share-links", "site-docs-share-link-press", f"stranger-{n}", name=f"S{n}")
+        for n in range(7)])),
     Page("a collection is let go of", gone("other", "cli", "more"), top=removed("acme/collection/other", action="forget")),
     Page("a collection goes whose spaces nobody could read", gone("attic"),
          lambda w: w.failing.add("/collections/collection-attic/spaces")),
     Page("a section goes", gone("more")),
-    Page("a section goes that holds a stranger", gone("more"), lambda w: w.add(f"{SITE}/site-spaces", "site-docs-site-space-more-five", "stranger",
+    Page("a section goes that holds a stranger",
+        gone("more"), lambda w: w.add(f"{SITE}/site-spaces", "site-docs-site-space-more-five", "stranger",
                                                                                path="strange")),
     Page("a section goes that holds a stranger, said", gone("more"),
          lambda w: w.add(f"{SITE}/site-spaces", "site-docs-site-space-more-five", "stranger", path="strange"),
          top=removed("acme/site/docs/section/more", action="delete-all")),
-    Page("a section goes, its variant stays", lambda t: (lose(t, "more"), node(t, "api")["spaces"].append({"key": "more-five", "space": "five"})),
+    Page("a section goes, its variant stays",
+        lambda t: (lose(t, "more"), node(t, "api")["spaces"].append({"key": "more-five", "space": "five"})),
          allow_replace=("**",)),
     Page("a group goes", lambda t: (section_to(t, "api", None), section_to(t, "cli", None), lose(t, "reference"))),
     Page("a group goes with all", gone("reference")),
@@ -343,7 +373,8 @@ PAGES: tuple[Page, ...] = (
                                                 lambda w: w.set("site-docs", visibility="unlisted"))),
     Page("values changed by both", lambda t: node(t, "one").update(title="Uno"), lambda w: w.set("space-one", title="Eins")),
     Page("values changed by both to the same", lambda t: node(t, "one").update(title="Uno"), lambda w: w.set("space-one", title="Uno")),
-    Page("objects deleted outside", outside=lambda w: w.drop("team-readers", "site-docs-share-link-press", "site-docs-section-more", "site-docs-site-space-more-five")),
+    Page("objects deleted outside",
+        outside=lambda w: w.drop("team-readers", "site-docs-share-link-press", "site-docs-section-more", "site-docs-site-space-more-five")),
     Page("a site deleted outside", outside=lambda w: w.drop("site-flat")),
     Page("a collection deleted outside", outside=lambda w: w.drop("collection-attic")),
     Page("deleted outside and no longer declared", lambda t: (t["teams"].pop("readers"), t["sites"].pop("flat")),
@@ -359,7 +390,8 @@ PAGES: tuple[Page, ...] = (
     Page("a deleted space goes", gone("six"), deleted("space-six", timedelta(days=1)), dated),
     Page("strangers", outside=both(lambda w: w.add(TEAMS, "team-readers", "stranger", title="Stranger"),
                                    lambda w: w.add(SITES, "site-flat", "site-stranger", title="Strange site"))),
-    Page("strangers are pruned", outside=lambda w: w.add(TEAMS, "team-readers", "stranger", title="Stranger"), top={"prune": {"team": "all"}}),
+    Page("strangers are pruned",
+        outside=lambda w: w.add(TEAMS, "team-readers", "stranger", title="Stranger"), top={"prune": {"team": "all"}}),
     Page("strangers of a protected kind", outside=lambda w: w.add(SITES, "site-flat", "stranger", title="Strange"),
          top={"prune": {"site": "all"}, "protect": ["site"]}),
     Page("strangers in what is pruned and not read", outside=lambda w: w.failing.add(TEAMS), top={"prune": {"team": "all"}}),
@@ -371,7 +403,7 @@ PAGES: tuple[Page, ...] = (
     Page("a part is not remembered", outside=forgotten("acme/team/readers", "acme/space/one", "acme/site/docs/section/more")),
     Page("two could be meant", outside=both(forgotten("acme/team/readers"), lambda w: w.add(TEAMS, "team-readers", "twin"))),
     Page("six could be meant", outside=both(forgotten("acme/team/readers"), *[
-        lambda w, n=n: w.add(TEAMS, "team-readers", f"twin-{n}") for n in range(5)])),  # type: ignore[misc]
+        lambda w, n=n: w.add(TEAMS, "team-readers", f"twin-{n}") for n in range(5)])),
     Page("what is another project's is left to it", outside=both(
         forgotten("acme/team/readers"), lambda w: w.state.update(foreign=frozenset({("team", "team-readers")})))),
     Page("what is another project's, never adopted", lambda t: t["teams"]["readers"].update(adopt="never"), both(
@@ -392,7 +424,8 @@ PAGES: tuple[Page, ...] = (
          forgotten("acme/space/four")),
     Page("the same name elsewhere, another project's", lambda t: node_to(t, "four", "other"), both(
         forgotten("acme/space/four"), lambda w: w.state.update(foreign=frozenset({("space", "space-four")})))),
-    Page("another address holds it now", lambda t: t["teams"].update(authors={"title": "Readers", "id": "team-readers"}) or t["teams"].pop("readers")),
+    Page("another address holds it now",
+        lambda t: t["teams"].update(authors={"title": "Readers", "id": "team-readers"}) or t["teams"].pop("readers")),
     Page("bound to a kind that is no more", outside=lambda w: w.bindings.update(
         {"acme/badge/x": {**w.bindings["acme/team/readers"], "kind": "badge", "id": "badge-x"}})),
     # -- unreadable
@@ -433,14 +466,15 @@ PAGES: tuple[Page, ...] = (
     # -- openings
     Page("opened outside", outside=lambda w: w.set("site-docs", visibility="visitor-auth")),
     Page("no condition", lambda t: (node(t, "more").update(condition=None), node(t, "guides")["spaces"][0].update(condition=None))),
-    Page("a public description is made anew", lambda t: t["openapi"].update(more={"source": {"url": "https://m.example"}, "visibility": "public"})),
+    Page("a public description is made anew",
+        lambda t: t["openapi"].update(more={"source": {"url": "https://m.example"}, "visibility": "public"})),
     Page("protected by its own line", lambda t: node(t, "one").update(protect=True)),
     Page("no longer protected by its own line", lambda t: node(t, "one").update(protect=False),
          lambda w: w.bindings["acme/space/one"].update(protected=True), top={"protect": ["space"]}),
     Page("kinds are no longer protected", outside=both(
-        lambda w: [one.update(protected=True) for at, one in w.bindings.items() if one["kind"] == "site"], ruled(protect=frozenset({"site"})))),
+        sites_protected, ruled(protect=frozenset({"site"})))),
     Page("kinds are no longer protected, one by its line", lambda t: docs(t).update(protect=False), both(
-        lambda w: [one.update(protected=True) for at, one in w.bindings.items() if one["kind"] == "site"], ruled(protect=frozenset({"site"})))),
+        sites_protected, ruled(protect=frozenset({"site"})))),
     Page("looser rules", outside=ruled(10, 3, 2, team="none", space="owned"),
          top={"guards": {"maxDelete": {"percent": 12.5, "atLeast": 4}, "minAdmins": 1}, "prune": {"team": "all", "space": "owned"}}),
     Page("tighter rules", outside=ruled(90, 30, 1, team="all", space="owned"),
@@ -455,7 +489,8 @@ PAGES: tuple[Page, ...] = (
     Page("a target alone", lambda t: (node(t, "one").update(title="Uno"), node(t, "two").update(title="Due")), targets=("acme/space/one",)),
     Page("all but one", lambda t: (node(t, "one").update(title="Uno"), node(t, "two").update(title="Due")), excludes=("acme/space/one",)),
     Page("a target with what it needs", both(
-        lambda t: t["content"].append({"collection": "n", "title": "N", "content": [{"space": "n1", "title": "N1"}, {"space": "n2", "title": "N2"}]}),
+        lambda t: t["content"].append({"collection": "n", "title": "N", "content": [
+            {"space": "n1", "title": "N1"}, {"space": "n2", "title": "N2"}]}),
         lambda t: docs(t)["structure"].append({"section": "nn", "title": "NN", "spaces": ["n1"]})), targets=("acme/site/docs/section/nn",)),
     Page("a target without what it needs", lambda t: t["content"].append(
         {"collection": "n", "title": "N", "content": [{"space": "n1", "title": "N1"}]}),
