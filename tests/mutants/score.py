@@ -15,7 +15,11 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
     "graph": ("tests/test_graph.py",),
     "recover": ("tests/test_recover_by_answers.py",),
     "evidence": ("tests/test_evidence.py", "tests/test_recover_by_answers.py"),
-    "state.journal": tuple(f"tests/state/test_{name}.py" for name in ("journal", "journal_keeps", "history", "round_trip", "carry")),
+    "state.journal": (
+        *(f"tests/state/test_{name}.py" for name in ("journal", "journal_keeps", "history", "round_trip")),
+        "tests/state/test_carry.py::test_what_is_pushed_is_what_was_pulled",
+        "tests/state/test_carry.py::test_another_state_is_replaced_only_by_force",
+    ),
     "plan": ("tests/plan/test_absence.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""

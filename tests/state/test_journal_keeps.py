@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.errors import StateError
+from reconciler.errors import Refused, StateError
 from reconciler.model import Place, Turn, What
 from reconciler.state import Ending, Journal, Scope, Store
+from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, LEGACY, NOW, SERVICE, START, WHO, at, binding, intent
 
 BROKEN = "half \ud800"  # what no database holds
@@ -131,6 +132,33 @@ def test_an_ending_sees_fields_of_many_addresses(journal: Journal) -> None:
     journal.settle([Ending(one.id, "done", seen={GUIDES: {"x": 1}}), Ending(two.id, "done", seen={START: {"y": 2}, GUIDES: {"x": 3}})])
     found = journal.state().bindings
     assert (found[GUIDES].seen, found[START].seen) == ({"title": "b", "x": 3}, {"title": "b", "y": 2})
+
+
+def test_a_whole_state_is_replaced_under_the_lease_alone_and_not_where_something_would_be_lost(
+    open_at: OpenStore, store: Store, tmp_path: Path, scope: Scope
+) -> None:
+    with store.lease(**WHO) as journal:
+        journal.remember(bind=[binding()])
+    pulled = store.pull()
+    other = open_at(f"sqlite:///{tmp_path}/other.db")
+    document = other.check(pulled)
+    with other.lease(**WHO) as journal:
+        journal.remember(bind=[binding(START)])
+        with pytest.raises(Refused):
+            journal.replace(document)
+        assert list(other.read().bindings) == [START]
+        journal.replace(document, force=True)
+    assert list(other.read().bindings) == [GUIDES]
+    with pytest.raises(StateError, match="was given back"):
+        journal.replace(document, force=True)
+
+
+def test_what_a_run_carries_out_is_written_under_the_lease_alone(store: Store) -> None:
+    with store.lease(**WHO) as journal:
+        pass
+    with pytest.raises(StateError, match="was given back"):
+        journal.carry_out("digest")
+    assert store.users("digest") == ()
 
 
 # -- what the database does not take
