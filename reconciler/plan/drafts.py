@@ -212,7 +212,6 @@ def _replace(draft: Draft, actual: Actual, id: str) -> None:
 
 def _missing(draft: Draft, gone: bool, may_replace: Callable[[Address], bool]) -> None:
     kind, address, api = draft.kind, draft.address, draft.kind.api
-    draft.observed = None
     if "create" not in api:
         draft.blocked = _block(draft, f"is gone, and a {kind.name} cannot be made here", f"let go of it: reconciler state forget {address}")
         return

@@ -31,8 +31,7 @@ def keep(kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address
                 continue
             blocked = whole.why(removal)
             if blocked is not None:
-                removal.blocked = blocked
-                whole.stay(removal)
+                whole.stay(removal, blocked)
                 changed = True
 
 
@@ -76,16 +75,16 @@ class _Keep:
         self.holders = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
         self.bound = {(removal.kind.name, removal.id) for removal in made.values() if removal.binding is not None}
 
-    def stay(self, removal: Removal) -> None:
+    def stay(self, removal: Removal, blocked: Blocked) -> None:
         """A blocked delete takes nothing along: what would have gone with it stays too, unless `removed` names it."""
+        removal.blocked = blocked
         self.leaving.discard((removal.kind.name, removal.id))
         for one in self.made.values():
-            if one.covered_by != removal.address or one.blocked is not None or removal.blocked is None:
+            if one.covered_by != removal.address or one.blocked is not None:
                 continue
             one.covered_by = None
             if one.address not in self.desired.removed:
-                one.blocked = Blocked(one.address, f"waits for {removal.address}, which is blocked", removal.blocked.remedy)
-                self.stay(one)
+                self.stay(one, Blocked(one.address, f"waits for {removal.address}, which is blocked", blocked.remedy))
 
     def why(self, removal: Removal) -> Blocked | None:
         """Why the object must stay, and the way past it; None where it may go."""

@@ -58,8 +58,8 @@ class Journal:
         lease: Lease,
         *,
         clock: Callable[[], datetime],
-        spare: Spare | None = None,
-        lag: timedelta = timedelta(0),
+        spare: Spare | None,
+        lag: timedelta,
     ) -> None:
         self._database = database
         self._state = state

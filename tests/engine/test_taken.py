@@ -66,3 +66,14 @@ def test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice
     org.apply()
     assert binding(org, "acme/collection/inner").id == made
     assert org.plan().empty
+
+
+def test_what_no_answer_showed_is_remembered_as_the_reading_after_the_run_shows_it(org: Meddled) -> None:
+    tree = small()
+    tree["teams"]["writers"]["title"] = "Authors"
+    org.write(tree)
+    org.answered = {"team": {"title": None}}
+    outcome = org.apply()
+    assert [(one.status, outcome.edited) for one in outcome.results] == [(Status.DONE, ())]
+    kept = binding(org, "acme/team/writers")
+    assert (kept.sent["title"], kept.seen.get("title")) == ("Authors", "Authors")

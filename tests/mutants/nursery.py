@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import gc
 import importlib
 import importlib.machinery
 import os
@@ -29,9 +30,11 @@ NEVER_IMPORTED: Final = 90
 BROKEN: Final = 91  # not the tests failed but what runs them
 MEMORY: Final = 3 << 30  # bytes; a loop without an end must not take the machine along
 
+UNUSED: Final = ("schemathesis", "anyio", "inline_snapshot", "xdist.looponfail")  # plugins of pytest, slow to import
 FOREIGN: Final = (
-    "pytest", "hypothesis", "sqlalchemy.dialects.sqlite", "pydantic", "httpx", "httpx_aiohttp", "fastapi", "uvicorn", "yaml", "jinja2",
-    "rich.console", "rich.progress", "click", "deepdiff", "reconciler.sandbox.app", "reconciler.sandbox.seed",
+    "pytest", "hypothesis", "sqlalchemy.dialects.sqlite", "sqlalchemy.dialects.postgresql", "pydantic", "httpx", "httpx_aiohttp",
+    "fastapi", "uvicorn", "yaml", "jinja2", "jinja2.sandbox", "rich.console", "rich.progress", "click", "deepdiff",
+    "reconciler.sandbox.app", "reconciler.sandbox.seed",
 )  # fmt: skip
 
 
@@ -57,6 +60,7 @@ def preload() -> None:
     """Import what no mutant changes; the sandbox imports nothing else of the package."""
     for name in FOREIGN:
         importlib.import_module(name)
+    gc.freeze()  # what is there already is no matter of any fork
 
 
 def source(module: str) -> Path:
@@ -137,6 +141,7 @@ def _child(trial: Trial, place: Path) -> int:
         assert trial.module not in sys.modules, trial.module
         sys.meta_path.insert(0, hook)
     plain = ["-x", "-q", "--no-header", "--tb=short", "-p", "no:xdist", "--hypothesis-profile=mutants", f"--basetemp={place}"]
+    plain += [word for name in UNUSED for word in ("-p", f"no:{name}")]
     plain += ["-W", "ignore:Module already imported", "-k", "not postgres"]  # a server would take longer than all else
     code = int(pytest.main([*plain, *trial.words]))
     sys.stdout.flush()

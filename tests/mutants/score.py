@@ -10,25 +10,17 @@ from typing import Final
 from tests.mutants import nursery
 from tests.mutants.mutator import Mutant, mutants
 
-_PLANS: Final = tuple(
-    f"tests/engine/test_{name}.py"
-    for name in (
-        "gone", "exposures", "forbidden", "accept", "targets", "probable_renames", "dangerous_edits", "what_stays", "hard_cases",
-    )
-)  # fmt: skip
-
 TESTS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("tests/test_order.py",),
     "graph": ("tests/test_graph.py",),
-    "recover": ("tests/engine/test_recover.py", "tests/engine/test_marker.py"),
-    "evidence": ("tests/test_evidence.py", "tests/engine/test_recover.py", "tests/engine/test_marker.py"),
+    "recover": ("tests/test_recover_by_answers.py",),
+    "evidence": ("tests/test_evidence.py", "tests/test_recover_by_answers.py"),
     "state.journal": (
-        "tests/state/test_journal.py",
-        "tests/state/test_round_trip.py",
-        "tests/state/test_history.py",
-        "tests/engine/test_recover.py",
+        *(f"tests/state/test_{name}.py" for name in ("journal", "journal_keeps", "history", "round_trip")),
+        "tests/state/test_carry.py::test_what_is_pushed_is_what_was_pulled",
+        "tests/state/test_carry.py::test_another_state_is_replaced_only_by_force",
     ),
-    "plan": ("tests/test_forecast.py", *_PLANS),
+    "plan": ("tests/plan/test_absence.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
 

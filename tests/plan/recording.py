@@ -1,0 +1,119 @@
+"""An organization as it was once applied and read: kept as data, so that planning needs neither service nor database.
+
+`python -m tests.plan` records it again. Ids are made from addresses, so that a record differs only where the service or the reading does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.client import Reader, Settings
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Binding, Desired, Origin, Place, State
+from reconciler.observe import observe
+from tests.engine.outside import everything
+from tests.engine.small import applied, node
+from tests.engine.storms import Recorded, record
+from tests.harness import BASE, TOKEN, Org, Still
+
+RECORD: Final = Path(__file__).with_name("record.json")
+
+
+def organization() -> dict[str, Any]:
+    """The organization that is recorded: every field of every kind, and a second of what may be the last."""
+    tree = everything()
+    tree["teams"]["readers"] = {"title": "Readers"}
+    tree["sites"]["docs"]["shareLinks"]["press"] = {"name": "Press", "active": False}
+    node(tree, "other")["content"].append({"collection": "attic", "title": "Attic", "content": [{"space": "box", "title": "Box"}]})
+    return tree
+
+
+@dataclass
+class World:
+    """What a service answers, by path, and what is remembered; both may be edited before it is read."""
+
+    answers: dict[str, Any]
+    bindings: dict[str, dict[str, Any]]
+    state: dict[str, Any] = field(default_factory=dict)
+    failing: set[str] = field(default_factory=set)
+    hidden: tuple[str, ...] = ()
+
+    @classmethod
+    def recorded(cls) -> World:
+        kept = json.loads(RECORD.read_text(encoding="utf-8"))
+        empty = {f"/orgs/org_acme/sites/site-flat/{name}": {"items": []} for name in ("sections", "section-groups", "share-links")}
+        return cls({**empty, **kept["answers"]}, kept["bindings"])
+
+    def set(self, id: str, **values: Any) -> None:
+        """Let somebody else change an object, wherever it is shown."""
+        for document in self.answers.values():
+            for one in _objects(document):
+                if one.get("id") == id:
+                    one.update(values)
+
+    def add(self, list: str, like: str, id: str, **values: Any) -> None:
+        """Let somebody else make an object in a list, as a copy of one that is in it."""
+        items = self.answers[list]["items"]
+        items.append({**copy.deepcopy(next(one for one in items if one["id"] == like)), "id": id, **values})
+        if "count" in self.answers[list]:
+            self.answers[list]["count"] += 1
+
+    def drop(self, *ids: str) -> None:
+        """Let somebody else delete objects: no list shows them, and their ids answer 404."""
+        for path, document in list(self.answers.items()):
+            if path.rsplit("/", 1)[-1] in ids or any(f"/{id}/" in path for id in ids):
+                del self.answers[path]
+            elif "items" in document:
+                document["items"] = [one for one in document["items"] if (one.get("space") or one).get("id") not in ids]
+                document |= {"count": len(document["items"])} if "count" in document else {}
+        self.hidden = (*self.hidden, *ids)
+
+    def remembered(self) -> State:
+        bindings = {}
+        for text, one in self.bindings.items():
+            place = Place(**one["place"]) if one["place"] is not None else None
+            address = Address.parse(text)
+            bindings[address] = Binding(address, **{**one, "origin": Origin(one["origin"]), "place": place})
+        return State("lineage", 7, bindings, **self.state)
+
+    def read(self, desired: Desired, state: State) -> Actual:
+        """One observation, as `plan` makes it."""
+
+        async def look() -> Actual:
+            answers = {path: (200, json.dumps(document).encode()) for path, document in self.answers.items()}
+            transport = Recorded(answers, lambda *_: (403, b"{}"), lambda path, _: path in self.failing, hidden=self.hidden)
+            async with Reader(Settings(BASE, TOKEN), transport=transport, clock=Still(), jitter=lambda: 0.5) as reader:
+                return await observe(reader, kinds(), desired, state)
+
+        return asyncio.run(look())
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    below = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return ([value] if isinstance(value, dict) else []) + [one for part in below for one in _objects(part)]
+
+
+def recorded_again(root: Path) -> str:
+    """The text of a new record: the organization is applied to a sandbox and read."""
+    org = Org(root)
+    applied(org, organization())
+    kept = record(org)
+    bindings = {
+        str(address): {
+            "kind": one.kind, "id": one.id, "origin": str(one.origin), "sent": dict(one.sent), "seen": dict(one.seen),
+            "protected": one.protected, "place": {"parent": one.place.parent, "index": one.place.index} if one.place else None,
+        }
+        for address, one in sorted(kept.state.bindings.items())
+    }  # fmt: skip
+    answers = {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}
+    text = json.dumps({"answers": answers, "bindings": bindings}, indent=1, ensure_ascii=False)
+    for address, one in kept.state.bindings.items():
+        if address.container is not None and one.id not in ("spc_blank", "usr_ada", "usr_linus"):
+            text = text.replace(one.id, "-".join(str(address).split("/")[1:]))
+    return text + "\n"

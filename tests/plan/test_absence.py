@@ -1,0 +1,92 @@
+"""How much may be gone at once: from what is bound, declared and proven absent, without any reading."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reconciler.address import Address
+from reconciler.errors import Refused
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed, Origin, Source, State
+from reconciler.plan.absence import believable, missing
+from reconciler.plan.match import match
+
+ACME = Address.parse("acme")
+LINE = Source("reconciler.yaml", 1, 1)
+
+
+def team(number: int, word: str = "t") -> Address:
+    return ACME.child("team", f"{word}{number:02}")
+
+
+def world(there: int, gone: int, *, declared: bool = True, renamed: bool = False, **state: Any) -> tuple[Desired, State, Actual]:
+    """An organization of teams, some of which are proven gone. `renamed`: these have other names in the YAML now."""
+    teams = [team(number) for number in range(there + gone)]
+    lost = teams[there:]
+    names = {old: team(number, "new") for number, old in enumerate(lost)} if renamed else {}
+    wanted = [ACME, *teams[:there], *([names.get(one, one) for one in lost] if declared else [])]
+    resources = {one: Declared(one, one.kind or "organization", {}, LINE, one.container, "teams", 0) for one in wanted}
+    moved = tuple(Moved(old, new, LINE) for old, new in names.items())
+    bindings = {one: Binding(one, one.kind or "organization", one.key, Origin.CREATED) for one in [ACME, *teams]}
+    objects = {
+        "organization": {"acme": Observed("organization", "acme", {}, {}, {"id": "acme"})},
+        "team": {one.key: Observed("team", one.key, {}, {"organization": "acme"}, {"id": one.key}) for one in teams[:there]},
+    }
+    absent = frozenset(("team", one.key) for one in lost)
+    return Desired("p", None, resources, {}, frozenset(), moved=moved), State("l", 1, bindings, **state), Actual(objects, absent=absent)
+
+
+def refused(*parts: Any, accept: int | None = None) -> str | None:
+    """Why it is not believed, None where it is."""
+    try:
+        believable(kinds(), *parts, accept=accept)
+    except Refused as error:
+        return f"{error.message} ({error.hint})"
+    return None
+
+
+@pytest.mark.parametrize(("there", "gone", "believed"), [
+    (9, 0, True), (9, 3, True), (9, 4, False), (35, 4, True), (34, 5, False), (43, 5, False), (44, 5, True), (1, 3, True),
+    (0, 1, True), (0, 2, False),
+])  # fmt: skip
+def test_three_or_a_tenth_is_believed_and_one_where_nothing_else_is_left(there: int, gone: int, believed: bool) -> None:
+    assert (refused(*world(there, gone)) is None) is believed
+
+
+def test_a_refusal_names_five_and_the_number_to_accept() -> None:
+    names = ", ".join(f"acme/team/t{number:02}" for number in range(9, 14))
+    assert refused(*world(9, 6)) == (
+        "6 of 16 bound objects are not there any more, and at most 3 are believed; this looks like an outage or a change of the token's "
+        f"permissions: {names} and 1 more (if they were deleted: --accept-gone 6)"
+    )
+    assert f"permissions: {names} (if" in str(refused(*world(9, 5)))
+    assert "and nothing else answers; this" in str(refused(*world(0, 2)))
+
+
+def test_as_many_as_were_accepted_are_believed() -> None:
+    assert refused(*world(9, 6), accept=6) is None
+    assert "and 5 were accepted; this" in str(refused(*world(9, 6), accept=5))
+    assert "and 0 were accepted; this" in str(refused(*world(9, 1), accept=0))
+
+
+def test_what_is_no_longer_declared_counts_unless_a_run_was_cut_off() -> None:
+    assert refused(*world(9, 4, declared=False)) is not None
+    assert refused(*world(9, 4, declared=False, unfinished=True)) is None
+    assert refused(*world(9, 4, unfinished=True)) is not None
+
+
+def test_what_was_renamed_and_is_gone_is_not_left() -> None:
+    assert "nothing else answers" in str(refused(*world(0, 2, renamed=True)))
+    assert refused(*world(1, 2, renamed=True)) is None
+
+
+def test_what_is_missing_is_told_with_the_binding_it_had_and_without_what_went_with_it() -> None:
+    desired, state, actual = world(2, 1, renamed=True)
+    found = match(kinds(), desired, state, actual)
+    assert missing(state, found) == {team(0, "new"): state.bindings[team(2)]}
+    found.gone |= {ACME}
+    assert list(missing(state, found)) == [ACME]
+    found.gone = {ACME.child("team", "never")}
+    assert missing(state, found) == {}

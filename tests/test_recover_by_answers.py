@@ -1,0 +1,402 @@
+"""Recovery against answers that are written here and a journal in memory: what it says, waits for, reads and remembers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import httpx
+import pytest
+
+from reconciler.address import Address
+from reconciler.client import Reader, Settings
+from reconciler.kinds import load as kinds
+from reconciler.model import Binding, Desired, Intent, Origin, State
+from reconciler.recover import recover
+from reconciler.state import Ending
+from tests.client.client_fakes import run_virtually
+from tests.harness import BASE, TOKEN, Still
+
+ORG = "/orgs/org_acme"
+TEAMS, SECTIONS, SPACES = f"{ORG}/teams", f"{ORG}/sites/s/sections", f"{ORG}/members/ada/spaces"
+WRITERS = Address.parse("acme/team/writers")
+NOW = datetime(2027, 1, 8, 12, tzinfo=UTC)
+
+
+@dataclass
+class Memory:
+    """A journal that is a list: what was settled, and in which lists nothing may be made."""
+
+    intents: list[Intent]
+    bindings: dict[Address, Binding] = field(default_factory=dict)
+    endings: list[Ending] = field(default_factory=list)
+    held: list[tuple[str, Address | None]] = field(default_factory=list)
+
+    def state(self) -> State:
+        return State("lineage", 1, self.bindings, tuple(self.intents))
+
+    def settle(self, endings: list[Ending]) -> None:
+        self.endings += endings
+        ended = {one.intent for one in endings}
+        self.intents = [one for one in self.intents if one.id not in ended]
+        self.bindings |= {one.address: one for ending in endings for one in ending.bind}
+
+    def hold(self, kind: str, container: Address | None) -> None:
+        self.held.append((kind, container))
+
+    def kept(self) -> tuple[Any, ...]:
+        return ()
+
+
+@dataclass
+class Service(httpx.AsyncBaseTransport):
+    """Answers by path: a status, a document, or a list of items; the date is `now`."""
+
+    answers: dict[str, Any]
+    seen: list[str] = field(default_factory=list)
+    dated: bool = True
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1")
+        self.seen.append(path)
+        found = self.answers.get(path, 404)
+        if isinstance(found, int):
+            return httpx.Response(found, json={"error": {"code": found, "message": "no"}}, request=request)
+        body = {"items": found} if isinstance(found, list) else found
+        headers = {"Date": format_datetime(NOW, usegmt=True)} if self.dated else {}
+        return httpx.Response(200, content=json.dumps(body).encode(), headers=headers, request=request)
+
+
+@dataclass
+class Run:
+    """One recovery: what it said, the waits with their reasons, and what is in the journal and was read."""
+
+    notes: tuple[str, ...]
+    waits: list[tuple[float, str]]
+    journal: Memory
+    service: Service
+
+    @property
+    def endings(self) -> list[tuple[int, str]]:
+        return [(one.intent, one.status) for one in self.journal.endings]
+
+
+def recovered(
+    service: Service | dict[str, Any], *open: Intent, settle: float | None = None, meanwhile: Mapping[str, Any] = {}, **bound: Binding
+) -> Run:
+    """`meanwhile`: answers that are others after the waiting. `bound`: by any name."""
+    service = service if isinstance(service, Service) else Service(service)
+    journal = Memory(list(open), {one.address: one for one in bound.values()})
+    waits: list[tuple[float, str]] = []
+
+    async def wait(seconds: float, why: str) -> None:
+        waits.append((seconds, why))
+        service.answers |= meanwhile
+
+    async def run() -> tuple[str, ...]:
+        async with Reader(Settings(BASE, TOKEN), transport=service, clock=Still(), jitter=lambda: 0.5) as reader:
+            return await recover(reader, kinds(), Desired("p", None, {}, {}, frozenset()), journal, settle=settle, wait=wait)  # type: ignore[arg-type]
+
+    return Run(asyncio.run(run()), waits, journal, service)
+
+
+def team(id: str = "t1", title: str = "Writers", **more: Any) -> dict[str, Any]:
+    return {"object": "team", "id": id, "title": title, **more}
+
+
+def intent(id: int = 1, address: Address = WRITERS, **parts: Any) -> Intent:
+    base = Intent(
+        id, "r", 1, address, address.kind, "create", "PUT", TEAMS, None, {"title": "Writers"}, frozenset(), NOW,
+        NOW + timedelta(seconds=20), lookup=(TEAMS,),
+    )  # fmt: skip
+    return replace(base, **parts)
+
+
+def bound(address: Address, id: str, **parts: Any) -> Binding:
+    return replace(Binding(address, address.kind, id, Origin.CREATED), **parts)
+
+
+# -- creates
+
+
+def test_what_is_found_is_bound_with_what_it_agrees_to_and_kept_for_the_history() -> None:
+    done = recovered({TEAMS: [team(), team("t2", "Others")]}, intent(writes={"title": "Writers", "nonsense": 1}), settle=30)
+    assert done.notes == ("acme/team/writers: was made by an earlier run (t1)",)
+    assert (done.waits, done.endings, done.service.seen) == ([], [(1, "recovered")], [TEAMS])
+    (ending,) = done.journal.endings
+    assert ending.bind == (Binding(WRITERS, "team", "t1", Origin.RECOVERED, {"title": "Writers"}, {"title": "Writers"}),)
+    assert ending.after == {WRITERS: {"title": "Writers"}}
+
+
+def test_what_differs_from_what_was_sent_is_not_taken_for_sent() -> None:
+    site = Address.parse("acme/site/docs")
+    mine = intent(address=site, writes={"title": "Docs", "type": "premium", "basename": "docs"}, lookup=(f"{ORG}/sites",))
+    shown = {"object": "site", "id": "s1", "title": "Docs", "type": "basic", "basename": "docs"}
+    (ending,) = recovered({f"{ORG}/sites": [shown]}, mine).journal.endings
+    assert ending.bind[0].sent == {"title": "Docs"}  # the type differs, and no create carries the basename
+    assert ending.after[site]["type"] == "basic"
+
+
+def test_nothing_is_believed_absent_before_deadline_and_settle_time_by_the_clock_of_the_service() -> None:
+    done = recovered({TEAMS: []}, intent(), settle=30)
+    assert done.waits == [(50.0, "a request for acme/team/writers may still take effect")]
+    assert (done.notes, done.endings) == (("acme/team/writers: was not made",), [(1, "not-sent")])
+    assert done.service.seen == [TEAMS, TEAMS]
+
+
+def test_what_comes_while_it_waits_is_found() -> None:
+    done = recovered({TEAMS: []}, intent(), settle=30, meanwhile={TEAMS: [team()]})
+    assert done.endings == [(1, "recovered")]
+
+
+def test_several_wait_together_for_the_latest_of_those_that_are_missing() -> None:
+    others = [Address.parse(f"acme/team/{name}") for name in ("readers", "authors")]
+    done = recovered(
+        {TEAMS: [team()]}, intent(deadline=NOW + timedelta(days=1)), intent(2, others[0], writes={"title": "Readers"}, deadline=None),
+        intent(3, others[1], writes={"title": "Authors"}), settle=30,
+    )  # fmt: skip
+    assert done.waits == [(50.0, "2 requests may still take effect")]
+    assert done.endings == [(1, "recovered"), (2, "not-sent"), (3, "not-sent")]
+
+
+def test_where_no_request_says_until_when_the_second_reading_is_a_second_later() -> None:
+    assert recovered({TEAMS: []}, intent(deadline=None), settle=30).waits[0][0] == 1.0
+
+
+def test_a_service_without_a_clock_is_waited_for_by_ours() -> None:
+    soon = datetime.now(UTC) + timedelta(seconds=100)
+    ((seconds, _),) = recovered(Service({TEAMS: []}, dated=False), intent(deadline=soon), settle=30).waits
+    assert 120 < seconds <= 130
+
+
+def test_who_says_nothing_else_waits_by_sleeping() -> None:
+    async def run() -> float:
+        began = asyncio.get_running_loop().time()
+        async with Reader(Settings(BASE, TOKEN), transport=Service({TEAMS: []}), clock=Still()) as reader:
+            await recover(reader, kinds(), Desired("p", None, {}, {}, frozenset()), Memory([intent()]), settle=30)  # type: ignore[arg-type]
+        return asyncio.get_running_loop().time() - began
+
+    assert 50.0 <= run_virtually(run()) < 60.0
+
+
+def test_where_no_request_outlives_its_run_nothing_waits() -> None:
+    done = recovered({TEAMS: []}, intent())
+    assert (done.waits, done.endings) == ([], [(1, "not-sent")])
+
+
+def test_several_that_match_are_listed_once_and_nothing_waits() -> None:
+    done = recovered({TEAMS: [team(), team("t2")]}, intent(), settle=30)
+    assert done.notes == ("acme/team/writers: still in doubt, t1, t2 could be it; reconciler adopt acme/team/writers ID",)
+    assert (done.waits, done.endings) == ([], [])
+
+
+def test_a_list_that_cannot_be_read_leaves_it_in_doubt_and_holds_what_would_be_made_there() -> None:
+    done = recovered({TEAMS: 403}, intent(), settle=30)
+    assert [note.partition(",")[0] for note in done.notes] == ["acme/team/writers: still in doubt"]
+    assert (done.journal.held, done.endings, done.waits) == ([("team", Address.parse("acme"))], [], [])
+
+
+def test_a_write_that_cannot_be_read_holds_nothing() -> None:
+    done = recovered({f"{TEAMS}/t1": 403}, intent(verb="update", target="t1", lookup=(f"{TEAMS}/t1",)))
+    assert (done.journal.held, done.endings) == ([], [])
+
+
+@pytest.mark.parametrize("item", [7, None, {"id": "t1", "object": "checkout"}, {"object": "team"}])
+def test_a_list_of_something_else_leaves_it_in_doubt(item: Any) -> None:
+    done = recovered({TEAMS: [team(), item]}, intent())
+    assert done.notes[0].startswith("acme/team/writers: still in doubt")
+    assert done.endings == []
+
+
+def test_a_kind_that_is_no_more_is_closed() -> None:
+    done = recovered({}, intent(address=Address.parse("acme/badge/x")), settle=30)
+    assert (done.notes, done.endings, done.waits) == (("acme/badge/x: was not made",), [(1, "not-sent")], [])
+
+
+SECTION = Address.parse("acme/site/docs/section/guides")
+CHILD = Address.parse("acme/site/docs/site-space/one")
+
+
+def section(*children: Any, **more: Any) -> dict[str, Any]:
+    return {"object": "site-section", "id": "c1", "title": "Guides", "siteSpaces": list(children), **more}
+
+
+def bringing() -> Intent:
+    return intent(address=SECTION, writes={"title": "Guides"}, lookup=(SECTIONS,), brings={"siteSpaces": str(CHILD)})
+
+
+def test_the_first_child_that_a_create_brought_is_bound_too() -> None:
+    children = [{"object": "site-space", "id": id, "path": id} for id in ("v1", "v2")]
+    (ending,) = recovered({SECTIONS: [section(*children)]}, bringing()).journal.endings
+    assert [(one.address, one.id, one.origin, one.sent) for one in ending.bind][1:] == [(CHILD, "v1", Origin.RECOVERED, {})]
+    assert (ending.after[CHILD]["path"], ending.after[SECTION]["title"]) == ("v1", "Guides")
+
+
+@pytest.mark.parametrize("children", [[], [{"object": "checkout", "id": "v1"}], [7]])
+def test_what_a_create_did_not_bring_is_not_bound(children: list[Any]) -> None:
+    (ending,) = recovered({SECTIONS: [section(*children)]}, bringing()).journal.endings
+    assert [one.address for one in ending.bind] == [SECTION]
+    assert list(ending.after) == [SECTION]
+
+
+# -- copies
+
+
+def space(id: str, title: str = "Blank (copy)", **more: Any) -> dict[str, Any]:
+    return {"object": "space", "id": id, "title": title, "createdAt": NOW.isoformat(), **more}
+
+
+def at(name: str) -> Address:
+    return Address.parse(f"acme/space/{name}")
+
+
+def copy(id: int, name: str, source: str = "blank", **parts: Any) -> Intent:
+    base = intent(id, at(name), target=source, writes={}, lookup=(SPACES,), known=frozenset({"blank", "other"}))
+    return replace(base, **parts)
+
+
+def pages(*titles: str) -> dict[str, Any]:
+    return {"pages": [{"title": title, "slug": title} for title in titles]}
+
+
+def spaces(*shown: dict[str, Any], **tree: Any) -> dict[str, Any]:
+    """The service with these spaces in its list; `tree`: pages by id, those of each where nothing is said."""
+    ids = ["blank", "other", *(one["id"] for one in shown)]
+    outlines = {f"/spaces/{id}/content/pages": tree.get(id, pages("a", "b")) for id in ids}
+    sources = {"/spaces/blank": space("blank", "Blank"), "/spaces/other": space("other", "Handbook")}
+    return {SPACES: [{"space": one} for one in shown], **outlines, **sources}
+
+
+def test_copies_of_one_source_are_interchangeable() -> None:
+    done = recovered(spaces(space("c1"), space("c2")), copy(1, "one"), copy(2, "two"), settle=30)
+    assert done.notes == tuple(f"acme/space/{name}: was made by an earlier run ({id})" for name, id in (("one", "c1"), ("two", "c2")))
+    assert (done.waits, done.service.seen.count(SPACES)) == ([], 1)
+
+
+def test_as_many_as_are_found_are_bound_and_the_rest_was_not_made() -> None:
+    done = recovered(spaces(space("c1")), copy(1, "one"), copy(2, "two"))
+    assert done.notes == ("acme/space/one: was made by an earlier run (c1)", "acme/space/two: was not made")
+    waited = recovered(spaces(space("c1")), copy(1, "one"), copy(2, "two"), settle=30)
+    assert (len(waited.waits), waited.notes) == (1, done.notes)
+
+
+def test_more_copies_than_were_asked_for_are_listed_for_each_and_nothing_waits() -> None:
+    done = recovered(spaces(space("c1"), space("c2")), copy(1, "one"), settle=30)
+    assert done.notes == ("acme/space/one: still in doubt, c1, c2 could be it; reconciler adopt acme/space/one ID",)
+    assert (done.endings, done.waits) == ([], [])
+
+
+def test_a_copy_whose_pages_differ_is_told_and_left() -> None:
+    done = recovered(spaces(space("c1"), space("c2"), c1=pages("x")), copy(1, "one"), copy(2, "two"))
+    assert done.notes[:2] == ("acme/space/one: was made by an earlier run (c2)", "acme/space/two: was not made")
+    assert done.notes[2:] == ("c1: new, but not the same as what was to be copied, so taken for somebody else's",)
+
+
+def test_a_stranger_is_not_told_where_every_copy_was_found() -> None:
+    done = recovered(spaces(space("c1"), space("c2"), c1=pages("x")), copy(1, "one"))
+    assert done.notes == ("acme/space/one: was made by an earlier run (c2)",)
+
+
+def test_a_copy_that_went_meanwhile_is_none() -> None:
+    assert recovered(spaces(space("c1"), c1=404), copy(1, "one")).endings == [(1, "not-sent")]
+
+
+def test_a_source_that_cannot_be_read_leaves_its_copies_in_doubt_and_holds_their_lists() -> None:
+    done = recovered(spaces(space("c1"), blank=403), copy(1, "one"), copy(2, "two"))
+    assert [note.partition(",")[0] for note in done.notes] == ["acme/space/one: still in doubt", "acme/space/two: still in doubt"]
+    assert done.journal.held == [("space", Address.parse("acme"))] * 2
+
+
+def test_copies_without_a_source_are_told_by_being_new_alone() -> None:
+    assert recovered(spaces(space("c1"), c1=pages("x")), copy(1, "one", target=None)).endings == [(1, "recovered")]
+
+
+def test_copies_of_two_sources_with_the_same_pages_are_told_by_their_titles() -> None:
+    done = recovered(spaces(space("c1"), space("c2", "Handbook (copy)")), copy(1, "one"), copy(2, "two", "other"))
+    assert done.notes == ("acme/space/one: was made by an earlier run (c1)", "acme/space/two: was made by an earlier run (c2)")
+
+
+def test_copies_whose_titles_tell_nothing_stay_in_doubt() -> None:
+    done = recovered(spaces(space("c1", "Untitled")), copy(1, "one"), copy(2, "two", "other"))
+    assert done.endings == []
+    assert all(note.endswith("a new space may be a copy of any of blank, other, whose pages are the same") for note in done.notes)
+
+
+def test_titles_are_not_asked_where_the_pages_of_the_other_source_differ() -> None:
+    done = recovered(spaces(space("c1", "Untitled"), other=pages("x")), copy(1, "one"), copy(2, "two", "other"))
+    assert done.endings == [(1, "recovered"), (2, "not-sent")]
+    assert "/spaces/other" not in done.service.seen
+
+
+def test_only_creates_of_the_same_kind_make_other_sources() -> None:
+    update = intent(2, at("two"), verb="update", target="other", lookup=("/spaces/other",), writes={"title": "X"})
+    another = intent(3, target="other", writes={"title": "Nobody"})
+    done = recovered({**spaces(space("c1", "Untitled")), TEAMS: []}, copy(1, "one"), update, another)
+    assert done.endings[0] == (1, "recovered")
+
+
+def test_where_nothing_new_is_found_no_source_is_read() -> None:
+    done = recovered(spaces(), copy(1, "one"), copy(2, "two", "other"))
+    assert done.endings == [(1, "not-sent"), (2, "not-sent")]
+    assert set(done.service.seen) == {SPACES}
+
+
+# -- writes to what exists
+
+
+def update(**parts: Any) -> Intent:
+    return replace(intent(verb="update", target="t1", writes={"title": "Authors"}, lookup=(f"{TEAMS}/t1",)), **parts)
+
+
+OLD = bound(WRITERS, "t1", sent={"title": "Writers"}, seen={"title": "Writers"}, protected=True)
+
+
+def test_an_update_that_is_there_is_remembered_as_sent_and_seen() -> None:
+    done = recovered({f"{TEAMS}/t1": team(title="Authors")}, update(), settle=30, old=OLD)
+    assert (done.notes, done.waits) == (("acme/team/writers: update was done by an earlier run",), [])
+    (ending,) = done.journal.endings
+    assert ending.bind == (replace(OLD, sent={"title": "Authors"}, seen={"title": "Authors"}),)
+    assert (ending.status, ending.after) == ("recovered", {WRITERS: {"title": "Authors"}})
+
+
+def test_an_update_of_what_is_bound_no_more_or_to_something_else_binds_nothing() -> None:
+    answers = {f"{TEAMS}/t1": team(title="Authors")}
+    assert recovered(answers, update()).journal.endings[0].bind == ()
+    assert recovered(answers, update(), old=bound(WRITERS, "t2")).journal.endings[0].bind == ()
+
+
+def test_an_update_that_is_not_there_is_planned_afresh_once_it_can_no_longer_come() -> None:
+    done = recovered({f"{TEAMS}/t1": team()}, update(), settle=30, old=OLD)
+    assert (done.notes, done.endings) == (("acme/team/writers: update is planned afresh",), [(1, "not-sent")])
+    assert [seconds for seconds, _ in done.waits] == [50.0]
+
+
+def test_a_delete_of_what_is_gone_was_done() -> None:
+    done = recovered({}, update(verb="delete"), settle=30, old=OLD)
+    assert (done.notes, done.waits) == (("acme/team/writers: delete was done by an earlier run",), [])
+    (ending,) = done.journal.endings
+    assert (ending.bind, ending.after) == ((), {})
+
+
+def test_what_only_a_list_shows_is_looked_for_by_its_id() -> None:
+    mine = intent(address=SECTION, verb="update", target="c1", writes={"title": "New"}, lookup=(SECTIONS,))
+    others = section(id="c0", title="New")
+    assert recovered({SECTIONS: [others, section(title="New")]}, mine).endings == [(1, "recovered")]
+    assert recovered({SECTIONS: [others, section()]}, mine).endings == [(1, "not-sent")]
+
+
+def test_an_answer_that_is_something_else_leaves_a_write_in_doubt() -> None:
+    done = recovered({f"{TEAMS}/t1": {"object": "checkout", "id": "t1"}}, update(), settle=30)
+    assert done.notes == (f"acme/team/writers: still in doubt, GET {TEAMS}/t1 answered something that is no team",)
+    assert (done.endings, done.waits) == ([], [])
+
+
+def test_a_write_that_nothing_shows_is_waited_out_unread() -> None:
+    for mine in (update(lookup=()), update(target=None)):
+        done = recovered({}, mine, settle=30)
+        assert (done.endings, len(done.waits), done.service.seen) == ([(1, "not-sent")], 1, [])
