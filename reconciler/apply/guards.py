@@ -25,6 +25,8 @@ FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it
 
 Refusal = tuple[Status, str]
 
+INSIDE: Final = 1.0  # seconds for which a reading of what a delete takes along serves: a step may wait for its turn after it
+
 
 class Guards:
     """The door that every step of a run goes through.
@@ -63,6 +65,7 @@ class Guards:
         self._chosen_at: dict[Key, float] = {}
         self._gone: set[Key] = set()
         self._emptied: dict[int, Refusal | None] = {}
+        self._emptied_at: dict[int, float] = {}
 
     @asynccontextmanager
     async def passing(self, step: Step) -> AsyncIterator[Refusal | None]:
@@ -114,8 +117,9 @@ class Guards:
         return [kind.fields[name] for name in step.writes if kind.fields[name].role is Role.CHOICE]
 
     def _unseen_inside(self, step: Step) -> bool:
-        """Whether a delete takes along what stands in the object, and that was not read for it yet."""
-        return step.verb == "delete" and step.id not in self._emptied and bool(holds(self.kinds, self.kinds[step.kind]))
+        """Whether a delete takes along what stands in the object, and that was not read right before."""
+        old = self.reader.monotonic() - self._emptied_at.get(step.id, float("-inf")) > INSIDE
+        return step.verb == "delete" and old and bool(holds(self.kinds, self.kinds[step.kind]))
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
@@ -143,6 +147,7 @@ class Guards:
             self._judge_choices(outer, now, at)
         for id, outer in emptied.items():
             self._emptied[id] = self._judge_contents(outer, now)
+            self._emptied_at[id] = self.reader.monotonic()
 
     def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
         """What shows which child is chosen: any two of them, so that their listing is read."""

@@ -6,12 +6,16 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from reconciler.apply.guards import Guards
 from reconciler.cli.exits import PARTLY, of_outcome
-from reconciler.model import Cause, Status
+from reconciler.client import Writer
+from reconciler.kinds import load as kinds
+from reconciler.model import Cause, Status, Step
 from tests.engine.meddling import Act, Jumping, Meddled, exits_well, told
 from tests.engine.small import applied, small
 from tests.harness import ORGANIZATION
@@ -186,3 +190,12 @@ def test_what_cannot_be_read_again_is_not_written(living: Path, tmp_path: Path, 
     assert ended
     assert all(status is Status.SKIPPED and str(error).startswith("not sent: ") for status, error in ended)
     assert [one.status for one in outcome.results if str(one.step.address) == other] == [Status.DONE]
+
+
+def test_what_a_delete_takes_along_is_read_again_where_its_turn_comes_late() -> None:
+    guards, step = object.__new__(Guards), cast(Step, SimpleNamespace(id=7, verb="delete", kind="collection"))
+    guards.kinds = kinds()
+    for at, unseen in ((None, True), (100.0, False), (99.0, False), (98.9, True)):
+        guards.reader = cast(Writer, SimpleNamespace(monotonic=lambda: 100.0))
+        guards._emptied_at = {} if at is None else {7: at}
+        assert guards._unseen_inside(step) is unseen

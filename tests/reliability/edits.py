@@ -15,6 +15,7 @@ from itertools import product
 import httpx
 
 from reconciler.apply import FRESH
+from reconciler.apply.guards import INSIDE
 from reconciler.errors import ReconcilerError
 from reconciler.model import Outcome, Plan
 from tests.engine.meddling import exits_well, told
@@ -122,7 +123,7 @@ def one(base: Base, k: int, act: str, fresh: float, way: tuple[float, float], ch
             result.counted["nothing to edit"] += 1
             return None
         result.runs += 1
-        return judged(base, outcome, person, address, max(0.0, fresh) + LATE * 2 * way[1], result.counted)
+        return judged(base, outcome, person, address, max(INSIDE, fresh) + LATE * 2 * way[1], result.counted)
     except (Hang, Exception) as error:
         return plain(error)
 

@@ -120,5 +120,5 @@ def _marker(long: bool) -> Iterator[Job]:
         yield Job("marker", "sqlite", {"name": "small", "runs": 10})
         return
     for name in ("tiny", "small", "tiny-changed", "small-changed"):
-        for seed in range(4):
-            yield Job("marker", "sqlite", {"name": name, "seed": seed, "runs": 30})
+        for seed in range(3):
+            yield Job("marker", "sqlite", {"name": name, "seed": seed, "runs": 25})
