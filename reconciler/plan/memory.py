@@ -20,7 +20,7 @@ def memory(
     bind: dict[Address, Binding] = {}
     forget: set[Address] = set()
     for draft in mine.values():
-        if draft.blocked is not None or draft.declared.implied:
+        if draft.blocked is not None or (draft.declared.implied and draft.binding is None):
             continue
         if draft.observed is not None and draft.id is not None:
             binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in found.late else Origin.ADOPTED)

@@ -108,3 +108,14 @@ def test_a_copy_is_made_when_its_source_is_as_declared(acme: Org) -> None:
         for space in (acme.call("GET", f"/spaces/{bindings[f'acme/space/{key}']}") for key in ("one", "seven", "eight"))
     ]
     assert looks == [("📗", "locked"), ("📗", "locked"), ("📙", "locked")]
+
+
+def test_what_is_only_mentioned_any_more_is_told_once_and_then_let_be(acme: Org) -> None:
+    tree = small()
+    del tree["members"], tree["mergeRules"], tree["teams"]["writers"]["members"]
+    acme.write(tree)
+    assert "acme/member/ada@acme.example" in {str(one.address) for one in acme.plan().changes}  # service.member mentions her
+    acme.apply()
+    plan = acme.plan()
+    assert plan.changes == ()
+    assert plan.empty

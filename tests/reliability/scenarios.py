@@ -127,8 +127,13 @@ def _small_changed(org: Org) -> None:
     org.write(tree)
 
 
-def _bare(org: Org) -> None:
-    org.write({"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}], "sites": {}, "teams": {}, "saml": {}, "openapi": {}})
+def _bare(org: Org, **top: Any) -> None:
+    blank = {"space": "blank", "id": "spc_blank", "title": "Blank"}
+    org.write({"content": [blank], "sites": {}, "teams": {}, "saml": {}, "openapi": {}}, **top)
+
+
+def _small_cleared(org: Org) -> None:
+    _bare(org, removed=[{"address": "acme/saml/okta", "action": "delete"}])
 
 
 # -- the example ----------------------------------------------------------------------------------------------------------------------
@@ -191,7 +196,7 @@ NAMED: dict[str, Callable[[], Scenario]] = {
     "tiny-cleared": lambda: Scenario("tiny-cleared", _bare, _tree(tiny())),
     "small": lambda: Scenario("small", _tree(small())),
     "small-changed": lambda: Scenario("small-changed", _small_changed, _tree(small())),
-    "small-cleared": lambda: Scenario("small-cleared", _bare, _tree(small())),
+    "small-cleared": lambda: Scenario("small-cleared", _small_cleared, _tree(small())),
     "acme": lambda: Scenario("acme", _example, None, _example_seed()),
     "acme-changed": lambda: Scenario("acme-changed", lambda org: _example(org, *UPDATE), _example, _example_seed()),
     "acme-smaller": lambda: Scenario("acme-smaller", _example_smaller, _example, _example_seed()),
