@@ -20,7 +20,7 @@ from reconciler.resource import UNSET, Kind, Kinds, Listing
 
 @dataclass
 class Matches:
-    """`ids`: every declared address whose object is known. `adopted`: those not bound yet, with how they were found.
+    """`ids`: every declared address whose object is known. `adopted`: those not bound yet.
 
     `gone`: bound, and proven away. `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no
     longer declared, and still there. `renamed`: address to the one it was bound under. `late`: (kind, id) of what requests
@@ -29,7 +29,7 @@ class Matches:
     """
 
     ids: dict[Address, str] = field(default_factory=dict)
-    adopted: dict[Address, str] = field(default_factory=dict)
+    adopted: set[Address] = field(default_factory=set)
     gone: set[Address] = field(default_factory=set)
     replaced: dict[Address, str] = field(default_factory=dict)
     leaving: dict[Address, str] = field(default_factory=dict)
@@ -67,7 +67,8 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
         elif declared.id is not None:
             _by_id(kind, declared, state, actual, found, index)
         elif _container_known(kinds, address, found) and stands_there(kind, declared, free.get(address), actual, found.ids):
-            found.ids[address], found.adopted[address] = free[address], "made late by an earlier run"
+            found.ids[address] = free[address]
+            found.adopted.add(address)
         elif _container_known(kinds, address, found):
             _by_key(kinds, kind, declared, state, actual, found, index, taken)
     _undeclared(kinds, desired, state, actual, found)
@@ -190,7 +191,7 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
         found.blocked[address] = _theirs(declared, declared.id, "or take the id out")
     elif actual.find(kind.name, declared.id) is not None:
         found.ids[address] = declared.id
-        found.adopted[address] = "by id"
+        found.adopted.add(address)
     elif (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and index.complete(kind, scope)):
         found.blocked[address] = Blocked(
             address,
@@ -247,7 +248,7 @@ def _by_key(
             return
         if here and (declared.adopt or declared.implied):
             found.ids[address] = here[0].id
-            found.adopted[address] = "implied" if declared.implied else "by its natural key"
+            found.adopted.add(address)
             taken.add((kind.name, here[0].id))
             return
         if here:

@@ -349,6 +349,10 @@ PAGES: tuple[Page, ...] = (
     Page("a site goes that holds a stranger", lambda t: (t["sites"].pop("docs"), t.update(defaultContent=None)),
          lambda w: w.add(f"{SITE}/share-links", "site-docs-share-link-press", "stranger", name="Stranger")),
     Page("a provider goes", lambda t: t["saml"].clear()),
+    Page("a provider goes that single sign-on needs", lambda t: (t["saml"].clear(), t.update(sso=True)),
+         lambda w: w.set("org_acme", sso=True)),
+    Page("a provider goes when single sign-on does", lambda t: (t["saml"].clear(), t.update(sso=False)),
+         lambda w: w.set("org_acme", sso=True)),
     Page("a share link goes", lambda t: docs(t)["shareLinks"].pop("press")),
     Page("a share link is let go of", lambda t: docs(t)["shareLinks"].pop("press"),
          top=removed("acme/site/docs/share-link/press", action="forget")),
@@ -446,6 +450,8 @@ PAGES: tuple[Page, ...] = (
         forgotten("acme/team/readers"), lambda w: w.state.update(foreign=frozenset({("team", "team-readers")})))),
     Page("never adopted", lambda t: t["teams"]["readers"].update(adopt="never"), forgotten("acme/team/readers")),
     Page("found by id", lambda t: t["teams"]["readers"].update(id="team-readers"), forgotten("acme/team/readers")),
+    Page("found by an id in what is unknown", lambda t: docs(t)["shareLinks"]["press"].update(id="gone"), both(
+        forgotten("acme/site/docs/share-link/press"), lambda w: w.failing.add(f"{SITE}/share-links"))),
     Page("found by the id of another project", lambda t: t["teams"]["readers"].update(id="team-readers"), both(
         forgotten("acme/team/readers"), lambda w: w.state.update(foreign=frozenset({("team", "team-readers")})))),
     Page("no such id", lambda t: (t["teams"]["readers"].update(id="nobody"), t["sites"]["flat"].update(id="nowhere")),
@@ -495,6 +501,7 @@ PAGES: tuple[Page, ...] = (
     Page("an update in doubt", lambda t: node(t, "one").update(title="Uno"), doubt("acme/space/one", "space", "update")),
     Page("an unfinished run made it", lambda t: (t["sites"]["flat"].update(published=True), docs(t).update(agentsContext="included")), both(
         unfinished, lambda w: [w.bindings["acme/site/flat"]["sent"].pop("published", None)])),
+    Page("an unfinished run had sent it before", lambda t: docs(t).update(adaptiveContent={"enabled": False}), unfinished),
     Page("an unfinished run adopted it", lambda t: t["sites"]["flat"].update(published=True), both(
         unfinished, lambda w: w.bindings["acme/site/flat"].update(origin="adopted"),
         lambda w: w.bindings["acme/site/flat"]["sent"].pop("published", None))),
