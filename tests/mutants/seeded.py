@@ -377,7 +377,7 @@ BUGS: Final = (
     ),
     _bug(
         "apply.guards",
-        'return step.verb == "delete" and step.id not in self._emptied and',
+        'return step.verb == "delete" and old and',
         "return False and",
         "what a delete takes along is counted again",
         f"{MEDDLING}test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is",

@@ -81,7 +81,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 100, only: 
     """
     began = real.perf_counter()
     label = f"edits:{name}:{seed}@{database.sort}"
-    result = Result("edits", database.name, seeds=[label])
+    result = Result("edits", database.name, label)
     base = prepared(name, database)
     acts = [act for act in ACTS if act != "child" or base.doomed]
     cases = list(product(acts, range(1, base.requests + 1), (FRESH, CAREFUL), ("quick", "slow")))

@@ -35,7 +35,7 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 60, only: s
     """Creates of one kind that can be marked, or of all, lost at a rate: as many cases as `runs` says in which one was."""
     began = real.perf_counter()
     label = f"marker:{name}:{seed}@{database.sort}"
-    result = Result("marker", database.name, seeds=[label])
+    result = Result("marker", database.name, label)
     world, start, expected = ready(name, database)
     cases = [f"{kind} {rate} {number}" for number, kind, rate in product(range(runs), [*MARKED, "all"], RATES)]
     for case in cases:

@@ -49,14 +49,14 @@ def case(chance: random.Random, *, told: bool) -> Case:
 def run(name: str, database: Database, *, seed: int = 0, runs: int = 25, only: str | None = None) -> Result:
     """`name`: `told`, with rate headers, or `blind`, without; nothing is stored, so the database is not used."""
     began = real.perf_counter()
-    label = f"pace:{name}:{seed}"
-    result = Result("pace", name, seeds=[label])
+    label = f"pace:{name}:{seed}@{database.sort}"
+    result = Result("pace", name, label)
     for number in range(runs):
         if only not in (None, str(number)):
             continue
-        one = case(random.Random(f"{label}:{number}"), told=name == "told")
+        one = case(random.Random(f"pace:{name}:{seed}:{number}"), told=name == "told")
         try:
-            driven = drive(one, f"{label}:{number}")
+            driven = drive(one, f"pace:{name}:{seed}:{number}")
         except Hang as error:
             result.violations.append(Violation(label, str(number), plain(error)))
             continue
