@@ -189,7 +189,12 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
     scope = found.ids.get(container) if container is not None else ""
     if (kind.name, declared.id) in state.foreign and container is not None:
         found.blocked[address] = _theirs(declared, declared.id, "or take the id out")
-    elif actual.find(kind.name, declared.id) is not None:
+    elif (one := actual.find(kind.name, declared.id)) is not None:
+        if kind.within is not None and one.within.get(kind.within, scope) != scope:
+            found.blocked[address] = Blocked(
+                address, f"{declared.id} is not in {container}", "correct the id, or write it below what it stands in", declared.source
+            )
+            return
         found.ids[address] = declared.id
         found.adopted.add(address)
     elif (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and index.complete(kind, scope)):

@@ -119,3 +119,35 @@ def test_what_is_only_mentioned_any_more_is_told_once_and_then_let_be(acme: Org)
     plan = acme.plan()
     assert plan.changes == ()
     assert plan.empty
+
+
+def test_what_shows_a_space_that_is_gone_for_good_shows_the_one_made_anew(acme: Org) -> None:
+    with acme.store() as store:
+        (id,) = (binding.id for address, binding in store.read().bindings.items() if str(address) == "acme/space/three")
+    acme.call("DELETE", f"/spaces/{id}")
+    acme.app.state.service.store.set_meta("offset", str(8 * 24 * 3600.0))
+    acme.write(small())
+    acme.apply()
+    assert acme.plan().empty
+    with acme.store() as store:
+        ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    assert ids["acme/space/three"] != id
+    shown = [one["space"]["id"] for one in acme.call("GET", f"/orgs/{ORGANIZATION}/sites/{ids['acme/site/docs']}/site-spaces")["items"]]
+    assert ids["acme/space/three"] in shown
+    assert id not in shown
+
+
+def test_an_id_of_another_site_is_not_adopted_below_this_one(acme: Org) -> None:
+    with acme.store() as store:
+        ids = {str(address): binding.id for address, binding in store.read().bindings.items()}
+    tree = small()
+    theirs = ids["acme/site/docs/share-link/partners"]
+    tree["sites"]["docs"]["shareLinks"] = {}
+    tree["sites"]["second"] = {
+        "title": "Second",
+        "structure": [{"space": "six"}],
+        "shareLinks": {"partners": {"name": "Partners", "active": True, "id": theirs}},
+    }
+    acme.write(tree)
+    blocked = {str(one.address): one.reason for one in acme.plan().blocked}
+    assert "is not in acme/site/second" in blocked["acme/site/second/share-link/partners"]
