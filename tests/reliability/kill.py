@@ -107,15 +107,18 @@ def run(
 ) -> Result:  # fmt: skip
     """Every death of a scenario, or `most` of them by chance; of `deep` of them the recovery is killed too, `deepest` times each.
 
+    `name`: of the scenario, with `.2of4` the second quarter of its deaths.
     `only`: the case to repeat alone; `like`: cases with this in their names; `first`: the first violation is enough.
     """
     began = real.perf_counter()
     label = f"kill:{name}:{seed}@{database.sort}"
     result = Result("kill", database.name, label)
+    name, _, part = name.partition(".")
+    number, _, parts = (part or "1of1").partition("of")
     base = prepared(name, database, seed=seed)
     chance = random.Random(label)
-    images = [image for image in base.images if like in image.case]
-    result.counted["boundaries passed"] += base.boundaries
+    images = [image for image in base.images if like in image.case][int(number) - 1 :: int(parts)]
+    result.counted["boundaries passed"] += base.boundaries if number == "1" else 0
     if most is not None and len(images) > most:
         images = [images[index] for index in sorted(chance.sample(range(len(images)), most))]
     watched = set(chance.sample(range(len(images)), min(deep, len(images))))

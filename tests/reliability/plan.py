@@ -52,11 +52,11 @@ def _kill(long: bool) -> Iterator[Job]:
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
-        for number in range(20):
+        for number in range(14):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
-    for name in ("acme", "acme-changed", "acme-smaller"):
-        yield Job("kill", "sqlite", {"name": name, "deep": 4, "deepest": 10})
-        yield Job("kill", "postgres", {"name": name, "most": 100, "deep": 2, "deepest": 10})
+        for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
+            for part in range(1, parts + 1):
+                yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
 
 
 def _sigkill(long: bool) -> Iterator[Job]:
