@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import yaml
 
+from reconciler.characters import replaced
 from reconciler.config.nodes import PROBLEMS_MAX, Entry, List, Map, Node, Scalar
 from reconciler.config.suggest import did_you_mean
 from reconciler.config.syntax import explained
@@ -124,7 +125,7 @@ class _Reader:
             return self._alias(event)
         self._counted(event)
         if event.tag is not None:
-            tag = _cut(event.tag.replace("tag:yaml.org,2002:", "!!"))
+            tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
             self._problem(event, f"the tag {tag} is not used here; a field's own type says how it is read")
         if kind is yaml.ScalarEvent:
             made: Node = Scalar(self._at(event), self._text(event), not event.style)

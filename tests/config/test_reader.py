@@ -126,6 +126,7 @@ WRONG: dict[str, tuple[str | bytes, list[str]]] = {
     "a tag": ("a: !!str 1", ["1:4  the tag !!str is not used here; a field's own type says how it is read"]),
     "a tag of one's own": ("a: [!b {}]", ["1:5  the tag !b is not used here; a field's own type says how it is read"]),
     "the tag that means nothing": ("a: ! 1", ["1:4  the tag ! is not used here; a field's own type says how it is read"]),
+    "a tag at the end of its line": ("a: !b(\nc: 1", ["1:4  the tag !b( is not used here; a field's own type says how it is read"]),
     "a tag with no meaning": ("a: !b!c 1", ["1:4  tags (words that begin with !) are not used here; quote the value"]),
     "a list as a key": ("? [a]\n: 1", ["1:3  a key is text, not a list; quote it if braces or brackets belong to it"]),
     "a map as a key": ("a: {{ b }}", ["1:5  a key is text, not a map; quote it if braces or brackets belong to it"]),
