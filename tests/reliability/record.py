@@ -47,7 +47,7 @@ class Record:
             "violations": [{"case": one.case, "what": one.what} for one in result.violations],
         }
         if self.out is not None:
-            self.out.write_text(json.dumps(self.document(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            self.out.write_text(written(self.document()), encoding="utf-8")
 
     def document(self) -> dict[str, Any]:
         """The whole file."""
@@ -59,6 +59,13 @@ class Record:
             "experiments": [summary(one) for one in merged(map(result_of, jobs))],
             "jobs": jobs,
         }
+
+
+def written(document: dict[str, Any]) -> str:
+    """The text of the file, a line for each job."""
+    sums = json.dumps({name: value for name, value in document.items() if name != "jobs"}, indent=1, ensure_ascii=False)
+    jobs = ",\n  ".join(json.dumps(one, ensure_ascii=False) for one in document["jobs"])
+    return f'{sums[:-2]},\n "jobs": [\n  {jobs}\n ]\n}}\n'
 
 
 def summary(one: Result) -> dict[str, Any]:
