@@ -98,7 +98,7 @@ def _place(page: Page, change: Change, column: int) -> None:
         was = f"was in {_parent(before.parent)}" if before is not None else None
         remark = "; ".join(part for part in (mark, was) if part)
         page.field(Style.MOVE, ">", "into", _parent(after.parent), remark, column=column, mark=Style.DRIFT if mark else None)
-    was = f"was {_neighbour(before.previous)}" if before is not None and stays else ""
+    was = _was(before.previous, after.previous) if before is not None and stays else ""
     if after.previous is not None:
         page.field(Style.MOVE, ">", "after", str(after.previous), was, column=column)
     elif stays:
@@ -107,6 +107,10 @@ def _place(page: Page, change: Change, column: int) -> None:
 
 def _parent(parent: Address | None) -> str:
     return "the top level" if parent is None else str(parent)
+
+
+def _was(before: Address | None, after: Address | None) -> str:
+    return "again" if before == after else f"was {_neighbour(before)}"  # its neighbour moves too, or nothing shows where it stands
 
 
 def _neighbour(previous: Address | None) -> str:

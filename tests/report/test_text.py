@@ -135,6 +135,18 @@ acme/site/docs/section/a
         "a move to the front",
     ),
     (
+        change(
+            "acme/site/docs/section/b",
+            Action.MOVE,
+            before=Spot(SITE, at("acme/site/docs/section/a")),
+            after=Spot(SITE, at("acme/site/docs/section/a")),
+        ),
+        """\
+acme/site/docs/section/b
+  > after       acme/site/docs/section/a              (again)""",
+        "a move behind the neighbour it has, which moves too or stands nobody knows where",
+    ),
+    (
         change("acme/team/x", Action.FORGET, reason="no longer declared; it stays as it is", id="team_1", title="X"),
         """\
 acme/team/x
