@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from reconciler.address import Address
 from reconciler.model import Entry, Run
-from reconciler.state.rows import INTENTS, damaged, from_json, intent_of
+from reconciler.state.rows import INTENTS, damaged, from_json, intent_of, mapping
 from reconciler.state.schema import afters, approvals, journal, outcomes, runs, turns
 from reconciler.state.turns import count_turns
 
@@ -104,5 +104,5 @@ def read_ids(connection: Connection, state: int) -> frozenset[str]:
     kept = select(turns.c.target).where(turns.c.state == bindparam("of")).distinct()
     found = {*connection.execute(targets, {"of": state}).scalars(), *connection.execute(kept, {"of": state}).scalars()}
     for text in connection.execute(bound, {"of": state}).scalars():
-        found |= set(from_json(text, "an outcome").values())
+        found |= {id for id in mapping(text, "an outcome").values() if isinstance(id, str)}
     return frozenset(found)

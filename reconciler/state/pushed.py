@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from reconciler.errors import Refused, UsageError
+from reconciler.errors import Refused, StateError, UsageError
 from reconciler.report.conform import conform
 from reconciler.report.schema_of_state import STATE_FORMAT, state_schema
 from reconciler.state import rows
@@ -47,8 +47,11 @@ def checked(found: Any, scope: Scope) -> Document:
     trouble = conform(state_schema())(found) or _loose(found)
     if trouble is not None:
         raise UsageError(f"the document of the state is damaged: {trouble}", hint=hint)
-    if found["rules"] is not None:
-        rules_of(found["rules"])
+    try:
+        if found["rules"] is not None:
+            rules_of(found["rules"])
+    except StateError as error:
+        raise UsageError("the document of the state is damaged: the rules of the project cannot be read", hint=hint) from error
     of = Scope(found["project"], found["environment"] or None, found["service"])
     if of != scope:
         raise UsageError(

@@ -89,8 +89,11 @@ def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -
     found = {}
     for row in connection.execute(done):
         what = f"the latest outcome of {row.address}"
-        for address in {row.address, *rows.from_json(row.bound, what)}:
-            found[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
+        try:
+            for address in {row.address, *rows.mapping(row.bound, what)}:
+                found[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
+        except (TypeError, ValueError) as error:
+            raise rows.damaged(what) from error
     return found
 
 
@@ -102,12 +105,14 @@ def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]
         .where(outcomes.c.state == state, outcomes.c.status.in_(NOT_MADE), journal.c.verb == "create")
         .where(journal.c.writes.like(f'%"{PREFIX}%'))
     )
-    return {
-        (row.kind, value): Address.parse(row.address)
-        for row in connection.execute(ended)
-        for value in rows.from_json(row.writes, f"an intent of {row.address}").values()
-        if is_mark(value)
-    }
+    found: dict[tuple[str, str], Address] = {}
+    for row in connection.execute(ended):
+        what = f"an intent of {row.address}"
+        try:
+            found |= {(row.kind, value): Address.parse(row.address) for value in rows.mapping(row.writes, what).values() if is_mark(value)}
+        except (TypeError, ValueError) as error:
+            raise rows.damaged(what) from error
+    return found
 
 
 def _unfinished(connection: Connection, state: int, by: str) -> bool:

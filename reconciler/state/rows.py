@@ -51,6 +51,14 @@ def from_json(text: str, what: str) -> Any:
         raise damaged(what) from error
 
 
+def mapping(text: str, what: str) -> dict[str, Any]:
+    """The object of JSON; raises StateError naming `what` where the database holds something else."""
+    value = from_json(text, what)
+    if not isinstance(value, dict):
+        raise damaged(what)
+    return value
+
+
 def damaged(what: str) -> StateError:
     """The error for a row that nobody of us wrote."""
     return StateError(f"the state is damaged: {what} cannot be read", hint=RESTORE)

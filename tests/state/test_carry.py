@@ -198,6 +198,7 @@ def damage(path: str, value: Any) -> Callable[[dict[str, Any]], None]:
         (damage("requests.0.outcomes.0.status", "fine"), "requests[0].outcomes[0].status: one of done"),
         (damage("turns.0.what", "steal"), "turns[0].what: one of"),
         (lambda found: found.pop("rules"), "the whole: 'rules' is missing"),
+        (damage("rules.guards", {"max_deleat": 1}), "the rules of the project cannot be read"),
     ],
 )
 def test_a_damaged_document_is_refused_and_the_place_is_named(tmp_path: Path, open_at: OpenStore, change: Any, says: str) -> None:

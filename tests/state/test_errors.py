@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import create_engine, event, text
 
 from reconciler.errors import StateError
-from reconciler.state import Scope, Store
+from reconciler.state import Ending, Scope, Store
 from reconciler.state.database import SqliteFile
 from tests.state import crash
 from tests.state.conftest import OpenStore
@@ -191,3 +191,15 @@ def test_a_lock_on_the_server_that_stays(postgres_url: str, open_at: OpenStore) 
         with pytest.raises(StateError, match="was locked by another program for too long"):
             journal.remember(bind=[binding()])
     engine.dispose()
+
+
+@pytest.mark.parametrize("value", ["null", "[]", "7", "{"])
+def test_an_outcome_that_nobody_of_us_wrote_is_no_source_of_ids(tmp_path: Path, value: str) -> None:
+    with Store.open(f"sqlite:///{tmp_path}/state.db", SCOPE, clock=CLOCK, create=True) as store:
+        with store.lease(**WHO) as journal:
+            (one,) = journal.intend([intent()])
+            journal.settle([Ending(one.id, "done", bind=(binding(),))])
+        with closing(sqlite3.connect(tmp_path / "state.db")) as connection, connection:
+            connection.execute("update outcomes set bound = ?", (value,))
+        with pytest.raises(StateError, match="the state is damaged: an outcome cannot be read"):
+            store.ids()
