@@ -31,6 +31,7 @@ def connect(whole: Sketches) -> None:
     _deletes_last(whole)
     _settle_values(whole)
     _copies_last(whole)
+    _chosen_first(whole)
 
 
 def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
@@ -118,6 +119,29 @@ def _copies_last(whole: Sketches) -> None:
         source = sketch.source if isinstance(sketch.source, Address) else by_id.get(str(sketch.source))
         if source is not None:
             sketch.after |= {step for step in whole.of.get(source, ()) if step != index and not _depends(whole, step, index)}
+
+
+def _chosen_first(whole: Sketches) -> None:
+    """Where nothing says which child is chosen, the service takes the one that is made first: let that be the first that is declared."""
+    for parent in whole.drafts.values():
+        for field in parent.kind.fields.values():
+            if field.role is not Role.CHOICE or parent.wants.get(field.name, UNSET) is not UNSET:
+                continue
+            children = [one for one in whole.drafts.values() if one.kind.name == field.to and _chooses(parent, one)]
+            if not children or any(one.observed is not None for one in children):
+                continue
+            made = [whole.makers[one.address] for one in children if one.born and one.address in whole.makers]
+            for index in made[1:]:
+                if index != made[0] and not _depends(whole, made[0], index):
+                    whole.sketches[index].after.add(made[0])
+
+
+def _chooses(parent: Draft, child: Draft) -> bool:
+    """Whether the child is one of those among which this parent chooses."""
+    inside = child.kind.inside
+    if inside is not None and inside.to == parent.kind.name:
+        return child.declared.parent == parent.address
+    return child.kind.within == parent.kind.name and child.address.container == parent.address
 
 
 def _depends(whole: Sketches, index: int, on: int) -> bool:

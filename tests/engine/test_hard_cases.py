@@ -151,3 +151,17 @@ def test_an_id_of_another_site_is_not_adopted_below_this_one(acme: Org) -> None:
     acme.write(tree)
     blocked = {str(one.address): one.reason for one in acme.plan().blocked}
     assert "is not in acme/site/second" in blocked["acme/site/second/share-link/partners"]
+
+
+def test_where_no_default_is_declared_the_first_section_is_made_first(org: Org) -> None:
+    tree = small()
+    tree["sites"]["docs"]["structure"] = [
+        {"group": "x", "title": "Group", "structure": [{"section": "aa", "title": "First", "spaces": ["one"]}]},
+        {"section": "bb", "title": "Second", "spaces": ["two"]},
+        {"section": "cc", "title": "Third", "spaces": ["three"]},
+    ]
+    org.write(tree)
+    made = {str(step.address): step for step in org.plan().steps if step.verb == "create" and step.kind == "section"}
+    first, *others = (made[f"{DOCS}/section/{key}"] for key in ("aa", "bb", "cc"))
+    assert all(first.id in {*one.needs, *one.after} for one in others)
+    applied(org, tree)
