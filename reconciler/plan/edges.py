@@ -15,7 +15,7 @@ from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
 from reconciler.plan.sketch import Sketch, Sketches, always, body_of
 from reconciler.reading import ids_in, unborn
-from reconciler.resource import UNSET, Kind, Role
+from reconciler.resource import UNSET, Field, Kind, Role
 
 Level = tuple[str, Any, Any]
 
@@ -116,32 +116,39 @@ def _copies_last(whole: Sketches) -> None:
     """A copy waits until its source is as declared, where that makes no circle: what is not said of it is as it was in its source."""
     by_id = {draft.id: address for address, draft in whole.drafts.items() if draft.id is not None}
     for index, sketch in enumerate(whole.sketches):
-        source = sketch.source if isinstance(sketch.source, Address) else by_id.get(str(sketch.source))
+        if sketch.source is None:
+            continue
+        source = sketch.source if isinstance(sketch.source, Address) else by_id.get(sketch.source)
         if source is not None:
             sketch.after |= {step for step in whole.of.get(source, ()) if step != index and not _depends(whole, step, index)}
 
 
 def _chosen_first(whole: Sketches) -> None:
     """Where nothing says which child is chosen, the service takes the one that is made first: let that be the first that is declared."""
-    for parent in whole.drafts.values():
-        for field in parent.kind.fields.values():
-            if field.role is not Role.CHOICE or parent.wants.get(field.name, UNSET) is not UNSET:
-                continue
-            children = [one for one in whole.drafts.values() if one.kind.name == field.to and _chooses(parent, one)]
-            if not children or any(one.observed is not None for one in children):
-                continue
-            made = [whole.makers[one.address] for one in children if one.born and one.address in whole.makers]
-            for index in made[1:]:
-                if index != made[0] and not _depends(whole, made[0], index):
-                    whole.sketches[index].after.add(made[0])
+    among: dict[tuple[Address, str], list[Draft]] = defaultdict(list)
+    for draft in whole.drafts.values():
+        parent = _chooser(whole, draft)
+        if parent is not None:
+            among[parent.address, draft.kind.name].append(draft)
+    for (address, name), children in among.items():
+        parent = whole.drafts[address]
+        told = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
+        if told or any(one.observed is not None for one in children):
+            continue
+        made = [whole.makers[one.address] for one in children if one.born and one.address in whole.makers]
+        for index in made[1:]:
+            if index != made[0] and not _depends(whole, made[0], index):
+                whole.sketches[index].after.add(made[0])
 
 
-def _chooses(parent: Draft, child: Draft) -> bool:
-    """Whether the child is one of those among which this parent chooses."""
-    inside = child.kind.inside
-    if inside is not None and inside.to == parent.kind.name:
-        return child.declared.parent == parent.address
-    return child.kind.within == parent.kind.name and child.address.container == parent.address
+def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
+    """What chooses among this one and its like: the node it is in, else its fixed container."""
+    outer = [whole.drafts[at] for at in (draft.declared.parent, draft.address.container) if at is not None and at in whole.drafts]
+    return next((one for one in outer if _choices(one.kind, draft.kind.name)), None)
+
+
+def _choices(kind: Kind, of: str) -> list[Field]:
+    return [field for field in kind.fields.values() if field.role is Role.CHOICE and field.to == of]
 
 
 def _depends(whole: Sketches, index: int, on: int) -> bool:

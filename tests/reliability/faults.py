@@ -132,30 +132,23 @@ def one(world: World, chance: random.Random, fault: str, verb: str, rate: float,
         result.counted["runs in which one did"] += injected > 0
         book.set_rules(store, [])
         if not injected:  # as in peace
-            wrong = difference(expected, world.seen())
-            return f"nothing was wrong, and yet: {shortened(wrong)}" if wrong else None
-        said: list[str] = []
+            odd = difference(expected, world.seen())
+            return f"nothing was wrong, and yet: {shortened(odd)}" if odd else None
+        outcome, refusal = None, ""
         for number in range(1, CALM + 1):
-            said = []
             try:
-                outcome = world.apply()
-                said = [f"{one.step.verb} {one.step.address}: {one.error}" for one in outcome.results if one.error]
+                outcome, refusal = world.apply(), ""
             except ReconcilerError as error:
-                said = [plain(error)]
+                outcome, refusal = None, plain(error)
                 continue
             if number == CALM or world.plan().empty:
                 result.counted[f"calm after {number}"] += 1
                 break
         world.later()
-        plan = world.plan()
-        left = [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes]
-        left += [f"in doubt: {address}" for address in plan.in_doubt] + [str(blocked) for blocked in plan.blocked]
-        wrong = difference(expected, world.seen())
+        wrong = world.unlike(expected, outcome)
+        return f"{wrong} | {refusal}" if wrong and refusal else wrong
     except (Hang, Exception) as error:
         return plain(error)
-    if plan.empty and not left and not wrong:
-        return None
-    return " | ".join(part for part in (f"not empty: {shortened(left)}" if left else "", shortened(wrong), shortened(said)) if part)
 
 
 @contextmanager

@@ -13,12 +13,11 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from reconciler.errors import ReconcilerError
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.result import Result, Violation
 from tests.reliability.scenarios import FOREIGN, of
-from tests.reliability.seen import difference, plain, shortened
+from tests.reliability.seen import plain
 from tests.reliability.world import SETTLE, TIMEOUT, Image, World, commits, folder
 
 
@@ -152,19 +151,10 @@ def one(base: Base, image: Image, label: str, result: Result, camera: Camera | N
         outcome = world.apply()
         world.watch = None
         world.later()
-        wrong = difference(base.expected, world.seen())
-        plan = world.plan()
-        errors = [f"{one.step.verb} {one.step.address}: {one.error}" for one in outcome.results if one.error]
-        left = [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes]
-        left += [f"{blocked}" for blocked in plan.blocked] + [f"in doubt: {address}" for address in plan.in_doubt]
-    except (ReconcilerError, Hang, Exception) as error:
+        wrong = world.unlike(base.expected, outcome)
+    except (Hang, Exception) as error:
+        wrong = plain(error)
+    finally:
         world.watch = None
-        result.violations.append(Violation(label, image.case, plain(error)))
-        return
-    if wrong or left or not plan.empty:
-        said = [
-            *(["not empty: " + shortened(left)] if left else []),
-            shortened(wrong, 4),
-            *(["errors: " + shortened(errors)] if errors else []),
-        ]
-        result.violations.append(Violation(label, image.case, " | ".join(part for part in said if part)))
+    if wrong:
+        result.violations.append(Violation(label, image.case, wrong))

@@ -17,7 +17,7 @@ from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.faults import ready
 from tests.reliability.result import Result, Violation
-from tests.reliability.seen import difference, plain, shortened
+from tests.reliability.seen import plain
 from tests.reliability.world import SETTLE, TIMEOUT, Image, World
 
 LATE = (TIMEOUT + SETTLE + 1.0, 3000.0)  # seconds after the request
@@ -75,16 +75,9 @@ def one(world: World, start: Image, chance: random.Random, case: str, expected: 
         result.counted["of them after the next run"] += len(late.waiting(world.service))
         world.later()
         result.counted["there twice until the last run"] += sum((world.seen() - expected).values()) > 0
-        said = [f"{one.step.verb} {one.step.address}: {one.error}" for one in world.apply().results if one.error]
-        plan = world.plan()
-        left = [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes]
-        left += [f"in doubt: {address}" for address in plan.in_doubt] + [str(blocked) for blocked in plan.blocked]
-        wrong = difference(expected, world.seen())
+        return world.unlike(expected, world.apply())
     except (Hang, Exception) as error:
         return plain(error)
-    if plan.empty and not left and not wrong:
-        return None
-    return " | ".join(part for part in (f"not empty: {shortened(left)}" if left else "", shortened(wrong), shortened(said)) if part)
 
 
 def _apply(world: World, result: Result) -> None:
