@@ -31,6 +31,11 @@ _GLOB_SEGMENT = re.compile(r"[A-Za-z0-9._@+*-]+", re.ASCII)
 _T = TypeVar("_T")
 
 
+def bare(id: str) -> str:
+    """The id as the service writes it, without that of the container before it; see `Kind.identity`."""
+    return id.rpartition("/")[2]
+
+
 def is_key(text: str) -> bool:
     """Whether `text` can be a segment of an address."""
     return _KEY.fullmatch(text) is not None

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from typing import Any
 
+from reconciler.address import bare
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
@@ -64,7 +65,7 @@ class _Census(Survey):
             for reading in kind.reads:
                 if isinstance(reading, Listing) and reading.lister:
                     for one in list(reaching(self.kinds, self._objects)) or self._anyone():
-                        wave += self._list(kind, reading, {**one.within, "lister": one.id}, None)
+                        wave += self._list(kind, reading, {**one.within, "lister": bare(one.id)}, None)
         return wave
 
     def _anyone(self) -> list[Observed]:

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
 from reconciler.model import Actual, Desired, Intent
-from reconciler.reading import observed
+from reconciler.reading import observed, path_ids
 from reconciler.resource import Kind, Kinds, Listing, One, Role, placeholders
 
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
@@ -44,31 +44,21 @@ class Landing:
 
     def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str]) -> tuple[str, ...]:
         """The listings that would show a new object of the kind at that address."""
-        holes = self.holes(address, ids)
+        named = path_ids(self.kinds, address.container, ids.get)
         return tuple(
-            encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
+            encode(reading.path, {name: named[name] for name in placeholders(reading.path)})
             for reading in kind.reads
             if isinstance(reading, Listing)
             and reading.each is None
             and not reading.lister
-            and set(placeholders(reading.path)) <= set(holes)
+            and set(placeholders(reading.path)) <= set(named)
         )
 
     def readings(self, kind: Kind, address: Address, ids: Mapping[Address, str], id: str) -> tuple[str, ...]:
         """What would show whether a write to that object took effect: the object itself, else the listings it stands in."""
-        holes = {**self.holes(address, ids), "id": id}
-        one = next((each for each in kind.reads if isinstance(each, One) and set(placeholders(each.path)) <= set(holes)), None)
-        return (encode(one.path, holes),) if one is not None else self.listings(kind, address, ids)
-
-    def holes(self, address: Address, ids: Mapping[Address, str]) -> dict[str, str]:
-        """The ids of the containers of an address by kind, as far as they are known."""
-        holes: dict[str, str] = {}
-        at = address.container
-        while at is not None:
-            if at in ids:
-                holes[self.kinds.of(at).name] = ids[at]
-            at = at.container
-        return holes
+        named = {**path_ids(self.kinds, address.container, ids.get), "id": bare(id)}
+        one = next((each for each in kind.reads if isinstance(each, One) and set(placeholders(each.path)) <= set(named)), None)
+        return (encode(one.path, named),) if one is not None else self.listings(kind, address, ids)
 
     async def snapshot(self, kind: Kind, source: str) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
         """The ids a copy of `source` could be mistaken for, when they were read, and the paths that would show the copy.
@@ -116,7 +106,7 @@ class Landing:
         if named is None and not needed:
             return None
         for id in [named] if named is not None else await self._reaching(within):
-            path = encode(reading.path, {**within, "lister": id})
+            path = encode(reading.path, {**within, "lister": bare(id)})
             try:
                 await self._read_once(path, reading)
             except Rejected:

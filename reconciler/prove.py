@@ -15,7 +15,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Observed, Origin, Plan, State, Step
 from reconciler.plan import Selection, match
 from reconciler.plan import plan as make_plan
-from reconciler.reading import substitute, wanted
+from reconciler.reading import path_ids, substitute, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing, Role
 
 
@@ -90,12 +90,8 @@ class _Model:
             self._make(address, child, {field: value for field, value in wants.items() if field in known})
 
     def _make(self, address: Address, kind: Kind, writes: Mapping[str, Any]) -> None:
-        id = f"new:{address}"
-        within: dict[str, str] = {}
-        at = address.container
-        while at is not None:
-            within[self.kinds.of(at).name] = self.ids[at]
-            at = at.container
+        within = path_ids(self.kinds, address.container, self.ids.get)
+        id = kind.identity(":".join(("new", *address.parts)), within)
         blank = {name: None if field.container else UNSET for name, field in kind.fields.items() if field.compared or field.key}
         self.ids[address] = id
         self.new.add(id)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from reconciler.address import Address, is_key
+from reconciler.address import Address, bare, is_key
 from reconciler.model import Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds, Role
 
@@ -17,7 +17,7 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
     """What one object says of itself. `raw` must carry an `id`."""
     return Observed(
         kind=kind.name,
-        id=str(raw["id"]),
+        id=kind.identity(str(raw["id"]), within),
         values={name: field.seen(raw) for name, field in kind.fields.items() if field.compared or field.key},
         within=dict(within),
         raw=raw,
@@ -25,6 +25,17 @@ def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mappin
         rank=rank,
         deleted_at=moment(raw.get(kind.deleted_at)) if kind.deleted_at else None,
     )
+
+
+def path_ids(kinds: Kinds, container: Address | None, id: Callable[[Address], str | None]) -> dict[str, str]:
+    """The ids by kind that paths are filled with: of a fixed container and of those it stands in, as far as `id` knows them."""
+    found: dict[str, str] = {}
+    while container is not None:
+        known = id(container)
+        if known is not None:
+            found[kinds.of(container).name] = known
+        container = container.container
+    return found
 
 
 def told(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -53,10 +64,10 @@ def is_kind(kind: Kind, raw: Any) -> bool:
 
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:
-    """A written value with references turned into ids; what is not born yet stays an `Address`."""
+    """A written value with references turned into ids as the service writes them; what is not born yet stays an `Address`."""
     match value:
         case Address():
-            return ids.get(value, value)
+            return bare(ids[value]) if value in ids else value
         case Foreign():
             return value.id
         case Mapping():

@@ -13,13 +13,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.apply import bound_as, seen_of
+from reconciler.apply import bound_as
 from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.evidence import Sight, could_be, effect, made_by, outline, parts, remembered, source_of
 from reconciler.kept import take_in
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
-from reconciler.reading import is_kind, observed, title
+from reconciler.reading import is_kind, observed, path_ids, title, told
 from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
 from reconciler.state import Ending, Journal
 
@@ -126,15 +126,17 @@ class _Recovery:
     def _bind(self, kind: Kind, intent: Intent, found: Observed) -> None:
         writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
         agreed = {name: value for name, value in writes.items() if found.values.get(name, UNSET) == value}
-        bind = [bound_as(self.kinds, self.desired, kind, intent.address, found.raw, agreed, Origin.RECOVERED)]
-        after = {intent.address: seen_of(self.kinds, kind, found.raw)}
+        bind = [bound_as(self.desired, kind, intent.address, found, agreed, Origin.RECOVERED)]
+        after = {intent.address: told(kind, found.values)}
         by_place = {at: name for name, at in kind.api["create"].brings.items()}
         for at, text in intent.brings.items():
             child = self.kinds[by_place[at]]
             for part in parts(found.raw, at)[:1]:
                 if is_kind(child, part):
-                    bind.append(bound_as(self.kinds, self.desired, child, Address.parse(text), part, {}, Origin.RECOVERED))
-                    after[bind[-1].address] = seen_of(self.kinds, child, part)
+                    address = Address.parse(text)
+                    one = self._observed(child, address, part)
+                    bind.append(bound_as(self.desired, child, address, one, {}, Origin.RECOVERED))
+                    after[address] = told(child, one.values)
         self.end(intent, "recovered", f"{intent.address}: was made by an earlier run ({found.id})", bind, after)
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ class _Recovery:
         if now is not None and effect(kind, intent, now.one):
             old = self.journal.state().bindings.get(intent.address)
             bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
-            after = {} if now.one is None else {intent.address: seen_of(self.kinds, kind, now.one.raw)}
+            after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
             self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after)
             return True
         if final:
@@ -218,10 +220,15 @@ class _Recovery:
             self.date = answer.date or self.date
             if not is_kind(kind, answer.body):
                 raise ServiceError(f"GET {path} answered something that is no {kind.name}")
-            return Sight(observed(self.kinds, kind, answer.body, within={}))
+            return Sight(self._observed(kind, intent.address, answer.body))
         return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
+
+    def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
+        """An object as it is shown, where an address stands."""
+        ids = {at: binding.id for at, binding in self.journal.state().bindings.items()}
+        return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, ids.get))
 
     async def _listed(self, kind: Kind, intents: Sequence[Intent]) -> list[Observed]:
         """Everything that the lists show; raises `ServiceError` where one of them does not come to its end."""
@@ -241,7 +248,8 @@ class _Recovery:
                 raw = one.get(item) if item else one
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
                     raise ServiceError(f"GET {path} answered something that is no {kind.name}")
-                objects.setdefault(str(raw["id"]), observed(self.kinds, kind, raw, within={}))
+                shown = self._observed(kind, intents[0].address, raw)
+                objects.setdefault(shown.id, shown)
         return list(objects.values())
 
 

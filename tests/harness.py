@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import yaml
 
-from reconciler.address import Glob
+from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, apply
 from reconciler.client import Reader, Settings, Writer
 from reconciler.client.pacing import Clock
@@ -143,7 +143,7 @@ class Org:
     def store(self) -> Store:
         scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
         url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
-        return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside)
+        return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 
     def transport(self) -> httpx.AsyncBaseTransport:
         return Recording(httpx.ASGITransport(self.app), self.requests)
@@ -210,9 +210,9 @@ class Org:
         return list(self.call("GET", f"{path}?limit=1000")["items"])
 
     def id(self, address: str) -> str:
-        """The id an address is bound to."""
+        """The id an address is bound to, as the service calls it."""
         store = self.store()
         try:
-            return next(binding.id for at, binding in store.read().bindings.items() if str(at) == address)
+            return next(bare(binding.id) for at, binding in store.read().bindings.items() if str(at) == address)
         finally:
             store.close()

@@ -9,8 +9,8 @@
 
 from __future__ import annotations
 
-from reconciler.apply.answer import bound_as, seen_of
+from reconciler.apply.answer import bound_as
 from reconciler.apply.guards import FRESH
 from reconciler.apply.run import Progress, Quiet, apply
 
-__all__ = ["FRESH", "Progress", "Quiet", "apply", "bound_as", "seen_of"]
+__all__ = ["FRESH", "Progress", "Quiet", "apply", "bound_as"]

@@ -14,9 +14,9 @@ from reconciler.apply.expected import Expected
 from reconciler.client import Answer, Writer
 from reconciler.evidence import parts
 from reconciler.landing import Landing
-from reconciler.model import Actual, Binding, Desired, Intent, Origin, Plan, Result, Status, Step
+from reconciler.model import Actual, Binding, Desired, Intent, Observed, Origin, Plan, Result, Status, Step
 from reconciler.plan import match
-from reconciler.reading import is_kind, observed, substitute, told
+from reconciler.reading import is_kind, observed, path_ids, substitute, told
 from reconciler.resource import UNSET, Kind, Kinds, Role
 from reconciler.state import Ending, Journal
 
@@ -74,7 +74,7 @@ class Answers:
         before = {name: value for name, value in old.seen.items() if name not in writes}
         binding = replace(old, sent={**old.sent, **kind.remembered(writes, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
-        after = {**told(kind, writes), **(seen_of(self.kinds, kind, raw) if raw else {})}
+        after = {**told(kind, writes), **(told(kind, self._observed(kind, step.address, raw).values) if raw else {})}
         self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
         return Result(step, Status.DONE)
 
@@ -89,17 +89,19 @@ class Answers:
             return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is no {kind.name}")
         refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
-        made = bound_as(self.kinds, self.desired, kind, step.address, raw, taken, Origin.CREATED)
+        one = self._observed(kind, step.address, raw)
+        made = bound_as(self.desired, kind, step.address, one, taken, Origin.CREATED)
         self._unseen(step.address, kind, set(taken) - set(made.seen))
         bind = [made]
-        after = {step.address: seen_of(self.kinds, kind, raw)}
-        self._born(made, raw)
+        after = {step.address: told(kind, one.values)}
+        self._born(made, one)
         for name, at, child in step.brings:
             for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
-                    bind.append(bound_as(self.kinds, self.desired, self.kinds[name], child, part, {}, Origin.CREATED))
-                    after[child] = seen_of(self.kinds, self.kinds[name], part)
-                    self._born(bind[-1], part)
+                    inner = self._observed(self.kinds[name], child, part)
+                    bind.append(bound_as(self.desired, self.kinds[name], child, inner, {}, Origin.CREATED))
+                    after[child] = told(self.kinds[name], inner.values)
+                    self._born(bind[-1], inner)
         self.journal.settle([Ending(intent.id, "done", None, bind=tuple(bind), after=after)])
         if refused:
             return Result(step, Status.FAILED, "; ".join(refused.values()))
@@ -108,13 +110,15 @@ class Answers:
             return Result(step, Status.FAILED, f"the answer does not show {', '.join(missing)}; a second run finds it")
         return Result(step, Status.DONE)
 
-    def _born(self, binding: Binding, raw: Mapping[str, Any]) -> None:
+    def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
+        return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, self.ids.get))
+
+    def _born(self, binding: Binding, one: Observed) -> None:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
         self.known[binding.kind].add(binding.id)
         self.landing.add(binding.kind, binding.id)
-        within = self.landing.holes(binding.address, self.ids)
-        self.expected.made(observed(self.kinds, self.kinds[binding.kind], raw, within=within), self.writer.monotonic())
+        self.expected.made(one, self.writer.monotonic())
 
 
 def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
@@ -142,24 +146,16 @@ def shown(kind: Kind, seen: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in seen.items() if value is not UNSET and kind.fields[name].role is not Role.CHOICE}
 
 
-def seen_of(kinds: Kinds, kind: Kind, raw: Mapping[str, Any]) -> dict[str, Any]:
-    """What an answer shows of an object, as the history keeps it."""
-    return told(kind, observed(kinds, kind, raw, within={}).values)
-
-
-def bound_as(
-    kinds: Kinds, desired: Desired, kind: Kind, address: Address, raw: Mapping[str, Any], writes: Mapping[str, Any], origin: Origin
-) -> Binding:
+def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writes: Mapping[str, Any], origin: Origin) -> Binding:
     """The binding of an object that was just made; *seen* is what its answer shows of the fields that were sent."""
-    shown = observed(kinds, kind, raw, within={})
     declared = desired.resources.get(address)
     protect = declared.protect if declared is not None else None
     return Binding(
         address=address,
         kind=kind.name,
-        id=str(raw["id"]),
+        id=one.id,
         origin=origin,
-        sent=kind.remembered(writes, shown.id),
-        seen=kind.remembered({name: shown.values[name] for name in writes if shown.values.get(name, UNSET) is not UNSET}, shown.id),
+        sent=kind.remembered(writes, one.id),
+        seen=kind.remembered({name: one.values[name] for name in writes if one.values.get(name, UNSET) is not UNSET}, one.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
 from reconciler.apply.guards import Guards
 from reconciler.client import Answer, RetryClass, Writer, encode
@@ -62,7 +62,7 @@ class Steps(Answers):
             return await self._sent(step, kind, known, date, lookup)
 
     async def _sent(self, step: Step, kind: Kind, known: frozenset[str], date: datetime | None, lookup: tuple[str, ...]) -> Result:
-        path = "/" + "/".join(encode("{id}", {"id": self._id(part)}) for part in step.path)
+        path = "/" + "/".join(encode("{id}", {"id": bare(self.ids[part]) if isinstance(part, Address) else part}) for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         (intent,) = self.journal.intend([self._intent(step, path, writes, known, date, lookup)])

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.cli.doctor import problem
 from reconciler.client import Reader, encode
 from reconciler.config import Project
@@ -95,7 +95,7 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
     where = f"{one.source.file}:{one.source.line}"
     if bound is not None and one.id is not None and bound.id != one.id:
         text = f"{one.address} is bound to {bound.id}, and the YAML says {one.id} ({where})"
-        return Finding("reach", Level.PROBLEM, text, f"Write id: {bound.id}, or let go of it: reconciler state forget {one.address}")
+        return Finding("reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or let go of it: reconciler state forget {one.address}")
     id = found.ids.get(one.address)
     seen = actual.find(one.kind, id) if id is not None else None
     if seen is None:
@@ -133,7 +133,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             )
         ]
     findings = []
-    holes = {kinds.of(container).name: found.ids[container], "lister": id}
+    holes = {kinds.of(container).name: found.ids[container], "lister": bare(id)}
     for kind, reading in wanted:
         path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
         item = reading.item
@@ -151,7 +151,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             text = f"{lister.key} does not reach {count(len(missed), kind.name)}: {names}"
             findings.append(Finding("member", Level.WARNING, text, "Use the token of an admin, and name that member in service.member."))
         else:
-            findings.append(Finding("member", Level.OK, f"{lister.key} is {id} and reaches {count(len(reached), kind.name)}"))
+            findings.append(Finding("member", Level.OK, f"{lister.key} is {bare(id)} and reaches {count(len(reached), kind.name)}"))
     return findings
 
 

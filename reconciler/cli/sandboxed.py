@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reconciler.address import bare
 from reconciler.errors import ConfigError, ReconcilerError, UsageError
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
     admin = _admin(project)
     for address, id in organizations.items():
         named = [one for one in resources.values() if one.kind == MEMBER and one.address.container == address]
-        emails = {_email(one): one.id for one in named}
+        emails = {_email(one): bare(one.id) if one.id is not None else None for one in named}
         for email in dict.fromkeys([admin, *emails]):
             role = "admin" if email == admin else "read"
             user = people.id(email, emails.get(email))

@@ -17,6 +17,7 @@ from reconciler.config.shapes import Item, Shape
 from reconciler.config.suggest import a, did_you_mean
 from reconciler.config.values import INVALID, empty
 from reconciler.model import Declared, Source
+from reconciler.reading import path_ids
 from reconciler.resource import Field, Foreign, Keyed, Kind, Kinds, Named, Role
 
 _ATOMS = (str, int, float, bool, type(None), Address, Foreign)
@@ -226,7 +227,8 @@ class Linker:
         for item in self.items.values():
             inside = item.kind.inside
             level = item.parent.address if item.parent is not None and inside is not None and inside.on_change == "replace" else None
-            said: list[tuple[str, object, tuple[object, ...]]] = [("id", item.id, ())] if item.id is not None else []
+            scope = (item.address.container,) if item.kind.local_ids else ()
+            said: list[tuple[str, object, tuple[object, ...]]] = [("id", item.id, scope)] if item.id is not None else []
             for name, each in item.kind.fields.items():
                 value = item.values.get(name)
                 if each.unique and isinstance(value, str) and name not in item.given:
@@ -262,8 +264,15 @@ class Linker:
             address=item.address, kind=item.kind.name, values=values, source=item.at,
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
             positions={name: item.nodes[name].at for name in values if name in item.nodes},
-            id=item.id, previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
+            id=self._id(item), previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
         )  # fmt: skip
+
+    def _id(self, item: Item) -> str | None:
+        """The id that is written, as the engine calls the object."""
+        if item.id is None:
+            return None
+        outer = {at: one.id for at, one in self.items.items() if one.id is not None} if item.kind.local_ids else {}
+        return item.kind.identity(item.id, path_ids(self.kinds, item.address.container, outer.get))
 
 
 def _place(source: Source) -> str:

@@ -33,8 +33,10 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
             report(entry.at, f'key is not written here: it is "{item.address.key}" already')
         case "previously":
             _previously(kinds, shape, item, entry, report)
-        case "id" if isinstance(node, Scalar) and not node.null and node.text:
+        case "id" if isinstance(node, Scalar) and not node.null and is_key(node.text):
             item.id = node.text
+        case "id" if isinstance(node, Scalar) and not node.null and node.text:
+            report(node.at, f"{described(node)} is no id of the service: it has letters, digits and . _ @ + - only")
         case "id":
             report(node.at, f"id is the text by which the service knows the object, not {described(node)}")
         case "protect" if isinstance(node, Scalar) and isinstance(node.core(), bool):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.inverse.bound import bound_again, turned_back
 from reconciler.inverse.living import arranged
 from reconciler.inverse.past import Cannot, Past
@@ -21,6 +21,7 @@ from reconciler.inverse.thing import NOWHERE, Thing, things
 from reconciler.inverse.users import used_by
 from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
 from reconciler.plan.drafts import choices
+from reconciler.plan.names import Names
 from reconciler.reading import ids_in
 from reconciler.resource import UNSET, Field, Kinds, Role
 
@@ -36,7 +37,7 @@ def inverse(
 
     `ever`: ids of all objects any run made or changed; a reference to one of them that is gone stays unset.
     """
-    return _Undoing(kinds, project, state, actual, done, turns, ever).whole()
+    return _Undoing(kinds, project, state, actual, done, turns, set(map(bare, ever))).whole()
 
 
 @dataclass
@@ -56,11 +57,11 @@ class _Undoing:
         again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
         known = {**things(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual)
-        self.alive = {id for some in self.actual.objects.values() for id, one in some.items() if one.deleted_at is None}
+        self.alive = {bare(id) for some in self.actual.objects.values() for id, one in some.items() if one.deleted_at is None}
         restored = self._restored(known)
         self.removed = {address for address, one in self.done.items() if self._removable(one, known.get(address))}
-        self.names = {one.id: address for address, one in {**known, **restored}.items() if address not in self.removed}
-        self.alive |= {one.id for one in restored.values()}
+        self.names = Names((one.id, address) for address, one in {**known, **restored}.items() if address not in self.removed)
+        self.alive |= {bare(one.id) for one in restored.values()}
         for address, one in self.done.items():
             self._doubts(one)
             if address in known and one.made is None and one.deleted is None and not one.along:
@@ -124,7 +125,7 @@ class _Undoing:
         for name, value in one.fields.items():
             each = one.kind.fields.get(name)
             if each is not None and each.readable and each.role is Role.VALUE and not self._lost(value):
-                wanted[name] = self._addressed(value)
+                wanted[name] = self._addressed(value, one.address)
         return wanted
 
     # -- what was made ----------------------------------------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ class _Undoing:
                 continue
             reason = self._why_not(one, each, before, thing)
             if reason is None:
-                self.values[one.address][name] = self._addressed(before)
+                self.values[one.address][name] = self._addressed(before, one.address)
             elif reason:
                 self._say(one.address, f"{name} {reason}")
         if one.stood is not None or any(one.kind.fields[name].container for name in one.fields if name in one.kind.fields):
@@ -225,15 +226,15 @@ class _Undoing:
         """Whether it refers to an object that is gone."""
         return any(text in self.ever and text not in self.alive for text in ids_in(value))
 
-    def _addressed(self, value: Any) -> Any:
+    def _addressed(self, value: Any, where: Address) -> Any:
         """The value with the ids of managed objects as references, so that steps know what they need."""
         match value:
             case str():
-                return self.names.get(value, value)
+                return self.names.near(value, where) or value
             case Mapping():
-                return {key: self._addressed(part) for key, part in value.items()}
+                return {key: self._addressed(part, where) for key, part in value.items()}
             case list() | tuple():
-                return [self._addressed(part) for part in value]
+                return [self._addressed(part, where) for part in value]
             case _:
                 return value
 

@@ -12,6 +12,7 @@ class Member(
     place=Keyed("members", bare="role", key_is="email"),
     prune="none",
     undeclared=True,
+    local_ids=True,  # the user's
     leave=Leave("admin", of="organization"),
 ):
     """A person in an organization, known by e-mail."""

@@ -10,14 +10,14 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.errors import ServiceError
 from reconciler.model import Binding, Observed
 from reconciler.observe.survey import Survey
 from reconciler.plan import Matches, match
 from reconciler.plan.match import listed
-from reconciler.reading import is_kind
+from reconciler.reading import is_kind, path_ids
 from reconciler.resource import Keyed, Kind, One, placeholders
 
 PAUSE: Final = 1.0  # seconds between two listings that must agree
@@ -76,15 +76,7 @@ class _Look:
             self._doubt(kind, address, id, f"it cannot be told whether {id} is gone")
 
     def _holes(self, address: Address) -> dict[str, str]:
-        """The ids of the containers by kind, as far as they are known."""
-        holes: dict[str, str] = {}
-        at = address.container
-        while at is not None:
-            id = self.found.id(at)
-            if id is not None:
-                holes[self.survey.kinds.of(at).name] = id
-            at = at.container
-        return holes
+        return path_ids(self.survey.kinds, address.container, self.found.id)
 
     def _path(self, kind: Kind, address: Address, id: str) -> str | None:
         """The reading by id; None where something it needs is not known."""
@@ -93,7 +85,7 @@ class _Look:
         key = {kind.place.key_is: address.key} if isinstance(kind.place, Keyed) and kind.place.key_is else {}
         values = {**key, **binding.sent, **(declared.values if declared is not None else {})}
         named = {field.name: values[field.name] for field in kind.keys if isinstance(values.get(field.name), str)}
-        return _filled(reading, {**named, **self._holes(address), "id": id})
+        return _filled(reading, {**named, **self._holes(address), "id": bare(id)})
 
     # -- who vouches ---------------------------------------------------------------------------------------------------------------
 
@@ -134,7 +126,7 @@ class _Look:
                 raw = (await self.survey.reader.get(path)).body
             except ServiceError:  # whatever it is, nobody answered
                 raw = None
-            self._answered[address] = is_kind(kind, raw) and raw["id"] == now.id
+            self._answered[address] = is_kind(kind, raw) and kind.identity(raw["id"], now.within) == now.id
         return self._answered[address]
 
 
@@ -142,9 +134,9 @@ def _one_path(kind: Kind, now: Observed) -> str | None:
     """The reading by id of an object that was seen; None where the kind has none."""
     reading = next((each for each in kind.reads if isinstance(each, One)), None)
     named = {field.name: value for field in kind.keys if isinstance(value := now.values.get(field.name), str)}
-    return _filled(reading, {**named, **now.within, "id": now.id}) if reading is not None else None
+    return _filled(reading, {**named, **now.within, "id": bare(now.id)}) if reading is not None else None
 
 
-def _filled(reading: One, holes: Mapping[str, Any]) -> str | None:
+def _filled(reading: One, named: Mapping[str, Any]) -> str | None:
     names = placeholders(reading.path)
-    return encode(reading.path, {name: holes[name] for name in names}) if set(names) <= set(holes) else None
+    return encode(reading.path, {name: named[name] for name in names}) if set(names) <= set(named) else None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from reconciler.address import bare
 from reconciler.client import Answer, Reader, encode
 from reconciler.client import Listing as Pages
 from reconciler.errors import NotFound, Rejected, ServiceError
@@ -118,7 +119,7 @@ class Readings:
         reading = next((each for each in kind.reads if isinstance(each, One)), None)
         if reading is None:
             return []
-        path = encode(reading.path, {name: {**holes, "id": id}[name] for name in placeholders(reading.path)})
+        path = encode(reading.path, {name: {**holes, "id": bare(id)}[name] for name in placeholders(reading.path)})
         return [self._read_one(kind, path, id, dict(holes))] if self._once(path) else []
 
     async def _read_list(self, kind: Kind, reading: Listing, path: str, holes: dict[str, str], scope: str | None) -> None:
@@ -144,7 +145,7 @@ class Readings:
         if not pages.complete:
             self.doubt(kind, scope, f"GET {path} did not come to its end")
         elif scope is not None:
-            ids = frozenset(str(raw["id"]) for raw in raws)
+            ids = frozenset(kind.identity(str(raw["id"]), within) for raw in raws)
             self._listed[(kind.name, scope)] = Listed(reading, path, holes, ids, self.reader.clock.monotonic())
 
     async def _read_one(self, kind: Kind, path: str, id: str, holes: dict[str, str]) -> None:
@@ -161,7 +162,7 @@ class Readings:
         raw = answer.body
         if not is_kind(kind, raw):
             self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
-        elif str(raw["id"]) != id:
+        elif kind.identity(str(raw["id"]), holes) != id:
             if any(isinstance(each, One) and "id" in placeholders(each.path) for each in kind.reads):
                 self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
             else:
@@ -172,14 +173,15 @@ class Readings:
             self._keep(kind, raw, {name: holes[name] for name in self.kinds.containers(kind.name)}, None)
 
     def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
-        known = self._objects[kind.name].get(str(raw["id"]))
+        one = observed(self.kinds, kind, raw, within=within, rank=rank)
+        known = self._objects[kind.name].get(one.id)
         if known is None or known.rank is None:
-            self._objects[kind.name][str(raw["id"])] = observed(self.kinds, kind, raw, within=within, rank=rank)
+            self._objects[kind.name][one.id] = one
         for other in self.kinds.values():
             for reading in other.reads:
                 if isinstance(reading, Sighting) and reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
                     outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
-                    if str(raw[reading.at]["id"]) not in self._objects[other.name]:
+                    if other.identity(str(raw[reading.at]["id"]), outer) not in self._objects[other.name]:
                         self._keep(other, raw[reading.at], outer, None)
 
     def _at(self, date: datetime | None) -> None:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.client import Reader
 from reconciler.model import Binding, Desired, State
 from reconciler.observe.readings import Readings
 from reconciler.plan import Matches, match
 from reconciler.plan.absence import missing
 from reconciler.plan.match import listed
+from reconciler.reading import path_ids
 from reconciler.resource import UNSET, Kind, Kinds, Listing, One
 
 
@@ -59,7 +60,7 @@ class Survey(Readings):
                     continue
                 for one in list(self._objects[host].values()):
                     if one.deleted_at is None:
-                        holes = {**one.within, host: one.id} | ({"lister": lister} if reading.lister and lister else {})
+                        holes = {**one.within, host: one.id} | ({"lister": bare(lister)} if reading.lister and lister else {})
                         wave += self._list(kind, reading, holes, None if reading.lister else one.id)
         return wave
 
@@ -82,7 +83,7 @@ class Survey(Readings):
                 continue
             for reading in kind.reads:
                 if isinstance(reading, Listing) and reading.each is None and not reading.lister:
-                    wave += self._list(kind, reading, self._holes(container, found), scope)
+                    wave += self._list(kind, reading, path_ids(self.kinds, container, found.id), scope)
         return wave
 
     def _each(self, found: Matches) -> list[Awaitable[None]]:
@@ -95,7 +96,7 @@ class Survey(Readings):
                     container = holder.container
                     if container is None or found.id(container) is None:
                         continue
-                    wave += self._list(kind, reading, {**self._holes(container, found), reading.each: id}, id)
+                    wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), reading.each: id}, id)
         return wave
 
     def _holders(self, kind: Kind, each: str, found: Matches) -> list[tuple[Address, str]]:
@@ -118,10 +119,7 @@ class Survey(Readings):
                 wanted[address] = binding.id
         for (name, id), meant in found.late.items():
             if name == each and meant.container is not None:
-                wanted[meant.container.child(name, id)] = id  # it may have to go, if nothing stands in it
-        for (name, id), meant in found.late.items():
-            if name == each and meant.container is not None:
-                wanted[meant.container.child(name, id)] = id  # it may have to go, if nothing stands in it
+                wanted[meant.container.child(name, bare(id))] = id  # it may have to go, if nothing stands in it
         if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
             wanted |= self._prunable(each, found)
         return list(wanted.items())
@@ -133,7 +131,7 @@ class Survey(Readings):
         bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(found.ids.values())
         within = self.kinds[name].within or ""
         return {
-            container.child(name, one.id): one.id
+            container.child(name, bare(one.id)): one.id
             for container, written in self.desired.written
             if written == name
             for one in self._objects[name].values()
@@ -151,7 +149,7 @@ class Survey(Readings):
                 if isinstance(reading, Listing) and reading.lister and container is not None and container in found.ids:
                     unseen = len(self._unseen(kind, found))
                     if unseen > 1 or self._perhaps_new(kind, found):
-                        wave += self._list(kind, reading, {**self._holes(container, found), "lister": lister}, None)
+                        wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), "lister": bare(lister)}, None)
         return wave
 
     def _perhaps_new(self, kind: Kind, found: Matches) -> bool:
@@ -166,7 +164,7 @@ class Survey(Readings):
         for kind in self.kinds.values():
             if kind.within is not None and not listed(kind):
                 for id, container in self._unseen(kind, found).items():
-                    wave += self._one(kind, id, self._holes(container, found))
+                    wave += self._one(kind, id, path_ids(self.kinds, container, found.id))
         return wave
 
     def _unseen(self, kind: Kind, found: Matches) -> dict[str, Address]:
@@ -185,14 +183,3 @@ class Survey(Readings):
             for id, container in ids.items()
             if id not in self._objects[kind.name] and (kind.name, id) not in self._absent and found.id(container) is not None
         }
-
-    def _holes(self, container: Address, found: Matches) -> dict[str, str]:
-        """The ids of the fixed containers by kind, from the given one outwards."""
-        holes: dict[str, str] = {}
-        at: Address | None = container
-        while at is not None:
-            id = found.id(at)
-            if id is not None:
-                holes[self.kinds.of(at).name] = id
-            at = at.container
-        return holes

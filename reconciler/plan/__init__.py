@@ -13,7 +13,7 @@
 - `standing`: where siblings stand now
 - `arrange`: the order they shall have
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
-- `changes`: what people read of it
+- `changes`: what people read of it, with `names` for ids
 - `exposure`, `broken`: what opens, and which public addresses break
 - `rules`: which rules of the project are looser than they were
 - `leave`: what the token is not allowed
@@ -37,6 +37,7 @@ from reconciler.plan.leave import forbidden
 from reconciler.plan.likeness import lookalikes
 from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
+from reconciler.plan.names import Names
 from reconciler.plan.removal import removals
 from reconciler.plan.reshape import reshape
 from reconciler.plan.rules import changed, freed, loosened
@@ -81,9 +82,8 @@ def plan(
     block_what_waits(mine)
     gone = {address: removal for address, removal in gone.items() if removal.replaces is None or mine[removal.replaces].active}
     rows = arrange(every, mine)
-    names = {id: address for address, id in (*found.replaced.items(), *found.ids.items())} | {
-        binding.id: address for address, binding in state.bindings.items() if address not in desired.resources
-    }
+    names = Names((id, address) for address, id in (*found.replaced.items(), *found.ids.items()))
+    names |= {binding.id: address for address, binding in state.bindings.items() if address not in desired.resources}
     places = stood([*every.values(), *leaving.values()], strangers(kinds, actual, names), names)
     steps = requests(kinds, mine, rows, gone, found.ids, places)
     about_rules = selection.only is None  # else it is a run about other runs, not about the project

@@ -12,12 +12,13 @@ from reconciler.plan.arrange import Row
 from reconciler.plan.drafts import Draft
 from reconciler.plan.match import Matches
 from reconciler.plan.memory import is_protected
+from reconciler.plan.names import Names, named
 from reconciler.plan.removal import Removal
 from reconciler.reading import title
 from reconciler.resource import UNSET, Kinds, Role
 
 
-def changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Mapping[str, Address]) -> list[Change]:
+def changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Names) -> list[Change]:
     moved = {move.item: row for row in rows for move in row.moving()}
     found = []
     for draft in mine.values():
@@ -56,7 +57,7 @@ def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.found if one.note is not None)
 
 
-def differing(mine: Mapping[Address, Draft], names: Mapping[str, Address]) -> dict[Address, tuple[Delta, ...]]:
+def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
     """Every field of an existing object that is not as declared, whether a request mends it or not."""
     return {
         draft.address: tuple(_delta(draft, one, names) for one in draft.differing)
@@ -70,24 +71,9 @@ def strayed(rows: Collection[Row]) -> dict[Address, tuple[Spot, Spot]]:
     return {address: (Spot(row.parent, then), Spot(row.parent, now)) for row in rows for address, then, now in row.strayed}
 
 
-def named(value: Any, names: Mapping[str, Address]) -> Any:
-    """A request form for people: ids that are known become addresses."""
-    match value:
-        case Address():
-            return str(value)
-        case str():
-            return str(names[value]) if value in names else value
-        case Mapping():
-            return {key: named(part, names) for key, part in value.items()}
-        case list() | tuple():
-            return [named(part, names) for part in value]
-        case _:
-            return value
-
-
-def _delta(draft: Draft, one: Difference, names: Mapping[str, Address]) -> Delta:
+def _delta(draft: Draft, one: Difference, names: Names) -> Delta:
     def shown(value: Any) -> Any:
-        return UNSET if value is UNSET else named(one.field.shown(value), names)
+        return UNSET if value is UNSET else named(one.field.shown(value), names, draft.address)
 
     hidden = one.field.sensitive
     return Delta(
@@ -112,7 +98,7 @@ def _dropped(draft: Draft) -> list[str]:
     return [name for name in sent if values.get(name, UNSET) is UNSET]
 
 
-def _state_deltas(desired: Desired, draft: Draft, names: Mapping[str, Address]) -> list[Delta]:
+def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     """Changes of what we remember that need no request."""
     found = []
     for name in _dropped(draft):
@@ -121,14 +107,14 @@ def _state_deltas(desired: Desired, draft: Draft, names: Mapping[str, Address]) 
             continue
         memory = draft.binding.seen if field.role is Role.CHOICE and draft.binding is not None else draft.observed.values
         now = memory.get(name, UNSET)
-        shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names)
+        shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
         found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
         found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "kept in the state"))
     return found
 
 
-def _spots(draft: Draft, row: Row | None, names: Mapping[str, Address]) -> tuple[Spot | None, Spot | None]:
+def _spots(draft: Draft, row: Row | None, names: Names) -> tuple[Spot | None, Spot | None]:
     inside = draft.kind.inside
     held = draft.observed.values.get(inside.name) if draft.observed is not None and inside is not None else None
     here = names.get(held) if held else draft.address.container

@@ -7,9 +7,9 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Desired, Exposure, Origin, State
-from reconciler.plan.changes import named
 from reconciler.plan.drafts import Draft
 from reconciler.plan.memory import is_protected
+from reconciler.plan.names import Names, named
 from reconciler.plan.removal import Removal
 from reconciler.resource import UNSET, Field
 
@@ -21,7 +21,7 @@ def exposures(
     state: State,
     mine: Mapping[Address, Draft],
     gone: Mapping[Address, Removal],
-    names: Mapping[str, Address],
+    names: Names,
     *,
     freed: Collection[str],
 ) -> tuple[Exposure, ...]:
@@ -41,7 +41,7 @@ def exposures(
     return tuple(found)
 
 
-def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Mapping[str, Address]) -> list[Exposure]:
+def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Names) -> list[Exposure]:
     found = []
     fresh = draft.born and draft.old is None
     for one in draft.sendable:
@@ -50,7 +50,7 @@ def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Ma
             continue
         before = draft.old.values.get(one.field.name, UNSET) if draft.old is not None else one.before
         if word.opened(before, one.after):
-            was, then = _shown(one.field, before, names), _shown(one.field, one.after, names)
+            was, then = _shown(one.field, before, names, draft.address), _shown(one.field, one.after, names, draft.address)
             source = draft.declared.positions.get(one.field.name, draft.declared.source)
             found.append(
                 Exposure(
@@ -79,8 +79,8 @@ def _within_what_exists(draft: Draft, mine: Mapping[Address, Draft]) -> bool:
     return container is None or not container.born
 
 
-def _shown(field: Field, value: Any, names: Mapping[str, Address]) -> Any:
-    return UNSET if value is UNSET or field.sensitive else named(field.shown(value), names)
+def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:
+    return UNSET if value is UNSET or field.sensitive else named(field.shown(value), names, where)
 
 
 def _unguarded(desired: Desired, draft: Draft) -> list[Exposure]:

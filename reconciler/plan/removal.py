@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Desired, Observed, State
 from reconciler.plan.drafts import Draft
 from reconciler.plan.match import Matches, listed
@@ -65,7 +65,7 @@ def removals(
             made[address].blocked = Blocked(address, "a request of an earlier run is in doubt", "reconciler apply reads what became of it")
     for draft in drafts.values():
         if draft.old is not None and draft.active and draft.address.container is not None:
-            orphan = draft.address.container.child(draft.kind.name, draft.old.id)
+            orphan = draft.address.container.child(draft.kind.name, bare(draft.old.id))
             made[orphan] = Removal(
                 orphan, draft.kind, draft.old.id, True, "replaced", draft.old, draft.binding, replaces=draft.address
             )  # fmt: skip
@@ -74,7 +74,7 @@ def removals(
     for (name, id), meant in found.late.items():
         container = meant.container
         if (name, id) not in held and container in found.ids and "delete" in kinds[name].api:
-            extra = container.child(name, id)
+            extra = container.child(name, bare(id))
             reason = f"made for {meant} by an earlier run, whose request came late"
             made[extra] = Removal(extra, kinds[name], id, True, reason, actual.find(name, id))
     return made
@@ -136,7 +136,7 @@ def _prune_unmanaged(
         for one in sorted(actual.objects.get(name, {}).values(), key=lambda each: each.id):
             if (name, one.id) in known or one.deleted_at is not None or one.within.get(kind.within or "") != scope:
                 continue
-            address = container.child(name, one.id)
+            address = container.child(name, bare(one.id))
             removal = Removal(address, kind, one.id, True, f"unmanaged, and prune says all {name}s", one)
             if name in desired.protect:
                 removal.blocked = Blocked(

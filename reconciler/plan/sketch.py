@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.diff import Difference
 from reconciler.model import Before, Stood
 from reconciler.order import Move
@@ -140,7 +140,7 @@ class Sketches:
                 left = self.add(Sketch(draft, one.field.leave, path, None, {one.field.name: None}, target=self._self(draft)))
             if one.after is not None:
                 path = self._path(one.field.join, draft, {one.field.to: one.after})
-                body = {one.field.wire: self._self(draft)}
+                body = {one.field.wire: self._named(draft)}
                 joined = Sketch(draft, one.field.join, path, body, {one.field.name: one.after}, target=self._self(draft))
                 joined.needs |= {left} if left is not None else set()
                 self.arrivals[draft.address] = self.add(joined)
@@ -187,7 +187,7 @@ class Sketches:
             if not (removal.delete and removal.active) or removal.covered_by is not None:
                 continue
             verb = removal.kind.api["delete"]
-            holes: dict[str, Any] = {"id": removal.id, **(removal.observed.within if removal.observed else {})}
+            holes: dict[str, Any] = {"id": bare(removal.id), **(removal.observed.within if removal.observed else {})}
             if removal.observed is not None:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
@@ -217,13 +217,17 @@ class Sketches:
     def _self(self, draft: Draft) -> str | Address:
         return draft.id if draft.id is not None else draft.address
 
+    def _named(self, draft: Draft) -> str | Address:
+        """What a request calls it."""
+        return bare(draft.id) if draft.id is not None else draft.address
+
     def _path(self, verb: Verb, draft: Draft, extra: Mapping[str, Any] | None = None) -> tuple[str | Address, ...]:
         holes: dict[str, Any] = dict(extra or {})
         for name in placeholders(verb.path):
             if name in holes:
                 continue
             if name == "id":
-                holes[name] = self._self(draft)
+                holes[name] = self._named(draft)
             elif name in draft.kind.fields and draft.kind.fields[name].role is not Role.WITHIN:
                 holes[name] = draft.wants.get(name)
             else:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Observed, Stood
 from reconciler.resource import Kind, Kinds
 
@@ -89,7 +89,7 @@ def strangers(kinds: Kinds, actual: Actual, names: Mapping[str, Address]) -> lis
         for one in actual.objects.get(kind.name, {}).values():
             container = names.get(one.within.get(kind.within or "", ""))
             if kind.ordered and one.rank is not None and one.id not in names and one.deleted_at is None and container is not None:
-                found.append(Stranger(container.child(kind.name, one.id), kind, one))
+                found.append(Stranger(container.child(kind.name, bare(one.id)), kind, one))
     return sorted(found, key=lambda one: (one.observed.rank or 0, one.address))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.model import Action, Cause, Change, Delta, Spot
 from reconciler.report.layout import VALUE, Page, Style
 from reconciler.report.values import HIDDEN, shown
@@ -45,7 +45,7 @@ def _right(change: Change) -> tuple[str, Style]:
 
 def _what(change: Change, action: Action) -> str:
     """The object and the reason behind an action's word."""
-    thing = " ".join(part for part in (change.id, f'"{change.title}"' if change.title else None) if part)
+    thing = " ".join(part for part in (bare(change.id) if change.id else None, f'"{change.title}"' if change.title else None) if part)
     if action is Action.ADOPT:
         return f"{thing} {change.reason or 'exists and is unmanaged'}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 from urllib.parse import quote
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import (
     Action,
@@ -164,7 +164,7 @@ def _drifted_field(delta: Delta) -> dict[str, Any]:
 
 
 def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[dict[str, Any]]:
-    return [{"kind": one.kind, "id": one.id, "title": one.title} for one in unmanaged]
+    return [{"kind": one.kind, "id": bare(one.id), "title": one.title} for one in unmanaged]
 
 
 def _unknown(unknown: Iterable[Unknown]) -> list[dict[str, Any]]:

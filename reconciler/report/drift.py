@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Cause, Delta, Spot, Unmanaged
 from reconciler.plan.drafts import span
@@ -114,7 +114,7 @@ def where(spot: Spot) -> str:
 def _unmanaged(page: Page, unmanaged: Sequence[Unmanaged], full: bool) -> None:
     page.head(f"{count(len(unmanaged), 'object')} unmanaged")
     for kind, number in Counter(one.kind for one in unmanaged).items():
-        names = [f'{one.id} "{one.title}"' for one in unmanaged if one.kind == kind]
+        names = [f'{bare(one.id)} "{one.title}"' for one in unmanaged if one.kind == kind]
         more = "" if full or number <= FOLD else "; --full shows each"
         page.field(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more)
 

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import bare
 from reconciler.model import Entry, Run, Turn
+from reconciler.plan.names import Names, named
 from reconciler.report.layout import Page, Span, Style
 from reconciler.report.turns import turn_document
 from reconciler.report.values import HIDDEN, data, shown
@@ -28,7 +29,7 @@ def history_document(runs: Sequence[Run]) -> dict[str, Any]:
     return {"format": HISTORY_FORMAT, "runs": [_run(run) for run in runs]}
 
 
-def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names) -> dict[str, Any]:
     """One run with everything it sent, and what it changed of the state without a request."""
     steps = [_step(entry, kinds, names) for entry in entries]
     return {"format": RUN_FORMAT, **_run(run), "state": [turn_document(turn) for turn in turns], "steps": steps}
@@ -48,7 +49,7 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
-def _step(entry: Entry, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+def _step(entry: Entry, kinds: Kinds, names: Names) -> dict[str, Any]:
     intent = entry.intent
     fields = [
         {"name": name, "before": data(before), "after": data(after)}
@@ -71,42 +72,31 @@ def _step(entry: Entry, kinds: Kinds, names: Mapping[str, Address]) -> dict[str,
 
 def _object(entry: Entry) -> str | None:
     """The id of the object the request was about, or made; None where none is known."""
-    return entry.bound.get(entry.intent.address) or (entry.intent.target if entry.intent.verb != "create" else None)
+    id = entry.bound.get(entry.intent.address) or (entry.intent.target if entry.intent.verb != "create" else None)
+    return bare(id) if id is not None else None
 
 
 def _time(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _fields(entry: Entry, kind: Kind | None, names: Mapping[str, Address]) -> list[tuple[str, Any, Any]]:
+def _fields(entry: Entry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:
     """The fields that the request carried, before and after; of a kind this program does not know no value is shown."""
     before, writes = entry.intent.before.values, entry.intent.writes
     if entry.intent.verb == "delete":
         writes = {}
+
+    def shown(field: Field, value: Any) -> Any:
+        return UNSET if value is UNSET else named(field.shown(value), names, entry.intent.address)
+
     found = []
     for name in dict.fromkeys((*writes, *before)):
         field = kind.fields.get(name) if kind is not None else None
         if field is None or field.sensitive:
             found.append((name, HIDDEN, HIDDEN))
         else:
-            found.append((name, _shown(field, before.get(name, UNSET), names), _shown(field, writes.get(name, UNSET), names)))
+            found.append((name, shown(field, before.get(name, UNSET)), shown(field, writes.get(name, UNSET))))
     return found
-
-
-def _shown(field: Field, value: Any, names: Mapping[str, Address]) -> Any:
-    return UNSET if value is UNSET else _named(field.shown(value), names)
-
-
-def _named(value: Any, names: Mapping[str, Address]) -> Any:
-    match value:
-        case str():
-            return str(names[value]) if value in names else value
-        case Mapping():
-            return {key: _named(part, names) for key, part in value.items()}
-        case list() | tuple():
-            return [_named(part, names) for part in value]
-        case _:
-            return value
 
 
 def history_text(runs: Sequence[Run], *, width: int) -> tuple[Span, ...]:
@@ -118,9 +108,7 @@ def history_text(runs: Sequence[Run], *, width: int) -> tuple[Span, ...]:
     return tuple(page.spans)
 
 
-def run_text(
-    run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Mapping[str, Address], *, width: int
-) -> tuple[Span, ...]:
+def run_text(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names, *, width: int) -> tuple[Span, ...]:
     """One run, then what it changed of the state, then address by address what was sent."""
     page = Page(width)
     _head(page, run, run.id)
@@ -128,7 +116,9 @@ def run_text(
         page.blank()
         page.head("in the state, without a request")
     for turn in turns:
-        page.field(Style.PLAIN, " ", turn.what.value, str(turn.address), turn.id if turn.old is None else f"{turn.id}, was {turn.old}")
+        page.field(
+            Style.PLAIN, " ", turn.what.value, str(turn.address), bare(turn.id) if turn.old is None else f"{bare(turn.id)}, was {turn.old}"
+        )
     for address, group in groupby(entries, key=lambda entry: entry.intent.address):
         page.blank()
         page.head(str(address))
@@ -161,7 +151,7 @@ def _ending(run: Run) -> str:
     return "under way, or killed" if run.exit_code is None else f"exit {run.exit_code}"
 
 
-def _sent(page: Page, entry: Entry, kind: Kind | None, names: Mapping[str, Address]) -> None:
+def _sent(page: Page, entry: Entry, kind: Kind | None, names: Names) -> None:
     object = _object(entry)
     style = Style.PLAIN if entry.done else Style.BLOCKED
     ended = entry.status if entry.error is None else f"{entry.status}: {entry.error}"

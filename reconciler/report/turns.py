@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reconciler.address import bare
 from reconciler.model import Turn
 
 
@@ -13,7 +14,7 @@ def turn_document(turn: Turn) -> dict[str, Any]:
         "what": turn.what.value,
         "address": str(turn.address),
         "kind": turn.kind,
-        "object": turn.id,
+        "object": bare(turn.id),
         "from": None if turn.old is None else str(turn.old),
     }
 
@@ -21,4 +22,4 @@ def turn_document(turn: Turn) -> dict[str, Any]:
 def turn_line(turn: Turn) -> str:
     """`forget acme/team/writers (team_9f2)`."""
     old = "" if turn.old is None else f"{turn.old} to "
-    return f"{turn.what.value} {old}{turn.address} ({turn.id})"
+    return f"{turn.what.value} {old}{turn.address} ({bare(turn.id)})"

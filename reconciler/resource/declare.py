@@ -30,10 +30,11 @@ class Resource:
 
     Class words: `kind` the name used everywhere; `place` where it stands in the YAML; `object` the constant the service puts on its
     objects (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes want
-    consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `deleted_at` and
-    `restore_days`: the field that marks a deleted object that can still be restored, and for how long; `published`: where an object says
-    its public address; `loses`: the protection that a delete takes away; `needed`: while it is in use;
-    `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default: the same, of a container).
+    consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `local_ids`: two objects in
+    different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
+    restored, and for how long; `published`: where an object says its public address; `loses`: the protection that a delete takes away;
+    `needed`: while it is in use; `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default:
+    the same, of a container).
     """
 
     kind: ClassVar[Kind]
@@ -50,6 +51,7 @@ class Resource:
         protected: bool = False,
         prune: str = "owned",
         undeclared: bool = False,
+        local_ids: bool = False,
         deleted_at: str | None = None,
         restore_days: int = 0,
         published: Published | None = None,
@@ -64,7 +66,7 @@ class Resource:
         fields = {name: _compile(name, hints.get(name), word, cls.api) for name, word in words.items()}
         cls.kind = Kind(
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
-            object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
+            object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared, local_ids=local_ids,
             deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
             leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None),
         )  # fmt: skip

@@ -128,6 +128,7 @@ class Kind:
     protected: bool
     prune: str
     undeclared: bool
+    local_ids: bool
     deleted_at: str | None
     restore_days: int
     published: Published | None
@@ -138,6 +139,15 @@ class Kind:
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"
+
+    def identity(self, id: str, within: Mapping[str, str]) -> str:
+        """The id that no other object of the kind has: the service's own, or where that is `local_ids`, its container's before it.
+
+        `within`: the ids of the containers by kind. `bare` gives the service's own again, for paths and bodies; where `within` lacks
+        the container, so does this. No id of the service holds a `/`.
+        """
+        outer = within.get(self.within or "") if self.local_ids else None
+        return f"{outer}/{id}" if outer else id
 
     @cached_property
     def within(self) -> str | None:

@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Engine, NullPool, QueuePool, StaticPool, crea
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from reconciler.errors import StateError
-from reconciler.state import schema
+from reconciler.state import migrations
 from reconciler.state.trouble import READABLE, calm
 
 BUSY_SECONDS: Final = 5.0  # how long another program's transaction is waited for
@@ -93,7 +93,7 @@ class SqliteFile:
                 with calm(self.where):
                     _make(path)
                 with self.write() as connection:
-                    schema.prepare(connection, self.where)
+                    migrations.prepare(connection, self.where)
             except BaseException:
                 self.close()
                 raise
@@ -111,7 +111,7 @@ class SqliteFile:
                 return None
             _check_regular(self._file)
             with self._engine.begin() as connection:
-                return schema.is_current(connection, self.where)
+                return migrations.is_current(connection, self.where)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -154,7 +154,7 @@ class SqliteFile:
             before = self._stamp()
             try:
                 with self._engine.begin() as connection:
-                    current = schema.is_current(connection, self.where)
+                    current = migrations.is_current(connection, self.where)
                     if current is None:
                         result = None
                     else:
@@ -174,7 +174,7 @@ class SqliteFile:
             original.backup(copy)
             engine = self._engine_over(lambda: copy, StaticPool)
             with engine.begin() as connection:
-                schema.prepare(connection, self.where)
+                migrations.prepare(connection, self.where)
                 return work(connection)
 
     def _engine_over(self, connect: Callable[[], sqlite3.Connection], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:

@@ -15,7 +15,7 @@ from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError
-from reconciler.state import schema
+from reconciler.state import migrations
 from reconciler.state.trouble import calm
 
 SCHEMA: Final = "reconciler"
@@ -64,7 +64,7 @@ class Postgres:
         with calm(self.where), self._engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
             transaction = connection.begin()
             try:
-                current = schema.is_current(connection, self.where)
+                current = migrations.is_current(connection, self.where)
                 if current is None:
                     return None
                 if not current:
@@ -75,7 +75,7 @@ class Postgres:
 
     def is_current(self) -> bool | None:
         with calm(self.where), self._engine.connect() as connection:
-            return schema.is_current(connection, self.where)
+            return migrations.is_current(connection, self.where)
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -87,9 +87,9 @@ class Postgres:
 
     def _prepare(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": PREPARE_LOCK})
-        if schema.is_current(connection, self.where) is None:
+        if migrations.is_current(connection, self.where) is None:
             connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
-        schema.prepare(connection, self.where)
+        migrations.prepare(connection, self.where)
 
 
 def _begin_session(connection: Any, _record: Any) -> None:

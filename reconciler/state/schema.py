@@ -1,6 +1,4 @@
-"""The tables, their version, and the way from every older version to this one.
-
-In: a connection inside a writing transaction. Out: tables of today's version. Forbidden: values of the model.
+"""The tables as they are today; `migrations` brings older ones here. Forbidden: values of the model.
 
 A state (one project, environment and service) owns rows in every other table, so that nothing of one scope can meet another.
 JSON is text, because `null` in it is a value and SQL's NULL means that nothing is remembered.
@@ -8,13 +6,11 @@ JSON is text, because `null` in it is a value and SQL's NULL means that nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Final
 
 from sqlalchemy import (
     Boolean,
     Column,
-    Connection,
     Float,
     ForeignKey,
     ForeignKeyConstraint,
@@ -25,13 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
-    insert,
-    inspect,
-    select,
-    update,
 )
-
-from reconciler.errors import StateError
 
 METADATA: Final = MetaData()
 
@@ -211,66 +201,3 @@ approvals = Table(  # append-only: runs that carried out a saved plan
     Column("run", ForeignKey("runs.id"), primary_key=True),
     Column("digest", Text, nullable=False),  # the plan's
 )
-
-Migration = Callable[[Connection], None]
-
-
-def _befores_and_afters(connection: Connection) -> None:
-    """2: what undo needs."""
-    METADATA.create_all(connection, tables=[befores, afters])
-
-
-def _rules(connection: Connection) -> None:
-    """3: under which rules the project was last applied."""
-    METADATA.create_all(connection, tables=[rules])
-
-
-def _turns(connection: Connection) -> None:
-    """4: what history needs of a run that only changed the state."""
-    METADATA.create_all(connection, tables=[turns])
-
-
-def _approvals(connection: Connection) -> None:
-    """5: which run used which saved plan."""
-    METADATA.create_all(connection, tables=[approvals])
-
-
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals)
-"""The nth takes version n to n + 1; they only ever grow in number."""
-
-NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
-
-
-def found_version(connection: Connection) -> int | None:
-    """The version of the tables in this database; None where there are none."""
-    schema = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
-    if not inspect(connection).has_table(version.name, schema=schema):
-        return None
-    return connection.execute(select(version.c.version)).scalar()
-
-
-def is_current(connection: Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> bool | None:
-    """Whether the tables are today's; False: older, None: there are none. Raises StateError for newer ones, and for others' tables."""
-    found, ours = found_version(connection), 1 + len(migrations)
-    if found is None:
-        if connection.dialect.name == "sqlite" and inspect(connection).get_table_names():
-            raise StateError(
-                f"{where} is a database of something else: it has tables, but not those of a state",
-                hint="Name another file with --state; a sandbox's file and a state are two files.",
-            )
-        return None
-    if found > ours:
-        raise StateError(f"{where} was written by a newer reconciler: its schema is {found}, this one knows {ours}", hint=NEWER_HINT)
-    return found == ours
-
-
-def prepare(connection: Connection, where: str, migrations: Sequence[Migration] = MIGRATIONS) -> None:
-    """Make the tables, or bring older ones to today's version; the caller's transaction makes it all or nothing."""
-    current = is_current(connection, where, migrations)
-    if current is None:
-        METADATA.create_all(connection)
-        connection.execute(insert(version).values(version=1 + len(migrations)))
-    elif not current:
-        for migrate in migrations[(found_version(connection) or 1) - 1 :]:
-            migrate(connection)
-        connection.execute(update(version).values(version=1 + len(migrations)))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.config.expressions import ExpressionError, Hole, holds_expression, holes
 from reconciler.config.shapes import shapes
 from reconciler.config.words import TOP
@@ -25,6 +25,7 @@ from reconciler.edit.untouchable import Untouchable
 from reconciler.edit.values import DROP, Place, put, raw
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.model import Actual, Delta, Desired, Source, State
+from reconciler.reading import path_ids
 from reconciler.resource import UNSET, Keyed, Kinds, Node, Role
 from reconciler.writing.moves import Moves
 from reconciler.writing.text import block, closed
@@ -220,8 +221,9 @@ class Acceptance:
 
     def _reference(self, at: Address, kind: str, id: str) -> Any:
         """A reference as it is written where `at` stands: the key of what is declared there, else `{id: …}`."""
-        address = self.addresses.get((kind, id))
-        key = address.key if address is not None else self._undeclared_key(kind, id)
+        whole = self.kinds[kind].identity(id, path_ids(self.kinds, at, self.ids.get))
+        address = self.addresses.get((kind, whole))
+        key = address.key if address is not None else self._undeclared_key(kind, whole)
         return key if key is not None and self._id(at, kind, key) == id else {"id": id}
 
     def _undeclared_key(self, kind: str, id: str) -> str | None:
@@ -233,11 +235,13 @@ class Acceptance:
         return value if isinstance(value, str) else None
 
     def _id(self, at: Address, kind: str, key: str) -> str | None:
-        """The id behind a bare key, seen from an address."""
+        """The service's id behind a bare key, seen from an address."""
         try:
             address = self.kinds.address(at, kind, key)
         except (KeyError, ValueError):
             return None
         if address in self.ids:
-            return self.ids[address]
-        return next((id for id in self.actual.objects.get(kind, {}) if self._undeclared_key(kind, id) == key), None)
+            return bare(self.ids[address])
+        within = path_ids(self.kinds, at, self.ids.get)
+        here = (id for id in self.actual.objects.get(kind, {}) if self.kinds[kind].identity(bare(id), within) == id)
+        return next((bare(id) for id in here if self._undeclared_key(kind, id) == key), None)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from reconciler.address import Address, is_key
+from reconciler.address import Address, bare, is_key
 from reconciler.config.nodes import lifted
 from reconciler.config.shapes import Shape, shapes
 from reconciler.config.values import INVALID, Reader
@@ -55,7 +55,7 @@ class Thing:
     @property
     def name(self) -> str:
         """What a sentence calls it."""
-        return f"{self.kind.name} {title(self.one)!r} ({self.one.id})"
+        return f"{self.kind.name} {title(self.one)!r} ({bare(self.one.id)})"
 
 
 class Gathered:
@@ -82,7 +82,7 @@ class Gathered:
 
     def reference(self, thing: Thing, kind: str, id: str) -> Any:
         """A reference to an object, as it is written on a thing."""
-        address = self.address(kind, id)
+        address = self.address(kind, self.kinds[kind].identity(id, {**thing.one.within, thing.kind.name: thing.one.id}))
         if address is None or thing.address is None or self._named(thing.address, kind, address.key) != address:
             return {"id": id}
         return address.key
@@ -90,7 +90,8 @@ class Gathered:
     def id_of(self, thing: Thing, kind: str, key: str) -> str | None:
         """The id that a bare key on a thing means."""
         address = self._named(thing.address, kind, key) if thing.address is not None else None
-        return self._ids.get((kind, address)) if address is not None else None
+        id = self._ids.get((kind, address)) if address is not None else None
+        return bare(id) if id is not None else None
 
     def _named(self, scope: Address, kind: str, key: str) -> Address | None:
         try:

@@ -9,6 +9,7 @@ import json
 from collections import defaultdict
 from typing import Any
 
+from reconciler.address import bare
 from reconciler.resource import UNSET, Field, Keyed, Kind, Role
 from reconciler.resource import Node as NodePlace
 from reconciler.writing.gather import Gathered, Ref, Thing, tag
@@ -86,7 +87,7 @@ class Writer:
                 if named != thing.key:
                     words.append(Line("key", thing.key))
         if self.all.needs_id(thing):
-            words.append(Line("id", thing.one.id))
+            words.append(Line("id", bare(thing.one.id)))
         for name, one in kind.fields.items():
             if one.role is not Role.VALUE or one is first or name not in self.all.shapes[kind.name].readers:
                 continue

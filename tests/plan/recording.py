@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.client import Reader, Settings
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Desired, Origin, Place, State
@@ -114,6 +114,6 @@ def recorded_again(root: Path) -> str:
     answers = {path: json.loads(body) for path, (_, body) in sorted(kept.answers.items())}
     text = json.dumps({"answers": answers, "bindings": bindings}, indent=1, ensure_ascii=False)
     for address, one in kept.state.bindings.items():
-        if address.container is not None and one.id not in ("spc_blank", "usr_ada", "usr_linus"):
+        if address.container is not None and bare(one.id) not in ("spc_blank", "usr_ada", "usr_linus"):
             text = text.replace(one.id, "-".join(str(address).split("/")[1:]))
     return text + "\n"

@@ -12,9 +12,10 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
+from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Guards, Rules, State
-from reconciler.state import Scope, Store, schema
+from reconciler.state import Scope, Store, migrations
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 
@@ -37,7 +38,7 @@ def tables(path: Path) -> list[tuple[str, str]]:
 
 
 def test_every_released_version_has_its_dump() -> None:
-    assert [int(path.stem) for path in RELEASED] == list(range(1, len(schema.MIGRATIONS) + 2))
+    assert [int(path.stem) for path in RELEASED] == list(range(1, len(migrations.MIGRATIONS) + 2))
 
 
 @pytest.mark.parametrize("dump", RELEASED, ids=lambda path: f"version {path.stem}")
@@ -62,7 +63,7 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(tmp_path: Path, dump: P
     assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
 
 
-LATER = (("befores", "afters"), ("rules",), ("turns",), ("approvals",))
+LATER: tuple[tuple[str, ...], ...] = (("befores", "afters"), ("rules",), ("turns",), ("approvals",), ())
 """The tables that each migration made."""
 
 
@@ -96,9 +97,9 @@ def shape(engine: Engine) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("released", range(1, len(schema.MIGRATIONS) + 2), ids=lambda number: f"version {number}")
+@pytest.mark.parametrize("released", range(1, len(migrations.MIGRATIONS) + 2), ids=lambda number: f"version {number}")
 def test_a_server_of_every_released_version_is_read_as_it_was_and_brought_to_todays_tables(released: int, own_server: str) -> None:
-    assert len(LATER) == len(schema.MIGRATIONS)
+    assert len(LATER) == len(migrations.MIGRATIONS)
     with Store.open(own_server, REMEMBERED, clock=CLOCK, create=True) as store, store.lease(**WHO) as journal:
         journal.remember(bind=[binding()])
         journal.intend([intent()])
@@ -119,12 +120,39 @@ def test_a_server_of_every_released_version_is_read_as_it_was_and_brought_to_tod
     engine.dispose()
 
 
-def migrate(path: Path, *migrations: schema.Migration) -> None:
+MEMBERS = """
+INSERT INTO bindings VALUES(1,'acme','organization','org_acme','adopted',0,NULL,NULL);
+INSERT INTO bindings VALUES(1,'acme/member/ada@acme.example','member','usr_ada','adopted',0,NULL,NULL);
+INSERT INTO journal VALUES(1,3,'2026-11-18T10:30:00+00:00','run-1',8,'acme/member/ada@acme.example','member','update','PATCH',
+    '/orgs/org_acme/members/usr_ada','usr_ada','{}','06394624f2cd704e4dd0d91ccd71790d2cf253c14308d9555bd2baeacda0df99',NULL,NULL,'{}','[]');
+INSERT INTO outcomes VALUES(2,1,3,'2026-11-18T10:30:00+00:00','run-1','done',NULL,
+    '{"acme":"org_acme","acme/member/ada@acme.example":"usr_ada"}','[]');
+INSERT INTO turns VALUES(1,1,'2026-11-18T10:30:00+00:00','run-1','adopt','acme/member/ada@acme.example','member','usr_ada',NULL);
+"""
+
+
+def test_the_ids_of_members_come_to_say_whose_members_they_are(tmp_path: Path) -> None:
+    path, ada = tmp_path / "state.db", "acme/member/ada@acme.example"
+    url = load(RELEASED[4], path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(MEMBERS)
+    read = Store.open(url, REMEMBERED, clock=CLOCK, create=False).read()  # migrated in memory
+    with Store.open(url, REMEMBERED, clock=CLOCK, create=True) as store:
+        assert store.read() == read
+        assert {str(address): one.id for address, one in read.bindings.items()} == {
+            "acme": "org_acme", ada: "org_acme/usr_ada", "acme/space/guides": "id-guides",
+        }  # fmt: skip
+        (sent,) = [one for one in store.entries("run-1") if str(one.intent.address) == ada]
+        assert (sent.intent.target, sent.bound[Address.parse(ada)]) == ("org_acme/usr_ada", "org_acme/usr_ada")
+        assert [one.id for one in store.turns("run-1")] == ["org_acme/usr_ada"]
+
+
+def migrate(path: Path, *steps: migrations.Migration) -> None:
     engine = create_engine(f"sqlite:///{path}")
     try:
         with engine.begin() as connection:
             connection.exec_driver_sql("BEGIN")
-            schema.prepare(connection, "the state", migrations)
+            migrations.prepare(connection, "the state", steps)
     finally:
         engine.dispose()
 
@@ -169,9 +197,9 @@ def test_a_newer_state_is_left_alone(tmp_path: Path, create: bool) -> None:
     before = path.read_bytes()
     with pytest.raises(StateError) as caught:
         Store.open(url, REMEMBERED, clock=CLOCK, create=create).read()
-    ours = len(schema.MIGRATIONS) + 1
+    ours = len(migrations.MIGRATIONS) + 1
     assert str(caught.value) == f"the state {path} was written by a newer reconciler: its schema is 99, this one knows {ours}"
-    assert caught.value.hint == schema.NEWER_HINT
+    assert caught.value.hint == migrations.NEWER_HINT
     assert path.read_bytes()[100:] == before[100:]
 
 
@@ -184,10 +212,10 @@ def test_reading_an_older_state_migrates_only_what_it_reads(
     with open_at(url) as store, store.lease(**WHO) as journal:
         journal.remember(bind=[binding()])
     title = "UPDATE {}fields SET sent = '\"migrated\"'".format("" if sort == "sqlite" else "reconciler.")
-    tomorrow = (*schema.MIGRATIONS, lambda connection: connection.execute(text(title)))
+    tomorrow = (*migrations.MIGRATIONS, lambda connection: connection.execute(text(title)))
     with monkeypatch.context() as later:
-        later.setattr(schema.is_current, "__defaults__", (tomorrow,))
-        later.setattr(schema.prepare, "__defaults__", (tomorrow,))
+        later.setattr(migrations.is_current, "__defaults__", (tomorrow,))
+        later.setattr(migrations.prepare, "__defaults__", (tomorrow,))
         reader = open_at(url, create=False)
         assert reader.read().bindings[GUIDES].sent == {"title": "migrated"}
     assert open_at(url, create=False).read().bindings[GUIDES].sent == {"title": "a"}

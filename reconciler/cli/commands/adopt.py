@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.address import bare
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
@@ -16,6 +17,7 @@ from reconciler.errors import Refused, UsageError
 if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.model import Binding, Desired, Plan, State
+    from reconciler.resource import Kinds
 
 
 @click.command("adopt", short_help="Bind one object to an address.")
@@ -45,6 +47,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
     options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
+    id = _identity(kinds, project.desired, address, id)
     desired = _as_if_written(project.desired, address, id)
     narration = Narration(screen)
     with (
@@ -71,7 +74,16 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
         if not made:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
-    screen.out(f"{address} is bound to {id}.\n")
+    screen.out(f"{address} is bound to {bare(id)}.\n")
+
+
+def _identity(kinds: Kinds, desired: Desired, address: Address, id: str) -> str:
+    """What the engine calls the object with an id of the service, where the address stands."""
+    from reconciler.reading import path_ids
+
+    ids = {at: one.id for at, one in desired.resources.items()}
+    kind = kinds.of(address)
+    return kind.identity(bare(id), path_ids(kinds, address.container, ids.get)) if kind.local_ids else id
 
 
 def _as_if_written(desired: Desired, address: Address, id: str) -> Desired:
@@ -80,17 +92,17 @@ def _as_if_written(desired: Desired, address: Address, id: str) -> Desired:
     if declared is None or declared.implied:
         raise UsageError(f"{address} is not declared", hint="Write it in the YAML first; adopt binds what is declared.")
     if declared.id is not None and declared.id != id:
-        raise UsageError(f"the YAML names {declared.id} for {address}", hint=f"Write id: {id} there, or take the id out.")
+        raise UsageError(f"the YAML names {bare(declared.id)} for {address}", hint=f"Write id: {bare(id)} there, or take the id out.")
     return replace(desired, resources={**desired.resources, address: replace(declared, id=id, adopt=True)})
 
 
 def _check_free(state: State, address: Address, id: str, kind: str) -> None:
     held = state.bindings.get(address)
     if held is not None and held.id != id:
-        raise Refused(f"{address} is bound to {held.id} already", hint="A binding is never replaced silently; let go of it first.")
+        raise Refused(f"{address} is bound to {bare(held.id)} already", hint="A binding is never replaced silently; let go of it first.")
     other = next((one.address for one in state.bindings.values() if (one.kind, one.id) == (kind, id) and one.address != address), None)
     if other is not None:
-        raise Refused(f"{id} is bound to {other} already", hint=f"If its key changed, write previously: on {address}.")
+        raise Refused(f"{bare(id)} is bound to {other} already", hint=f"If its key changed, write previously: on {address}.")
 
 
 def _bound(plan: Plan, state: State, address: Address, id: str) -> Binding:
@@ -98,6 +110,6 @@ def _bound(plan: Plan, state: State, address: Address, id: str) -> Binding:
     blocked = next((one for one in plan.blocked if one.address == address), None)
     found = plan.memory.bind.get(address) or state.bindings.get(address)
     if found is None or found.id != id:
-        reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is no such object as {id} for {address}"
+        reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is no such object as {bare(id)} for {address}"
         raise Refused(reason, hint=blocked.remedy if blocked is not None else None)
     return found

@@ -60,6 +60,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
       reconciler show last examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli.past import chosen
+    from reconciler.plan.names import Names
     from reconciler.report.history import run_document, run_text
 
     options = Options.of(screen, words)
@@ -67,8 +68,8 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
         found = chosen(store.runs() if store is not None else (), run)
         assert store is not None
         entries, turns = screen.masked_data((store.entries(found.id), store.turns(found.id)))
-        names = {binding.id: address for address, binding in store.read().bindings.items()}
-    names = {id: address for entry in entries for address, id in entry.bound.items()} | names
+        names = Names((id, address) for entry in entries for address, id in entry.bound.items())
+        names |= {binding.id: address for address, binding in store.read().bindings.items()}
     if options.format == "json":
         screen.document(run_document(found, entries, turns, kinds, names))
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.address import bare
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
@@ -58,7 +59,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     if options.format == "json":
         screen.document({"lineage": state.lineage, "serial": state.serial, "bindings": [_summary(one) for one in bindings]})
     elif bindings:
-        screen.out(table([("address", "kind", "id"), *((str(one.address), one.kind, one.id) for one in bindings)]))
+        screen.out(table([("address", "kind", "id"), *((str(one.address), one.kind, bare(one.id)) for one in bindings)]))
     else:
         screen.say("Nothing is bound yet. reconciler apply binds what it makes and adopts.")
 
@@ -96,7 +97,7 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
         listed = [{"name": name, "sent": data(sent), "seen": data(seen)} for name, (sent, seen) in fields.items()]
         screen.document({**_summary(binding), "fields": listed})
         return
-    rows = [("address", str(address)), ("kind", binding.kind), ("id", binding.id), ("origin", binding.origin.value)]
+    rows = [("address", str(address)), ("kind", binding.kind), ("id", bare(binding.id)), ("origin", binding.origin.value)]
     rows.append(("protected", "yes" if binding.protected else "no"))
     if binding.place is not None:
         rows.append(("place", f"{binding.place.index + 1} in {binding.place.parent}"))
@@ -140,7 +141,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
             if not found:
                 raise not_bound(address)
             journal.remember(forget=found)
-            screen.out("".join(f"{one} is let go of ({state.bindings[one].id}).\n" for one in sorted(found)))
+            screen.out("".join(f"{one} is let go of ({bare(state.bindings[one].id)}).\n" for one in sorted(found)))
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
@@ -161,7 +162,7 @@ def _summary(binding: Binding) -> dict[str, Any]:
     return {
         "address": str(binding.address),
         "kind": binding.kind,
-        "id": binding.id,
+        "id": bare(binding.id),
         "origin": binding.origin.value,
         "protected": binding.protected,
     }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.address import bare
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.screen import Screen
@@ -36,7 +37,7 @@ def command(screen: Screen, /, old: Address, new: Address, **words: Any) -> None
         state = journal.state()
         rename = renamed(state, old, new)
         journal.remember(rename=rename)
-    screen.out("".join(f"{to} is bound to {state.bindings[at].id} (was {at}).\n" for at, to in sorted(rename.items())))
+    screen.out("".join(f"{to} is bound to {bare(state.bindings[at].id)} (was {at}).\n" for at, to in sorted(rename.items())))
 
 
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
@@ -65,6 +66,6 @@ def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     taken = next((to for to in sorted(moves.values()) if to in state.bindings and to not in moves), None)
     if taken is not None:
         raise Refused(
-            f"{taken} is bound already, to {state.bindings[taken].id}", hint=f"Let go of it first: reconciler state forget {taken}"
+            f"{taken} is bound already, to {bare(state.bindings[taken].id)}", hint=f"Let go of it first: reconciler state forget {taken}"
         )
     return moves

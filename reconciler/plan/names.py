@@ -1,0 +1,41 @@
+"""Which address an id is called by, where people read a value. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from reconciler.address import Address, bare
+
+
+class Names(dict[str, Address]):
+    """Addresses by id, as the engine calls the objects."""
+
+    def near(self, id: str, where: Address) -> Address | None:
+        """What an id of the service means in a value that stands at `where`; None where it is not known."""
+        at: Address | None = where
+        found = self.get(id)
+        while found is None and at is not None:
+            found, at = self._local.get((at, id)), at.container
+        return found
+
+    @cached_property
+    def _local(self) -> dict[tuple[Address | None, str], Address]:
+        """What has an id that is unique only within its container."""
+        return {(address.container, bare(id)): address for id, address in self.items() if bare(id) != id}
+
+
+def named(value: Any, names: Names, where: Address) -> Any:
+    """A request form for people, of what stands at `where`: ids that are known become addresses."""
+    match value:
+        case Address():
+            return str(value)
+        case str():
+            return str(names.near(value, where) or value)
+        case Mapping():
+            return {key: named(part, names, where) for key, part in value.items()}
+        case list() | tuple():
+            return [named(part, names, where) for part in value]
+        case _:
+            return value
