@@ -52,10 +52,10 @@ def _kill(long: bool) -> Iterator[Job]:
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
-        for number in range(14):
+        for number in range(18 if database == "sqlite" else 14):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
-            for part in range(1, parts + 1):
+            for part in range(1, parts + 1 if database == "sqlite" else 2):
                 yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
 
 
@@ -84,7 +84,7 @@ def _faults(long: bool) -> Iterator[Job]:
 
 
 def _races(long: bool) -> Iterator[Job]:
-    for seed in range(12 if long else 1):
+    for seed in range(10 if long else 1):
         for name in ("tiny", "tiny-changed", "tiny-cleared") if long else ("tiny-changed",):
             yield Job("races", "postgres", {"name": name, "seed": seed, "runs": 20 if long else 12})
             yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
