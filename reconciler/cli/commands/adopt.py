@@ -65,7 +65,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
                 selection = Selection((Glob.parse(str(address)),))
                 return await run.make_plan(reader, sealed, desired, calm, selection=selection, allow_replace=())
 
-        with narration.phase(f"Reading {id} from {service.where}"):
+        with narration.phase(f"Reading {bare(id)} from {service.where}"):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [one for one in state.intents if one.address == address]
         made = [one for one in doubtful if one.verb == "create"]

@@ -243,9 +243,10 @@ def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes
 def _tell(screen: Screen, directory: Path, made: Plan, found: Written) -> int:
     """Say what was done; the exit code."""
     from reconciler.cli import exits
+    from reconciler.report.words import count
 
-    number = len(made.memory.bind)
-    screen.out(f"Wrote {len(found.files)} files to {near(directory)} and bound {number} objects.\n")
+    files, objects = count(len(found.files), "file"), count(len(made.memory.bind), "object")
+    screen.out(f"Wrote {files} to {near(directory)} and bound {objects}.\n")
     _tell_missing(screen, found)
     differing = [str(step.address) for step in made.steps] + [f"{one.address}: {one.reason}" for one in made.blocked]
     if differing:
