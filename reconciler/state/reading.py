@@ -76,20 +76,26 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
 
 
 def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -> dict[Address, datetime]:
-    """Until when a list may lack what was written lately: the deadline of the latest write, by the service's clock, and the lag."""
+    """Until when a list may lack what was written lately: the deadline of the latest write, by the service's clock, and the lag.
+
+    What was deleted after that is not among it: no list has to show it.
+    """
     if not lag:
         return {}
     done = (
-        select(journal.c.address, journal.c.deadline, outcomes.c.bound)
+        select(journal.c.address, journal.c.verb, journal.c.deadline, outcomes.c.bound)
         .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
         .where(outcomes.c.state == state, outcomes.c.status.in_(DONE), outcomes.c.at >= (now - lag - SLACK).isoformat())
         .where(journal.c.deadline.is_not(None))
         .order_by(outcomes.c.id)
     )
-    found = {}
+    found: dict[Address, datetime] = {}
     for row in connection.execute(done):
         what = f"the latest outcome of {row.address}"
         try:
+            if row.verb == "delete":
+                found.pop(Address.parse(row.address), None)
+                continue
             for address in {row.address, *rows.mapping(row.bound, what)}:
                 found[Address.parse(address)] = datetime.fromisoformat(row.deadline) + lag
         except (TypeError, ValueError) as error:

@@ -78,22 +78,26 @@ class Race:
     def __init__(self, world: World, nth: int, stopped: bool, chance: random.Random) -> None:
         self.world, self.nth, self.stopped, self.chance = world, nth, stopped, chance
         self.passed = -1
+        self.came = -1
+        self.rival: threading.Thread | None = None
         self.second: Any = None
         self.late = 0
         self.at = ""
 
     def __call__(self, boundary: str) -> None:
+        if threading.current_thread() is self.rival:
+            return
         self.passed += 1
         if self.second is not None and boundary.startswith("during "):
             self.late += 1
         if self.passed < self.nth or self.at or (self.stopped and not boundary.startswith(STOPS)):
             return
-        self.at = boundary
+        self.at, self.came = boundary, self.passed
         other = copy.copy(self.world)
         other.watch, other.requests, other.under_way = None, [], {}
-        thread = threading.Thread(target=self._rival, args=(other,))
-        thread.start()
-        thread.join()
+        self.rival = threading.Thread(target=self._rival, args=(other,))
+        self.rival.start()
+        self.rival.join()
 
     def _rival(self, other: World) -> None:
         world = self.world
@@ -134,7 +138,7 @@ class Race:
                     return f"{where}: {self.late} late writes by the one whose lease was over; it ended with {plain(first)}"
                 if isinstance(first, Exception) and not isinstance(first, StateError):
                     return f"{where}: the first ended with {plain(first)}"
-            else:
+            elif self.came < self.passed:  # after the last boundary the lease is given back
                 inside = self.at == "before a commit" and isinstance(
                     self.second, StateError
                 )  # the database itself keeps the second one out

@@ -232,3 +232,15 @@ def test_what_was_written_lately_may_be_missing_in_a_list_for_as_long_as_was_sai
         recent = journal.state().recent
     assert list(recent) == [GUIDES]
     assert recent[GUIDES] - NOW >= timedelta(seconds=90)
+
+
+def test_what_was_deleted_after_that_need_not_be_in_any_list(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/state.db"
+    with Store.open(url, Scope("p", None, SERVICE), clock=CLOCK, create=True, lag=90.0) as store, store.lease(**WHO) as journal:
+        for verb, ending in (("create", "done"), ("delete", "recovered")):
+            (one,) = journal.intend([intent(verb=verb)])
+            journal.settle([Ending(one.id, ending, bind=(binding(),) if verb == "create" else ())])
+        assert journal.state().recent == {}
+        (one,) = journal.intend([intent(verb="create")])
+        journal.settle([Ending(one.id, "done", bind=(binding(),))])
+        assert list(journal.state().recent) == [GUIDES]
