@@ -134,7 +134,7 @@ class _Recovery:
             for part in parts(found.raw, at)[:1]:
                 if is_kind(child, part):
                     address = Address.parse(text)
-                    one = self._observed(child, address, part)
+                    one = observed(self.kinds, child, part, within=self._within(address))
                     bind.append(bound_as(self.desired, child, address, one, {}, Origin.RECOVERED))
                     after[address] = told(child, one.values)
         self.end(intent, "recovered", f"{intent.address}: was made by an earlier run ({found.id})", bind, after)
@@ -220,19 +220,20 @@ class _Recovery:
             self.date = answer.date or self.date
             if not is_kind(kind, answer.body):
                 raise ServiceError(f"GET {path} answered something that is no {kind.name}")
-            return Sight(self._observed(kind, intent.address, answer.body))
+            return Sight(observed(self.kinds, kind, answer.body, within=self._within(intent.address)))
         return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
-    def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
-        """An object as it is shown, where an address stands."""
+    def _within(self, address: Address) -> Mapping[str, str]:
+        """The ids of what an address stands in."""
         ids = {at: binding.id for at, binding in self.journal.state().bindings.items()}
-        return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, ids.get))
+        return path_ids(self.kinds, address.container, ids.get)
 
     async def _listed(self, kind: Kind, intents: Sequence[Intent]) -> list[Observed]:
         """Everything that the lists show; raises `ServiceError` where one of them does not come to its end."""
         objects: dict[str, Observed] = {}
+        within = self._within(intents[0].address)
         readings = [one for one in kind.reads if isinstance(one, Listing)]
         for path in sorted({path for intent in intents for path in intent.lookup}):
             item = next((one.item for one in readings if _fits(one.path, path)), None)
@@ -248,7 +249,7 @@ class _Recovery:
                 raw = one.get(item) if item else one
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
                     raise ServiceError(f"GET {path} answered something that is no {kind.name}")
-                shown = self._observed(kind, intents[0].address, raw)
+                shown = observed(self.kinds, kind, raw, within=within)
                 objects.setdefault(shown.id, shown)
         return list(objects.values())
 
