@@ -76,8 +76,8 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
 
 
 def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> None:
-    """What is bound and no longer declared: still there, or proven gone; containers first."""
-    former = set(found.renamed.values())
+    """What is bound and no longer declared: still there, or proven gone; containers first, and with them what goes along."""
+    former, inner = set(found.renamed.values()), dict[Address, Address]()
     for address in sorted(state.bindings):
         binding = state.bindings[address]
         kind = kinds.get(binding.kind)
@@ -91,6 +91,10 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, fo
         unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete and not may_lag(state, address, actual)
         if unlisted or (kind.name, binding.id) in actual.absent or container in found.gone:
             found.gone.add(address)
+        elif kind.inside is not None and kind.inside.cascade and binding.place is not None:
+            inner[address] = Address.parse(binding.place.parent)
+    while along := {address for address, parent in inner.items() if parent in found.gone} - found.gone:
+        found.gone |= along
 
 
 def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str | None:
