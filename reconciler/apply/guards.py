@@ -141,7 +141,8 @@ class Guards:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
         addresses = {keys[id]: coming[id].address for id in targets}
         order = rows(self.kinds, now.objects)
-        for key in old:
+        shown = (key for key in addresses if now.find(*key) is not None)  # besides what was asked for
+        for key in dict.fromkeys((*old, *shown)):
             self._judge(key, addresses[key], now, at, order)
         for outer, _ in choosing.values():
             self._judge_choices(outer, now, at)

@@ -123,7 +123,8 @@ def one(base: Base, k: int, act: str, fresh: float, way: tuple[float, float], ch
             result.counted["nothing to edit"] += 1
             return None
         result.runs += 1
-        return judged(base, outcome, person, address, max(INSIDE, fresh) + LATE * 2 * way[1], result.counted)
+        window = max(INSIDE if person.undone_by == "DELETE" else 0.0, fresh) + LATE * 2 * way[1]
+        return judged(base, outcome, person, address, window, result.counted)
     except (Hang, Exception) as error:
         return plain(error)
 

@@ -80,7 +80,10 @@ def _rename(one: Object, chance: random.Random, all_: list[Object]) -> Edit:
     return Edit(
         "rename", one.id, ("PATCH", one.path, {key: name}),
         lambda document: any(item.get(key) == name for item in _of(document, one.id)),
-        lambda method, path, body: path == one.path and (method == "DELETE" or (method == "PATCH" and body.get(key, name) != name)),
+        lambda method, path, body: (
+            (method == "DELETE" and f"{one.path}/".startswith(f"{path}/"))
+            or (method == "PATCH" and path == one.path and body.get(key, name) != name)
+        ),
     )  # fmt: skip
 
 
@@ -153,18 +156,24 @@ class Person(httpx.AsyncBaseTransport):
         self.shown: float | None = None
         self.shown_by = 0
         self.undone: float | None = None
+        self.undone_by = ""  # the method of that write
+        self.under_way: dict[int, tuple[str, str, Any]] = {}  # writes by number that were sent and may not have taken effect yet
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         self.count += 1
         number = self.count
         if self.count == self.k:
             await self._edit()
-        if self.edit is not None and self.undone is None and request.method != "GET":
+        if request.method != "GET":
             body = json.loads(await request.aread() or b"{}")
-            if self.edit.undoes(request.method, request.url.path.removeprefix("/v1"), body):
-                self.undone = self.world.time.seconds
-        answer = await self.inner.handle_async_request(request)
-        if self.edit is not None and self.shown is None and self.undone is None and request.method == "GET" and answer.status_code == 200:
+            self.under_way[number] = (request.method, request.url.path.removeprefix("/v1"), body)
+            self._undone(self.under_way[number])
+        try:
+            answer = await self.inner.handle_async_request(request)
+        finally:
+            self.under_way.pop(number, None)
+        looked = request.method == "GET" and answer.status_code == 200 and not self._counts_copies(request.url.path)
+        if self.edit is not None and self.shown is None and self.undone is None and looked:
             text = await answer.aread()
             if self.edit.shows(json.loads(text)):
                 self.shown, self.shown_by = self.world.time.seconds, number
@@ -180,3 +189,13 @@ class Person(httpx.AsyncBaseTransport):
         except AssertionError:  # the service refused it: there was nothing to edit
             return
         self.edit, self.at = made, self.world.time.seconds
+        for write in self.under_way.values():
+            self._undone(write)
+
+    def _counts_copies(self, path: str) -> bool:
+        """Whether the reading is asked for the ids of what is there before a copy is made, and for nothing else."""
+        return self.world.made is not None and "/members/" in path and path.endswith("/spaces")
+
+    def _undone(self, write: tuple[str, str, Any]) -> None:
+        if self.edit is not None and self.undone is None and self.edit.undoes(*write):
+            self.undone, self.undone_by = self.world.time.seconds, write[0]

@@ -20,8 +20,8 @@ def whats(name: str, **given: Any) -> str:
 
 
 def test_a_run_that_reads_nothing_again_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Guards, "_old", lambda self, at: False)
-    assert "rename of" in whats("tiny-changed", runs=25, like="rename")
+    monkeypatch.setattr(Guards, "_needs", lambda self, step: False)
+    assert "move of" in whats("random-1", runs=25, like="move before")
 
 
 def test_a_run_that_does_not_look_at_what_it_read_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
