@@ -63,6 +63,7 @@ class World(Org):
         super().__post_init__()
         assert self.database is not None
         self.url, self.settle = self.database.url, SETTLE
+        self.database.put(None)  # a new service has no state yet
         self.service = self.app.state.service.store
         memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self.service.connection.execute("pragma journal_mode=delete")  # a database in memory cannot have a write-ahead log
