@@ -47,6 +47,7 @@ def test_a_sound_declaration_says_what_the_engine_needs() -> None:
         ({"api": Api(update=PATCH("/things/{id}", always=("name",)))}, "verb update always carries name, which is no field"),
         ({"reads": (One("/things"),)}, "/things reads one object but names none"),
         ({"reads": (Listing("/things", each="box"),)}, "/things has no {box} to fill"),
+        ({"words": {"local_ids": True}}, "local_ids are local to a container, and it stands in none"),
         ({"words": {"prune": "some"}}, "prune is 'some', not one of owned, all, none"),
     ],
 )
@@ -69,6 +70,12 @@ def test_kinds_that_do_not_fit_together_are_refused(parts: dict[str, Any], says:
     with pytest.raises(DeclarationError) as caught:
         Kinds([declare(**parts).kind])
     assert caught.value.message == says
+
+
+def test_nothing_stands_within_what_has_local_ids() -> None:
+    member = load()["member"]
+    with pytest.raises(DeclarationError, match="it stands within member, whose local_ids cannot fill a path"):
+        Kinds([load()["organization"], member, declare(member=within("member")).kind])
 
 
 def test_two_kinds_of_one_name_are_refused() -> None:

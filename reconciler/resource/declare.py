@@ -142,6 +142,8 @@ def check(kind: Kind) -> None:
         raise wrong("a docstring of one sentence is missing")
     if kind.prune not in PRUNE_SCOPES:
         raise wrong(f"prune is {kind.prune!r}, not one of {', '.join(PRUNE_SCOPES)}")
+    if kind.local_ids and kind.within is None:
+        raise wrong("local_ids are local to a container, and it stands in none")
     for name, field in kind.fields.items():
         if name in RESERVED:
             raise wrong(f"field {name} is called like a reserved word")

@@ -45,6 +45,8 @@ class Kinds(Mapping[str, Kind]):
         def wrong(what: str) -> DeclarationError:
             return DeclarationError(f"kind {kind.name}: {what}")
 
+        if kind.within is not None and self[kind.within].local_ids:
+            raise wrong(f"it stands within {kind.within}, whose local_ids cannot fill a path")
         for field in kind.fields.values():
             if field.to is not None and field.to not in self:
                 raise wrong(f"field {field.name} points to the unknown kind {field.to}")
