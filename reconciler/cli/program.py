@@ -130,10 +130,12 @@ class Program(LazyGroup):
 
     def _code(self, screen: Screen, run: Callable[[], Any]) -> int:
         try:
-            result = run()
+            with signals.raising():
+                result = run()
         except click.exceptions.Exit as error:
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
+            signals.leave_next()
             screen.error("interrupted")
             return exits.INTERRUPTED
         except signals.Terminated:

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from reconciler.cli import exits
+
 if TYPE_CHECKING:
     import asyncio
 
 
-class Terminated(BaseException):
-    """SIGTERM came while nothing was being applied."""
+class Terminated(SystemExit):
+    """SIGTERM came while nothing was being applied. An exit, which asyncio and click let pass."""
 
 
-def _terminate(number: int, frame: Any) -> NoReturn:
-    signal.signal(number, _leave)
-    raise Terminated
+def _terminate(number: int, frame: Any) -> None:
+    leave_next()
+    if not _cancelled():
+        raise Terminated(128 + number)
+
+
+def _cancelled() -> bool:
+    """Whether a loop was at its tasks: they are cancelled. What is raised amid its own work is lost, or taken for a broken connection."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return False
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    loop.call_soon_threadsafe(lambda: None)  # it may be waiting for a connection
+    return bool(tasks)
 
 
 def _leave(number: int, frame: Any) -> NoReturn:
@@ -27,17 +47,39 @@ def _leave(number: int, frame: Any) -> NoReturn:
     os._exit(128 + number)
 
 
+def leave_next() -> None:
+    """From now on a signal ends the process at once."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+
+
 @contextmanager
 def terminable() -> Iterator[None]:
-    """In this block SIGTERM raises `Terminated`, as SIGINT raises KeyboardInterrupt."""
+    """In this block SIGTERM raises `Terminated`, as SIGINT raises KeyboardInterrupt; see `raising` for what runs in an event loop."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.signal(signal.SIGTERM, _terminate)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def raising() -> Iterator[None]:
+    """In this block, inside `terminable`, `Terminated` is raised also where SIGTERM cancelled the tasks of an event loop."""
+    try:
+        yield
+    except BaseException as error:
+        asyncio = sys.modules.get("asyncio")
+        if asyncio is not None and isinstance(error, asyncio.CancelledError):
+            raise Terminated(exits.TERMINATED) from error
+        raise
 
 
 class Stop:

@@ -13,7 +13,7 @@ import pytest
 from reconciler import kinds
 from tests.hostile.canaries.birds import CANARIES, FORMS, PEM, found
 from tests.hostile.canaries.service import FAILURES, Spilling, serving
-from tests.hostile.canaries.world import GIVEN, World, crash, secretive
+from tests.hostile.canaries.world import GIVEN, PROJECT, World, crash, secretive
 from tests.state import server
 
 LEAVING = ("user", "proxy", "sandbox", "state", "redirect")  # what a crash with everything in its message did not get from this run
@@ -199,6 +199,7 @@ def test_nothing_comes_out_of_the_sandbox(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_nothing_comes_out_of_a_killed_run_and_its_recovery(world: World, service: Spilling) -> None:
+    world.write("p/reconciler.yaml", PROJECT.replace("service: {", "service: {timeout: 3, "))  # how long the second run has to wait
     running = world.process("apply", "p", "--yes", *GIVEN, "-v")
     service.on_write = lambda number: running.send_signal(signal.SIGKILL) if number == 4 else None
     assert world.ended(running, "a killed apply") == -signal.SIGKILL

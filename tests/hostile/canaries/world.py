@@ -25,7 +25,7 @@ PLAIN = kinds.load
 PROJECT = """\
 version: 1
 project: canaries
-service: {member: ada@acme.example, timeout: 3}
+service: {member: ada@acme.example}
 protect: []
 recovery: {settle: 0}
 vars:
@@ -106,6 +106,7 @@ class World:
         with contextlib.chdir(self.root):
             result = CliRunner().invoke(main, list(words), env={**clean, **self.env, **env}, input=input)
         self.heard += [(f"stdout of {' '.join(words)}", result.stdout), (f"stderr of {' '.join(words)}", result.stderr)]
+        print(result.output)  # shown where a test fails
         return result.exit_code
 
     def process(self, *words: str, env: Mapping[str, str] = {}) -> subprocess.Popen[str]:
