@@ -1,17 +1,20 @@
 """Virtual time: an event loop that jumps to its next timer instead of waiting, and the clocks that follow it.
 
-Nothing that happens inside the loop waits for anything outside it, so a wait that has no end is seen at once.
+Nothing that happens inside the loop waits for anything outside it, so a wait that has no end is seen at once. For a process that really
+stands still: clocks that have gone on when it does.
 """
 
 from __future__ import annotations
 
 import asyncio
 import selectors
+import signal
 import sys
+import time as machine
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = 24 * 3600.0  # virtual seconds that one run may take
@@ -80,9 +83,30 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._time.seconds
 
 
+class Continued:
+    """The machine's clocks in a process of its own, made once; each SIGCONT makes it `seconds` later."""
+
+    def __init__(self, seconds: float) -> None:
+        self._later = 0.0
+        self._seconds = seconds
+        wall, monotonic = machine.time, machine.monotonic
+        machine.time, machine.monotonic = lambda: wall() + self._later, lambda: monotonic() + self._later
+        signal.signal(signal.SIGCONT, self._continued)
+
+    def _continued(self, number: int, frame: Any) -> None:
+        self._later += self._seconds
+
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(machine.time(), UTC)
+
+
+class Now(Protocol):
+    def now(self) -> datetime: ...
+
+
 @contextmanager
-def everywhere(time: Time) -> Iterator[None]:
-    """Let `datetime.now` of every module of the program follow the virtual clock during this block."""
+def everywhere(time: Now) -> Iterator[None]:
+    """Let `datetime.now` of every module of the program follow another clock during this block."""
 
     class Kind(type(datetime)):  # type: ignore[misc]
         def __instancecheck__(cls, one: object) -> bool:

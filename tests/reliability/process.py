@@ -21,6 +21,7 @@ from reconciler.sandbox.faults import book
 from reconciler.sandbox.faults.rules import parse
 from reconciler.sandbox.store import Store
 from tests.harness import TOKEN, Org
+from tests.reliability.clock import Continued, everywhere
 from tests.reliability.databases import Database
 from tests.reliability.scenarios import FOREIGN, Scenario
 from tests.reliability.seen import seen
@@ -28,6 +29,7 @@ from tests.reliability.world import folder
 from tests.sandbox.serving import serving
 
 LATENCY = 0.03  # seconds every request takes, so that there is something under way to be killed
+LATER = 7200.0  # seconds; a lease is over, and whatever was sent
 PATIENCE = 60.0  # real seconds that a command may take
 
 NEVER = -9999
@@ -91,7 +93,8 @@ def _child(words: Sequence[str], env: dict[str, str], files: Sequence[Path]) -> 
         from reconciler.cli import main
 
         sys.argv = ["reconciler", *words]
-        main()
+        with everywhere(Continued(LATER)):
+            main()
         code = 0
     except SystemExit as ended:
         code = ended.code if isinstance(ended.code, int) else 0 if ended.code is None else 1
@@ -123,7 +126,7 @@ class Live:
             self.template.backup(living)
         self.database.put(self.state)
 
-    def later(self, seconds: float = 7200.0) -> None:
+    def later(self, seconds: float = LATER) -> None:
         """What was under way is over, and time passes for the service, and for leases."""
         time.sleep(2 * LATENCY)
         with closing(Store(self.org.db)) as store:
@@ -148,7 +151,8 @@ class Live:
 def live(scenario: Scenario, database: Database) -> Iterator[Live]:
     """The service is up, and what comes before is applied."""
     import reconciler.cli.commands.apply
-    import reconciler.cli.commands.plan  # noqa: F401  so that no fork does it again
+    import reconciler.cli.commands.plan
+    import reconciler.landing  # noqa: F401  so that no fork does it again
 
     place = folder("live")
     org = Org(place, seed=scenario.seed)
