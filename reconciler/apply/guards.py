@@ -51,8 +51,11 @@ class Guards:
         self.halted: Callable[[], bool] = lambda: False
         self._writes: dict[Address, set[str]] = {}
         self._moved: set[Address] = set()
+        self._addresses: dict[tuple[str, str | Address], Address] = {}
         for step in plan.steps:
             self._writes.setdefault(step.address, set()).update(step.writes)
+            if step.target is not None:
+                self._addresses[step.kind, step.target] = step.address
             if step.verb == "move":
                 self._moved.add(step.address)
         self._door = asyncio.Lock()
@@ -139,16 +142,24 @@ class Guards:
             now = await look(self.reader, self.kinds, objects.values(), ordered=moved & set(old), emptied=emptied.values())
         except ServiceError as error:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
-        addresses = {keys[id]: coming[id].address for id in targets}
+        addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
         order = rows(self.kinds, now.objects)
-        shown = (key for key in addresses if now.find(*key) is not None)  # besides what was asked for
-        for key in dict.fromkeys((*old, *shown)):
-            self._judge(key, addresses[key], now, at, order)
+        for key, address in addresses.items():
+            self._judge(key, address, now, at, order)
         for outer, _ in choosing.values():
             self._judge_choices(outer, now, at)
         for id, outer in emptied.items():
             self._emptied[id] = self._judge_contents(outer, now)
             self._emptied_at[id] = self.reader.monotonic()
+
+    def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
+        """Everything in a reading that the run writes at some time, whether it was asked for or not."""
+        made = {(kind, self.ids[at]): at for kind, at in self._addresses if isinstance(at, Address) and at in self.ids}
+        for kind, some in now.objects.items():
+            for id in some:
+                address = self._addresses.get((kind, made.get((kind, id), id)))
+                if address is not None and self.expected.find(kind, id) is not None:
+                    yield (kind, id), address
 
     def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
         """What shows which child is chosen: any two of them, so that their listing is read."""

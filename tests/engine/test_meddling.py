@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,11 +13,13 @@ from typing import Any, cast
 
 import pytest
 
+from reconciler.apply.expected import Expected
 from reconciler.apply.guards import Guards
 from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client import Writer
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause, Status, Step
+from reconciler.observe import observe
 from tests.engine.meddling import Act, Jumping, Meddled, exits_well, told
 from tests.engine.small import applied, small
 from tests.harness import ORGANIZATION
@@ -174,6 +178,28 @@ def test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is
         assert "'Mine' came" in stale[edit.address]
         assert not [path for method, path in org.requests if (method, path) == (edit.write[0], edit.write[1].format(**org.ids))]
         assert [one.status for one in outcome.results if str(one.step.address) == TEAM] == [Status.DONE]
+
+
+def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: Path, tmp_path: Path) -> None:
+    org = copied(living, tmp_path / "org")
+    plan, desired = org.plan(allow_replace=("**",)), org.load().desired
+    attic, four = (next(one for one in plan.steps if str(one.address) == at) for at in (ATTIC, FOUR))
+
+    async def read() -> Guards:
+        async with org.client() as reader:
+            with closing(org.store()) as store:
+                actual = await observe(reader, kinds(), desired, store.read())
+            guards = Guards(reader, kinds(), desired, plan, actual, Expected(kinds(), actual), {}, fresh=10.0)
+            await org._call("POST", f"/spaces/{org.ids['four']}/move", {"parent": org.ids["attic"]})
+            guards._waiting = {attic.id: attic}
+            await guards._read()
+            return guards
+
+    guards = asyncio.run(read())
+    assert guards._verdict(attic) == (Status.STALE, "what stands in it changed meanwhile: space 'Four' came")
+    status, why = guards._verdict(four) or (None, "")
+    assert status is Status.STALE
+    assert why.startswith("parent was ")
 
 
 @pytest.mark.parametrize(

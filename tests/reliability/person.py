@@ -121,7 +121,9 @@ def _child(one: Object, chance: random.Random, all_: list[Object]) -> Edit:
 
 
 def _of(document: Any, id: str) -> Iterator[dict[str, Any]]:
-    return (item for item in _dicts(document) if item.get("id") == id)
+    """The object where it is what was read, or an item of a list; what others show of it inside them is not taken for it."""
+    items = document.get("items", [document]) if isinstance(document, dict) else []
+    return (item for item in items if isinstance(item, dict) and item.get("id") == id)
 
 
 def _dicts(document: Any) -> Iterator[dict[str, Any]]:
