@@ -27,6 +27,7 @@ class Quota:
         self._was_reset = False
         self._trusted = True
         self._taken_at = float("-inf")
+        self._trip = 0.0  # seconds, to the service and back
 
     def ready_at(self, now: float) -> float:
         """When the next request may go; not later than `now` when it may go at once."""
@@ -38,7 +39,8 @@ class Quota:
                 return self.resets_at
             return now + POLL if self.under_way else now
         if self.resets_at is not None and left < self.limit * SCARCE and self.resets_at - now <= SPREAD_MAX:
-            return self._taken_at + (self.resets_at - now) / max(2, left)  # the last one goes before the reset, and not with it
+            spread = max(0.0, self.resets_at - self._trip / 2 - now)  # the last one arrives before the reset, and not with it
+            return self._taken_at + spread / max(2, left)
         return now
 
     def take(self, now: float) -> None:
@@ -46,8 +48,9 @@ class Quota:
         self.under_way += 1
         self._taken_at = now
 
-    def told(self, remaining: int, resets_at: float, now: float) -> bool:
-        """Learn what an answer said; False where it speaks of a window that is over."""
+    def told(self, remaining: int, resets_at: float, *, sent: float, now: float) -> bool:
+        """Learn what the answer to a request said that was sent then; False where it speaks of a window that is over."""
+        self._trip = now - sent
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:
             if self._was_reset and self._trusted:

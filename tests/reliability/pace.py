@@ -21,8 +21,7 @@ PERIODS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 LIMITS = (10, 100)  # in a window; a blind client is granted at least one a second
 LATENCIES = (0.02, 0.05, 0.2)
 AT_ONCE = (4, 8, 16, 32)
-WINDOWS = 12  # a run lasts at least so many, and as long as this many requests take:
-REQUESTS = {True: 400, False: 1000}
+WINDOWS, REQUESTS = 24, 1000  # a run lasts at least so many windows, and as long as so many requests take
 TOLD, BLIND, USED = 0.02, 0.05, 0.95
 
 
@@ -41,7 +40,7 @@ def case(chance: random.Random, *, told: bool) -> Case:
         concurrency=chance.choice(able),
         bursts=chance.choice((0.0, 0.0, 0.0, period / 2)),
         latency=latency,
-        seconds=math.ceil(max(WINDOWS, REQUESTS[told] / limit)) * period,
+        seconds=math.ceil(max(WINDOWS, REQUESTS / limit)) * period,
         began=chance.uniform(0.0, period),
     )
 

@@ -101,7 +101,7 @@ def _statements(long: bool) -> Iterator[Job]:
 
 
 def _pace(long: bool) -> Iterator[Job]:
-    for name, seeds in (("told", 28), ("blind", 12)):
+    for name, seeds in (("told", 20), ("blind", 12)):
         for seed in range(seeds if long else 1):
             yield Job("pace", "sqlite", {"name": name, "seed": seed, "runs": 25 if long else 6})
 
