@@ -24,6 +24,7 @@ class Quota:
         self.under_way = 0
         self.resets_at: float | None = None  # None: a new window nobody has told us about yet
         self._refill = 1  # what a reset brings; 1, a probe, until one was seen
+        self._over = limit  # the least that an answer said in the window before
         self._was_reset = False
         self._trusted = True
         self._taken_at = float("-inf")
@@ -32,7 +33,7 @@ class Quota:
     def ready_at(self, now: float) -> float:
         """When the next request may go; not later than `now` when it may go at once."""
         if self.resets_at is not None and now >= self.resets_at:
-            self.resets_at, self.remaining, self._was_reset = None, self._refill, True
+            self.resets_at, self.remaining, self._over, self._was_reset = None, self._refill, self.remaining, True
         left = self.remaining - self.under_way
         if left < 1:
             if self.resets_at is not None:
@@ -57,12 +58,13 @@ class Quota:
                 self._refill = min(max(1, remaining + 1), self._refill * GROWTH)
             self.remaining, self.resets_at = remaining, resets_at
         elif self.resets_at is None:
-            self.remaining = remaining
+            self.remaining = self._over = min(self._over, remaining)  # answers may overtake each other
             return False
         elif resets_at > self.resets_at + 0.5:  # the next window; half of the header's resolution
             self.remaining, self.resets_at = remaining, resets_at
         elif resets_at >= self.resets_at - 1.5:  # this window
-            self.remaining, self.resets_at = min(self.remaining, remaining), min(self.resets_at, resets_at)
+            if remaining <= self.remaining:  # else it was overtaken by a later answer
+                self.remaining, self.resets_at = remaining, min(self.resets_at, resets_at)
         else:
             return False
         return True

@@ -336,6 +336,26 @@ def test_the_last_of_a_quota_arrives_before_the_reset_where_the_way_is_long() ->
     assert late.ready_at(0.0) <= 0.0
 
 
+def test_an_answer_that_was_overtaken_does_not_bring_the_reset_nearer() -> None:
+    quota = Quota(17)
+    quota.told(0, 12.0, sent=10.0, now=10.45)
+    quota.told(2, 11.0, sent=10.0, now=10.47)
+    assert quota.ready_at(10.5) == 12.0
+
+
+def test_answers_that_come_after_the_reset_leave_no_more_than_the_least_of_them() -> None:
+    quota = Quota(17)
+    quota.told(4, 10.4, sent=10.0, now=10.2)
+    for _ in range(4):
+        quota.take(10.3)
+    quota.under_way -= 1
+    quota.told(1, 10.4, sent=10.3, now=10.35)
+    assert quota.ready_at(10.45) > 10.45  # the reset; what is under way will tell
+    quota.under_way -= 1
+    quota.told(3, 10.4, sent=10.3, now=10.48)
+    assert quota.ready_at(10.48) > 10.48
+
+
 def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answer() -> None:
     quota, now = Quota(100), 0.0
     quota.told(0, 10.0, sent=now, now=now)

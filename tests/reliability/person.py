@@ -121,10 +121,7 @@ def _child(one: Object, chance: random.Random, all_: list[Object]) -> Edit:
 
 
 def _of(document: Any, id: str) -> Iterator[dict[str, Any]]:
-    """The object where it is what was read, or an item of a list; what other objects show of it inside them is not taken for it."""
-    items = document.get("items", [document]) if isinstance(document, dict) else []
-    objects = (item if "id" in item else item.get("space") for item in items if isinstance(item, dict))
-    return (item for item in objects if isinstance(item, dict) and item.get("id") == id)
+    return (item for item in _dicts(document) if item.get("id") == id)
 
 
 def _dicts(document: Any) -> Iterator[dict[str, Any]]:
