@@ -145,7 +145,7 @@ def one(world: World, chance: random.Random, fault: str, verb: str, rate: float,
                 result.counted[f"calm after {number}"] += 1
                 break
         world.later()
-        wrong = world.unlike(expected, outcome)
+        wrong = world.unlike(expected, outcome, ranked=fault != "position-ignored")
         return f"{wrong} | {refusal}" if wrong and refusal else wrong
     except (Hang, Exception) as error:
         return plain(error)
