@@ -12,6 +12,7 @@ from reconciler.client.hints import HOLD_MAX
 SCARCE: Final = 0.25  # of a quota; below it the rest is spread over the time left, so that nobody waits long for the reset
 SPREAD_MAX: Final = 60.0  # seconds; a quota of an hour is not spread: most runs end before it does
 GROWTH: Final = 2  # how many times more is sent at a reset than at the last, before an answer says what it brought
+ROUNDING: Final = 1.5  # seconds; resets and the clock are told in whole ones
 POLL: Final = 0.02  # seconds; while an answer that is under way will say how much is left
 
 
@@ -25,6 +26,8 @@ class Quota:
         self.resets_at: float | None = None  # None: a new window nobody has told us about yet
         self._refill = 1  # what a reset brings; 1, a probe, until one was seen
         self._over = limit  # the least that an answer said in the window before
+        self._reset_at = float("-inf")
+        self._shortest = float("inf")  # seconds from one reset to the next
         self._was_reset = False
         self._trusted = True
         self._taken_at = float("-inf")
@@ -33,7 +36,7 @@ class Quota:
     def ready_at(self, now: float) -> float:
         """When the next request may go; not later than `now` when it may go at once."""
         if self.resets_at is not None and now >= self.resets_at:
-            self.resets_at, self.remaining, self._over, self._was_reset = None, self._refill, self.remaining, True
+            self._reset(self.resets_at)
         left = self.remaining - self.under_way
         if left < 1:
             if self.resets_at is not None:
@@ -43,6 +46,14 @@ class Quota:
             spread = max(0.0, self.resets_at - self._trip / 2 - now)  # the last one arrives before the reset, and not with it
             return self._taken_at + spread / max(2, left)
         return now
+
+    def _reset(self, at: float) -> None:
+        """A window is over. One that was shorter than all before it brings less: what slides is free again as it was used."""
+        lasted, self._reset_at = at - self._reset_at, at
+        if ROUNDING < self._shortest - lasted < float("inf"):
+            self._refill = 1
+        self._shortest = min(self._shortest, lasted)
+        self.resets_at, self.remaining, self._over, self._was_reset = None, self._refill, self.remaining, True
 
     def take(self, now: float) -> None:
         """Count a request that is sent at `now`."""
@@ -62,7 +73,7 @@ class Quota:
             return False
         elif resets_at > self.resets_at + 0.5:  # the next window; half of the header's resolution
             self.remaining, self.resets_at = remaining, resets_at
-        elif resets_at >= self.resets_at - 1.5:  # this window
+        elif resets_at >= self.resets_at - ROUNDING:  # this window
             if remaining <= self.remaining:  # else it was overtaken by a later answer
                 self.remaining, self.resets_at = remaining, min(self.resets_at, resets_at)
         else:

@@ -371,6 +371,21 @@ def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answ
     assert went == [1, 2, 4, 8, 16, 32, 64, 100, 100]
 
 
+def test_a_reset_that_comes_sooner_than_all_before_it_is_probed() -> None:
+    quota, now = Quota(100), 0.0
+    quota.told(0, 60.0, sent=now, now=now)
+    went = []
+    for lasts in (60.0, 60.0, 60.0, 60.0, 28.0, 60.0):
+        now, went = quota.resets_at or 0.0, [*went, 0]
+        while quota.ready_at(now) <= now and went[-1] < 100:
+            quota.take(now)
+            went[-1] += 1
+        quota.under_way = 0
+        quota.told(99, now + lasts, sent=now, now=now)
+        quota.told(0, now + lasts, sent=now, now=now)
+    assert went == [1, 2, 4, 8, 16, 1]
+
+
 def test_requests_that_were_lost_count_as_taken() -> None:
     pace = Pace(None, lambda: 0.0)
     pace.answered(pace.take("GET", 0.0), 200, Hints(DATE, None, 10, 3, NOW + 50), 0.0)

@@ -20,6 +20,7 @@ KINDS = ("fixed", "sliding", "bucket", "filling")
 PERIODS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 LIMITS = (10, 100)  # in a window; a blind client is granted at least one a second
 LATENCIES = (0.02, 0.05, 0.2)
+LONGEST = 0.1  # of a window that an answer takes
 AT_ONCE = (4, 8, 16, 32)
 WINDOWS, REQUESTS = 24, 1000  # a run lasts at least so many windows, and as long as so many requests take
 TOLD, BLIND, USED = 0.02, 0.05, 0.95
@@ -29,7 +30,7 @@ def case(chance: random.Random, *, told: bool) -> Case:
     """A service by chance; so many requests may be under way that twice its pace could be sent."""
     period = chance.choice(PERIODS)
     low, high = (math.log(limit if told else max(limit, period)) for limit in LIMITS)
-    limit, latency = round(math.exp(chance.uniform(low, high))), chance.choice(LATENCIES)
+    limit, latency = round(math.exp(chance.uniform(low, high))), chance.choice([one for one in LATENCIES if one <= LONGEST * period])
     able = [number for number in AT_ONCE if number / latency >= 2 * limit / period] or [math.ceil(2 * latency * limit / period)]
     return Case(
         kind=chance.choice(KINDS),
