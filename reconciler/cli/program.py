@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import click
@@ -121,8 +122,9 @@ class Program(LazyGroup):
         _open_what_is_closed()
         screen = Screen()
         screen.hide(_given_secrets(sys.argv[1:] if args is None else args))
-        with signals.terminable():
-            code = self._code(screen, lambda: super(Program, self).main(args, prog_name, complete_var, False, obj=screen, **extra))
+        with signals.ending() as ending:
+            work = partial(super().main, args, prog_name, complete_var, False, obj=screen, **extra)
+            code = self._code(screen, lambda: ending.run(work))
         screen.close()
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED
@@ -130,12 +132,10 @@ class Program(LazyGroup):
 
     def _code(self, screen: Screen, run: Callable[[], Any]) -> int:
         try:
-            with signals.raising():
-                result = run()
+            result = run()
         except click.exceptions.Exit as error:
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
-            signals.leave_next()
             screen.error("interrupted")
             return exits.INTERRUPTED
         except signals.Terminated:

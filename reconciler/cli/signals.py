@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli import exits
 
@@ -16,14 +16,51 @@ if TYPE_CHECKING:
     import asyncio
 
 
+AGAIN: Final = 0.002  # seconds
+
+
 class Terminated(SystemExit):
-    """SIGTERM came while nothing was being applied. An exit, which asyncio and click let pass."""
+    """SIGTERM came while nothing was being applied. An exit, which click lets pass."""
 
 
-def _terminate(number: int, frame: Any) -> None:
-    leave_next()
-    if not _cancelled():
-        raise Terminated(128 + number)
+class Ending:
+    """Hears SIGINT and SIGTERM while nothing is being applied. `number`: the one that came, None while none did."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self._lost = False
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns; raises KeyboardInterrupt or `Terminated` where a signal ended it, in an event loop too."""
+        try:
+            return work()
+        except BaseException as error:
+            asyncio = sys.modules.get("asyncio")
+            if self.number is None or asyncio is None or not isinstance(error, asyncio.CancelledError):
+                raise
+            raise self._raised() from error
+
+    def __call__(self, number: int, frame: Any) -> None:
+        """The first time what is under way is left; the second time the process is, also while the first is being told."""
+        if self.number is not None and not self._lost:
+            os._exit(128 + number)
+        self._lost = False
+        self.number = self.number or number
+        if "logging" in sys.modules:
+            sys.modules["logging"].disable()  # libraries log what they were interrupted in, with tracebacks
+        if not _cancelled():
+            raise self._raised()
+
+    def _raised(self) -> BaseException:
+        return KeyboardInterrupt() if self.number == signal.SIGINT else Terminated(exits.TERMINATED)
+
+    def unraisable(self, found: sys.UnraisableHookArgs) -> None:
+        """What was raised amid the collection of garbage went nowhere: it is raised again."""
+        if self.number is None or not isinstance(found.exc_value, KeyboardInterrupt | Terminated):
+            sys.__unraisablehook__(found)
+            return
+        self._lost = True
+        threading.Timer(AGAIN, os.kill, (os.getpid(), self.number)).start()
 
 
 def _cancelled() -> bool:
@@ -42,44 +79,27 @@ def _cancelled() -> bool:
     return bool(tasks)
 
 
-def _leave(number: int, frame: Any) -> NoReturn:
-    """The second time: at once, also while the first is being told."""
-    os._exit(128 + number)
-
-
-def leave_next() -> None:
-    """From now on a signal ends the process at once."""
-    if threading.current_thread() is not threading.main_thread():
-        return
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, _leave)
-
-
 @contextmanager
-def terminable() -> Iterator[None]:
-    """In this block SIGTERM raises `Terminated`, as SIGINT raises KeyboardInterrupt; see `raising` for what runs in an event loop."""
+def ending() -> Iterator[Ending]:
+    """In this block both signals are heard, but for one that whoever started the program had it ignore."""
+    heard = Ending()
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield heard
         return
-    before = {signal.SIGINT: signal.getsignal(signal.SIGINT), signal.SIGTERM: signal.signal(signal.SIGTERM, _terminate)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook = sys.unraisablehook
+    sys.unraisablehook = heard.unraisable
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, heard)
     try:
-        yield
+        yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-@contextmanager
-def raising() -> Iterator[None]:
-    """In this block, inside `terminable`, `Terminated` is raised also where SIGTERM cancelled the tasks of an event loop."""
-    try:
-        yield
-    except BaseException as error:
-        asyncio = sys.modules.get("asyncio")
-        if asyncio is not None and isinstance(error, asyncio.CancelledError):
-            raise Terminated(exits.TERMINATED) from error
-        raise
+        sys.unraisablehook = hook
+        if heard.number is not None and "logging" in sys.modules:
+            sys.modules["logging"].disable(0)
 
 
 class Stop:

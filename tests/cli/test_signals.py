@@ -14,35 +14,49 @@ from reconciler.cli import signals
 def told(name): os.kill(os.getpid(), getattr(signal, name))
 """
 TWICE = """
-with signals.terminable():
+with signals.ending():
     try:
-        told("SIGTERM")
-    except signals.Terminated:
-        told("{second}")
-"""
-AFTER_CTRL_C = """
-with signals.terminable():
-    try:
-        told("SIGINT")
-    except KeyboardInterrupt:
-        signals.leave_next()
+        told("{first}")
+    except (signals.Terminated, KeyboardInterrupt):
         told("{second}")
 """
 AMID_THE_LOOPS_OWN_WORK = """
 async def run():
-    asyncio.get_running_loop().call_soon(told, "SIGTERM")
+    asyncio.get_running_loop().call_soon(told, "{first}")
     await asyncio.gather(asyncio.sleep(60), asyncio.sleep(60), return_exceptions=True)
     print("went on")
-with signals.terminable(), signals.raising():
-    asyncio.run(run())
+with signals.ending() as ending:
+    ending.run(lambda: asyncio.run(run()))
 """
 AFTER_THE_LAST_TASK = """
 loop = asyncio.new_event_loop()
-loop.call_soon(told, "SIGTERM")
+loop.call_soon(told, "{first}")
 loop.call_later(1, print, "went on")
 loop.call_later(2, loop.stop)
-with signals.terminable(), signals.raising():
-    loop.run_forever()
+with signals.ending() as ending:
+    ending.run(loop.run_forever)
+"""
+AMID_THE_COLLECTION_OF_GARBAGE = """
+import time, weakref
+class Garbage: pass
+with signals.ending() as ending:
+    def run():
+        for _ in range(3):
+            garbage = Garbage()
+            kept = weakref.ref(garbage, lambda _: told("{first}") if ending.number is None else None)
+            del garbage
+        time.sleep(30)
+        print("went on")
+    ending.run(run)
+"""
+AMID_A_LIBRARY_THAT_LOGS = """
+import logging
+with signals.ending() as ending:
+    try:
+        told("{first}")
+    except BaseException:
+        logging.getLogger("pool").exception("Exception closing connection")
+        raise
 """
 
 
@@ -50,14 +64,27 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", HEAD + program], capture_output=True, text=True, timeout=60, check=False)
 
 
-@pytest.mark.parametrize("first", [TWICE, AFTER_CTRL_C])
-@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
-def test_the_second_one_leaves_at_once_and_without_a_traceback(first: str, second: signal.Signals) -> None:
-    ended = run(first.format(second=second.name))
+SIGNALS = [signal.SIGINT, signal.SIGTERM]
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize("second", SIGNALS)
+def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Signals, second: signal.Signals) -> None:
+    ended = run(TWICE.format(first=first.name, second=second.name))
     assert (ended.returncode, ended.stdout, ended.stderr) == (128 + second, "", "")
 
 
-@pytest.mark.parametrize("program", [AMID_THE_LOOPS_OWN_WORK, AFTER_THE_LAST_TASK])
-def test_one_amid_the_work_of_an_event_loop_is_neither_lost_nor_taken_for_an_error_of_a_connection(program: str) -> None:
-    ended = run(program)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (143, "", "")
+@pytest.mark.parametrize("first", SIGNALS)
+@pytest.mark.parametrize(
+    "program", [AMID_THE_LOOPS_OWN_WORK, AFTER_THE_LAST_TASK, AMID_THE_COLLECTION_OF_GARBAGE, AMID_A_LIBRARY_THAT_LOGS],
+    ids=["loop", "idle loop", "garbage", "log"],
+)  # fmt: skip
+def test_one_that_comes_amid_other_work_is_neither_lost_nor_taken_for_an_error(program: str, first: signal.Signals) -> None:
+    ended = run(program.replace("{first}", first.name))
+    if first == signal.SIGTERM:
+        assert (ended.returncode, ended.stdout, ended.stderr) == (143, "", "")
+    else:
+        assert (ended.returncode, ended.stdout) == (-signal.SIGINT, "")
+        assert ended.stderr.strip().splitlines()[-1] == "KeyboardInterrupt"  # the program itself tells it in a line
+        assert "Exception ignored" not in ended.stderr
+        assert "Exception closing" not in ended.stderr
