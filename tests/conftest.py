@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,9 @@ from hypothesis import settings
 settings.register_profile("steady", derandomize=True)
 settings.register_profile("wandering", derandomize=False, print_blob=True)
 settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") else "steady")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background; children would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

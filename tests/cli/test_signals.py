@@ -64,6 +64,19 @@ def run(program: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", HEAD + program], capture_output=True, text=True, timeout=60, check=False)
 
 
+IGNORED = """
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+with signals.ending():
+    told("SIGINT")
+    print("went on")
+"""
+
+
+def test_one_that_was_to_be_ignored_is() -> None:
+    ended = run(IGNORED)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "went on\n", "")
+
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
