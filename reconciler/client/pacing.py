@@ -180,7 +180,7 @@ class Pace:
                 other.quota = quota
                 quota.under_way += 1
         self._rate = None
-        return quota, quota.told(hints.remaining, hints.reset - self._ahead, sent=ticket.at, now=now)
+        return quota, quota.told(hints.remaining, hints.reset - self._ahead, now)
 
     def _slow_down(self, ticket: Ticket, quota: Quota | None, current: bool, hints: Hints, now: float) -> None:
         if quota and hints.retry_after is not None:

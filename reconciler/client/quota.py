@@ -28,10 +28,8 @@ class Quota:
         self._over = limit  # the least that an answer said in the window before
         self._reset_at = float("-inf")
         self._shortest = float("inf")  # seconds from one reset to the next
-        self._was_reset = False
         self._trusted = True
         self._taken_at = float("-inf")
-        self._trip = 0.0  # seconds, to the service and back
 
     def ready_at(self, now: float) -> float:
         """When the next request may go; not later than `now` when it may go at once."""
@@ -43,8 +41,7 @@ class Quota:
                 return self.resets_at
             return now + POLL if self.under_way else now
         if self.resets_at is not None and left < self.limit * SCARCE and self.resets_at - now <= SPREAD_MAX:
-            spread = max(0.0, self.resets_at - self._trip / 2 - now)  # the last one arrives before the reset, and not with it
-            return self._taken_at + spread / max(2, left)
+            return self._taken_at + (self.resets_at - now) / max(2, left)  # the last one goes before the reset, and not with it
         return now
 
     def _reset(self, at: float) -> None:
@@ -53,16 +50,19 @@ class Quota:
         if ROUNDING < self._shortest - lasted < float("inf"):
             self._refill = 1
         self._shortest = min(self._shortest, lasted)
-        self.resets_at, self.remaining, self._over, self._was_reset = None, self._refill, self.remaining, True
+        self.resets_at, self.remaining, self._over = None, self._refill, self.remaining
+
+    @property
+    def _was_reset(self) -> bool:
+        return self._reset_at > float("-inf")
 
     def take(self, now: float) -> None:
         """Count a request that is sent at `now`."""
         self.under_way += 1
         self._taken_at = now
 
-    def told(self, remaining: int, resets_at: float, *, sent: float, now: float) -> bool:
-        """Learn what the answer to a request said that was sent then; False where it speaks of a window that is over."""
-        self._trip = now - sent
+    def told(self, remaining: int, resets_at: float, now: float) -> bool:
+        """Learn what an answer said; False where it speaks of a window that is over."""
         resets_at = min(resets_at, now + HOLD_MAX)
         if self.resets_at is None and resets_at > now:
             if self._was_reset and self._trusted:

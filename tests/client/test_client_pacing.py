@@ -111,7 +111,7 @@ def drive(limiter: Limiter, seconds: float, workers: int = 16) -> int:
         pytest.param(("fixed", 100, 10.0), 60, id="100 in 10 s"),
         pytest.param(("fixed", 50, 1.0), 10, id="50 in 1 s"),
         pytest.param(("fixed", 60, 60.0), 300, id="60 a minute"),
-        pytest.param(("bucket", 100, 10.0), 120, id="a bucket of 100, 10 a second"),
+        pytest.param(("bucket", 100, 10.0), 60, id="a bucket of 100, 10 a second"),
         pytest.param(("sliding", 200, 20.0), 60, id="200 in any 20 s"),
     ],
 )
@@ -317,48 +317,33 @@ def test_the_last_of_a_quota_goes_before_the_reset() -> None:
     quota = Quota(12)
     quota.take(0.0)
     quota.under_way -= 1
-    quota.told(1, 60.0, sent=0.0, now=0.0)
+    quota.told(1, 60.0, 0.0)
     assert quota.ready_at(0.0) == 30.0
-
-
-def test_the_last_of_a_quota_arrives_before_the_reset_where_the_way_is_long() -> None:
-    quota = Quota(20)
-    quota.told(3, 60.0, sent=-4.0, now=0.0)
-    went = []
-    now = 0.0
-    while len(went) < 3:
-        now = max(now, quota.ready_at(now))
-        quota.take(now)
-        went.append(now)
-    assert went[-1] < 58.0
-    late = Quota(20)
-    late.told(3, 60.0, sent=-400.0, now=0.0)
-    assert late.ready_at(0.0) <= 0.0
 
 
 def test_an_answer_that_was_overtaken_does_not_bring_the_reset_nearer() -> None:
     quota = Quota(17)
-    quota.told(0, 12.0, sent=10.0, now=10.45)
-    quota.told(2, 11.0, sent=10.0, now=10.47)
+    quota.told(0, 12.0, 10.45)
+    quota.told(2, 11.0, 10.47)
     assert quota.ready_at(10.5) == 12.0
 
 
 def test_answers_that_come_after_the_reset_leave_no_more_than_the_least_of_them() -> None:
     quota = Quota(17)
-    quota.told(4, 10.4, sent=10.0, now=10.2)
+    quota.told(4, 10.4, 10.2)
     for _ in range(4):
         quota.take(10.3)
     quota.under_way -= 1
-    quota.told(1, 10.4, sent=10.3, now=10.35)
+    quota.told(1, 10.4, 10.35)
     assert quota.ready_at(10.45) > 10.45  # the reset; what is under way will tell
     quota.under_way -= 1
-    quota.told(3, 10.4, sent=10.3, now=10.48)
+    quota.told(3, 10.4, 10.48)
     assert quota.ready_at(10.48) > 10.48
 
 
 def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answer() -> None:
     quota, now = Quota(100), 0.0
-    quota.told(0, 10.0, sent=now, now=now)
+    quota.told(0, 10.0, now)
     went = []
     for _ in range(9):
         now, went = now + 10.0, [*went, 0]
@@ -366,14 +351,14 @@ def test_after_a_reset_at_most_twice_as_many_as_after_the_last_go_before_an_answ
             quota.take(now)
             went[-1] += 1
         quota.under_way = 0
-        quota.told(99, now + 10.0, sent=now, now=now)
-        quota.told(0, now + 10.0, sent=now, now=now)
+        quota.told(99, now + 10.0, now)
+        quota.told(0, now + 10.0, now)
     assert went == [1, 2, 4, 8, 16, 32, 64, 100, 100]
 
 
 def test_a_reset_that_comes_sooner_than_all_before_it_is_probed() -> None:
     quota, now = Quota(100), 0.0
-    quota.told(0, 60.0, sent=now, now=now)
+    quota.told(0, 60.0, now)
     went = []
     for lasts in (60.0, 60.0, 60.0, 60.0, 28.0, 60.0):
         now, went = quota.resets_at or 0.0, [*went, 0]
@@ -381,8 +366,8 @@ def test_a_reset_that_comes_sooner_than_all_before_it_is_probed() -> None:
             quota.take(now)
             went[-1] += 1
         quota.under_way = 0
-        quota.told(99, now + lasts, sent=now, now=now)
-        quota.told(0, now + lasts, sent=now, now=now)
+        quota.told(99, now + lasts, now)
+        quota.told(0, now + lasts, now)
     assert went == [1, 2, 4, 8, 16, 1]
 
 

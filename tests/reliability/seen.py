@@ -52,15 +52,27 @@ def seen(connection: sqlite3.Connection, foreign: frozenset[str] = frozenset()) 
 
 
 RANKED = frozenset({"collection", "space", "section", "group", "site-space"})
-PLACE = re.compile(r" #\d+ (?=\{)")
+PLACED = re.compile(
+    r"(?P<name>(?P<kind>space|collection) (?P<quote>['\"]).*?(?P=quote) in (?P<row>.*?)) #(?P<rank>\d+) (?P<rest>\{.*)", re.DOTALL
+)
 APART = frozenset({"section", "group"})  # how they stand among each other no reading shows
 
 
-def unranked(lines: Counter[str]) -> Counter[str]:
-    """The same without the places of spaces and collections, which stand in one order that no reading shows in full."""
+def as_lists_show(lines: Counter[str]) -> Counter[str]:
+    """The same, with spaces and collections placed only as far as a list shows it: the spaces of a collection among each other."""
     told: Counter[str] = Counter()
-    for line, count in lines.items():
-        told[PLACE.sub(" #- ", line, count=1) if line.startswith(("space ", "collection ")) else line] += count
+    rows: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
+    for line in lines.elements():
+        found = PLACED.fullmatch(line)
+        if found is None:
+            told[line] += 1
+        elif found["kind"] == "space" and found["row"].startswith("collection:"):
+            rows[found["row"]].append((int(found["rank"]), found["name"], found["rest"]))
+        else:
+            told[f"{found['name']} #- {found['rest']}"] += 1
+    for row in rows.values():
+        for rank, (_, name, rest) in enumerate(sorted(row), start=1):
+            told[f"{name} #{rank} {rest}"] += 1
     return told
 
 

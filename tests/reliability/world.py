@@ -30,7 +30,7 @@ from reconciler.sandbox.faults import log
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org
 from tests.reliability.clock import Time, everywhere
 from tests.reliability.databases import Database
-from tests.reliability.seen import difference, seen, shortened, unranked
+from tests.reliability.seen import as_lists_show, difference, seen, shortened
 
 TIMEOUT = 30.0  # seconds one request may take: what the harness gives to apply
 SETTLE = 60.0  # seconds a lost request may take effect after that
@@ -168,12 +168,12 @@ class World(Org):
     def unlike(self, expected: Counter[str], outcome: Outcome | None, *, ranked: bool = True) -> str | None:
         """What is left to do, or not as in peace, with what failed in the last run; None where all is well.
 
-        `ranked`: places count that no reading shows; not where the service says that it heeds them, and does not.
+        `ranked`: places count that no list shows; not where the service says that it heeds them, and does not.
         """
         plan = self.plan()
         left = [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes]
         left += [f"in doubt: {address}" for address in plan.in_doubt] + [str(blocked) for blocked in plan.blocked]
-        wrong = difference(expected, self.seen()) if ranked else difference(unranked(expected), unranked(self.seen()))
+        wrong = difference(expected, self.seen()) if ranked else difference(as_lists_show(expected), as_lists_show(self.seen()))
         if plan.empty and not left and not wrong:
             return None
         failed = [f"{one.step.verb} {one.step.address}: {one.error}" for one in outcome.results if one.error] if outcome else []
