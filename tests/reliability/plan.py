@@ -55,7 +55,7 @@ def _kill(long: bool) -> Iterator[Job]:
         for number in range(18 if database == "sqlite" else 14):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
-            for part in range(1, parts + 1 if database == "sqlite" else 2):
+            for part in range(1, parts + 1):
                 yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 from tests.reliability.record import Record, merged, result_of, table
@@ -26,3 +27,12 @@ def test_the_readme_counts_as_the_file_does() -> None:
         runs[one.experiment] = runs.get(one.experiment, 0) + one.runs
     told = re.findall(r"^\| .* `(\w+)` \| ([\d,]+) \| 0 \|$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert {name: int(number.replace(",", "")) for name, number in told} == runs
+
+
+def test_the_readme_says_how_many_edits_were_overwritten_and_how_often_a_fault_happened() -> None:
+    counted: Counter[str] = Counter()
+    for one in published():
+        counted.update(one.counted)
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"({counted['overwritten within the window']:,} were overwritten there)" in text
+    assert f"in {counted['runs in which one did']:,} of these runs one happened" in text
