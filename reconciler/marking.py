@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Step
-from reconciler.resource import UNSET, Kind, Kinds
+from reconciler.resource import Kind, Kinds
 
 PREFIX: Final = "reconciler:"
 _MARK: Final = re.compile(PREFIX + r"[0-9a-f]{8}")
@@ -47,7 +47,6 @@ def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
             return part
         return step.address if part == "{id}" else kinds.container(step.address, part[1:-1])
 
-    carried = {one: step.writes[one] for one in (name, *verb.always) if step.writes.get(one, UNSET) is not UNSET}
     return Step(
         id=step.id,
         address=step.address,
@@ -55,7 +54,7 @@ def naming(kinds: Kinds, kind: Kind, step: Step) -> Step:
         verb=verb.name,
         method=verb.method,
         path=tuple(fill(part) for part in verb.path.strip("/").split("/")),
-        body={kind.fields[one].wire: value for one, value in carried.items()},
+        body={kind.fields[name].wire: step.writes[name]},
         writes={name: step.writes[name]},
         target=step.address,
     )

@@ -44,7 +44,6 @@ def test_a_sound_declaration_says_what_the_engine_needs() -> None:
         ({"title": field(on="create")}, "field title cannot be changed after creation: say on_change"),
         ({"other": field()}, "field other has no annotation"),
         ({"id": field(), "__annotations__": {"id": str, "title": str}}, "field id is called like a reserved word"),
-        ({"api": Api(update=PATCH("/things/{id}", always=("name",)))}, "verb update always carries name, which is no field"),
         ({"reads": (One("/things"),)}, "/things reads one object but names none"),
         ({"reads": (Listing("/things", each="box"),)}, "/things has no {box} to fill"),
         ({"words": {"local_ids": True}}, "local_ids are local to a container, and it stands in none"),

@@ -22,7 +22,7 @@ class Team(
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
     api = Api(
         create=PUT("/orgs/{organization}/teams", marker="title"),  # PUT, not POST; each call makes another team
-        update=PATCH("/orgs/{organization}/teams/{id}", always=("title",)),
+        update=PATCH("/orgs/{organization}/teams/{id}"),
         delete=DELETE("/orgs/{organization}/teams/{id}"),
     )
 

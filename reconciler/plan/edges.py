@@ -13,7 +13,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
-from reconciler.plan.sketch import Sketch, Sketches, always, body_of
+from reconciler.plan.sketch import Sketch, Sketches, body_of
 from reconciler.reading import ids_in, unborn
 from reconciler.resource import UNSET, Field, Kind, Role
 
@@ -204,7 +204,7 @@ def _step_aside(whole: Sketches, index: int, name: str) -> None:
     assert isinstance(sketch.draft, Draft)
     draft = sketch.draft
     aside = f"{str(sketch.writes[name])[:90]}-aside"
-    body = body_of(draft.kind, {**{extra: always(draft, extra) for extra in sketch.verb.always}, name: aside})
+    body = body_of(draft.kind, {name: aside})
     new = whole.add(Sketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
     sketch.needs.add(new)
 

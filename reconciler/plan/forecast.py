@@ -18,8 +18,7 @@ def forecast(writes: int, reads: int, seconds: float, allowance: Allowance | Non
     again = 2 * reads
     every = writes + again
     moving = every * seconds / max(reads, 1)
-    over = every - allowance.remaining if allowance is not None else 0
-    if allowance is None or over <= 0:
+    if allowance is None:
         return Forecast(writes, again, moving)
-    held = allowance.resets_in * math.ceil(over / allowance.limit)
+    held = allowance.resets_in * math.ceil((every - allowance.remaining) / allowance.limit)
     return Forecast(writes, again, max(moving, held), max(held - moving, 0.0))

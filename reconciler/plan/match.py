@@ -14,7 +14,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State
 from reconciler.plan.former import renames
 from reconciler.plan.late import late, may_lag, stands_there
-from reconciler.reading import title, unborn, wanted
+from reconciler.reading import title, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing
 
 
@@ -239,29 +239,28 @@ def _by_key(
             if (kind.name, one.id) not in taken and (address.container is None or one.within.get(kind.within or "") == scope)
         ]
 
-    if not any(True for _ in unborn(list(sought))):
-        here = free(index.candidates(kind, names, sought))
-        theirs = [] if declared.implied else [one for one in here if (kind.name, one.id) in state.foreign]
-        here = [one for one in here if one not in theirs]
-        if theirs and not here and declared.adopt:
-            found.blocked[address] = _theirs(declared, theirs[0].id, "to make another one, write adopt: never")
-            return
-        if len(here) > 1:
-            listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
-            found.blocked[address] = Blocked(
-                address,
-                f"{len(here)} objects could be meant: {listing}",
-                f"name one: reconciler adopt {address} ID",
-                declared.source,
-            )
-            return
-        if here and (declared.adopt or declared.implied):
-            found.ids[address] = here[0].id
-            found.adopted.add(address)
-            taken.add((kind.name, here[0].id))
-            return
-        if here:
-            return
+    here = free(index.candidates(kind, names, sought))
+    theirs = [] if declared.implied else [one for one in here if (kind.name, one.id) in state.foreign]
+    here = [one for one in here if one not in theirs]
+    if theirs and not here and declared.adopt:
+        found.blocked[address] = _theirs(declared, theirs[0].id, "to make another one, write adopt: never")
+        return
+    if len(here) > 1:
+        listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
+        found.blocked[address] = Blocked(
+            address,
+            f"{len(here)} objects could be meant: {listing}",
+            f"name one: reconciler adopt {address} ID",
+            declared.source,
+        )
+        return
+    if here and (declared.adopt or declared.implied):
+        found.ids[address] = here[0].id
+        found.adopted.add(address)
+        taken.add((kind.name, here[0].id))
+        return
+    if here:
+        return
     if declared.implied or "create" not in kind.api:
         key = declared.address.key
         found.blocked[address] = Blocked(

@@ -33,8 +33,6 @@ def needed(draft: Draft) -> set[Address]:
     found = set(unborn(list(draft.declared.values.values()))) | ({draft.declared.parent} if draft.declared.parent else set())
     if draft.address.container is not None:
         found.add(draft.address.container)
-    if draft.brought_by is not None:
-        found.add(draft.brought_by)
     return found - {draft.address}
 
 

@@ -122,8 +122,7 @@ class Sketches:
                     continue
                 open_fields -= {one.name for one in carried}
                 writes = {one.name: draft.wants[one.name] for one in carried}
-                extra = {name: always(draft, name) for name in verb.always if name not in writes}
-                body = body_of(draft.kind, {**extra, **{k: v for k, v in writes.items() if not draft.kind.fields[k].one_way}})
+                body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
                 self.add(Sketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
 
@@ -238,13 +237,6 @@ class Sketches:
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
     return {kind.fields[name].wire: value for name, value in writes.items()}
-
-
-def always(draft: Draft, name: str) -> Any:
-    want = draft.wants.get(name, UNSET)
-    if want is not UNSET:
-        return want
-    return draft.observed.values.get(name) if draft.observed is not None else None
 
 
 def _brought_fields(draft: Draft) -> set[str]:

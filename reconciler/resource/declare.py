@@ -170,9 +170,6 @@ def check(kind: Kind) -> None:
         marker = kind.fields.get(verb.marker) if verb.marker is not None else None
         if verb.marker is not None and not (marker and marker.key and "create" in marker.on and any(one in marker.on for one in later)):
             raise wrong(f"verb {verb.name} marks {verb.marker}, which is no key that a create and a later verb carry")
-        for name in verb.always:
-            if name not in kind.fields:
-                raise wrong(f"verb {verb.name} always carries {name}, which is no field")
     for reading in kind.reads:
         if isinstance(reading, One) and "id" not in placeholders(reading.path) and not filled & set(placeholders(reading.path)):
             raise wrong(f"{reading.path} reads one object but names none")

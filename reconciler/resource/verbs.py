@@ -15,19 +15,17 @@ Method = Literal["POST", "PUT", "PATCH", "DELETE"]
 class Verb:
     """One request the service understands for a kind.
 
-    `always`: fields sent along whenever the verb is used. `upsert`: sending it twice does no harm although it creates. `copies`: the field
-    that names the object a create copies; the copy's title and place are the service's choice. `marker`: the field of a create that may
-    carry a mark for a name until an update names the object. `fingerprint`: a reading whose titles,
-    slugs and order are the same for a copy and its source. `brings`: kinds of children that the answer shows already made, with the key
-    they stand under. `reshapes`: kinds below the container that the service rearranges when the
-    first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`: the kinds
-    that can be named so.
+    `upsert`: sending it twice does no harm although it creates. `copies`: the field that names the object a create copies; the copy's
+    title and place are the service's choice. `marker`: the field of a create that may carry a mark for a name until an update names the
+    object. `fingerprint`: a reading whose titles, slugs and order are the same for a copy and its source. `brings`: kinds of children
+    that the answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges
+    when the first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`:
+    the kinds that can be named so.
     """
 
     method: Method
     path: str
     name: str = ""
-    always: tuple[str, ...] = ()
     upsert: bool = False
     copies: str | None = None
     marker: str | None = None

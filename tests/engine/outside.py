@@ -143,8 +143,7 @@ def edit(org: Org, case: Case) -> None:
         org.call(field.leave.method, _path(org, case, field.leave.path, {str(field.to): group}))
         return
     verb = next(kind.api[name] for name in (*(one.name for one in kind.carriers), "move") if name in field.on)
-    extra = {name: "Writers" for name in verb.always if name != field.name}
-    body = None if field.one_way else {**extra, field.wire: value}
+    body = None if field.one_way else {field.wire: value}
     org.call(verb.method, _path(org, case, verb.path, {}), body)
 
 

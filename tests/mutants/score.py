@@ -20,7 +20,7 @@ TESTS: Final[dict[str, tuple[str, ...]]] = {
         "tests/state/test_carry.py::test_what_is_pushed_is_what_was_pulled",
         "tests/state/test_carry.py::test_another_state_is_replaced_only_by_force",
     ),
-    "plan": ("tests/plan/test_absence.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
+    "plan": ("tests/plan/test_absence.py", "tests/plan/test_gone_along.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
 

@@ -213,6 +213,9 @@ PAGES: tuple[Page, ...] = (
     Page("a team", lambda t: t["teams"].update(new={"title": "New"})),
     Page("a team where another is in doubt", lambda t: t["teams"].update(new={"title": "New"}),
          lambda w: w.state.update(held=frozenset({("team", Address.parse("acme"))}))),
+    Page("a section where another is in doubt, and one in another site", lambda t: (new_section(t), t["sites"].update(new={
+        "title": "New", "structure": [{"section": "a", "title": "AA", "default": True, "spaces": ["one"]}]})),
+         lambda w: w.state.update(held=frozenset({("section", Address.parse("acme/site/docs"))}))),
     Page("a site with all", lambda t: t["sites"].update(new={
         "title": "New", "basename": "new", "published": True, "visibility": "public", "structure": [
             {"group": "g", "title": "G", "structure": [{"section": "a", "title": "AA", "default": True, "spaces": ["one", "two"]}]},
@@ -233,6 +236,14 @@ PAGES: tuple[Page, ...] = (
     Page("a section", new_section),
     Page("a section that is the default",
         lambda t: (new_section(t), node(t, "guides").pop("default"), node(t, "news").update(default=True))),
+    Page("two sections, the first without a space", lambda t: docs(t)["structure"].extend(
+        [{"section": "n", "title": "NN", "spaces": []}, {"section": "m", "title": "MM", "spaces": ["six"]}])),
+    Page("two of each in a new site, and no default", lambda t: t["sites"].update(new={"title": "New", "structure": [
+        {"section": "a", "title": "AA", "spaces": ["one", "two"]}, {"section": "b", "title": "BB", "spaces": ["four", "five"]}],
+        "shareLinks": {"p": {"name": "P", "active": True}, "q": {"name": "Q", "active": True}}})),
+    Page("two providers where none was, and no default site", lambda t: (t.pop("defaultContent"), t.update(saml={
+        key: {"label": key, "entityID": f"https://{key}.example", "ssoURL": f"https://{key}.example/sso", "certificate": "C"}
+        for key in ("first", "second")})), lambda w: (w.drop("saml-okta"), w.bindings.pop("acme/saml/okta"))),
     Page("a section in a group", lambda t: node(t, "reference")["structure"].insert(1, {"section": "n", "title": "NN", "spaces": ["six"]})),
     Page("a section without a space", lambda t: docs(t)["structure"].append({"section": "n", "title": "NN", "spaces": []})),
     Page("a variant", lambda t: node(t, "guides")["spaces"].insert(0, "six")),
@@ -287,6 +298,8 @@ PAGES: tuple[Page, ...] = (
     Page("a variant shows something else", lambda t: node(t, "guides")["spaces"][0].update(space="six", key="one"), allow_replace=("**",)),
     Page("values change places", swap_paths),
     Page("values move on", lambda t: (node(t, "guides")["spaces"][0].update(path="v3"), node(t, "guides")["spaces"][1].update(path="v2"))),
+    Page("another path before the end of an address", lambda t: node(t, "more").update(path="further"), lambda w: w.set(
+        "site-docs-section-more", urls={"published": "http://127.0.0.1/published/site-docs/more/index"})),
     Page("a value for a newcomer", lambda t: (lose(docs(t), "more"), docs(t)["structure"].append(
         {"section": "last", "title": "Last", "path": "more", "spaces": ["five"]}))),
     Page("basenames change places", lambda t: (docs(t).update(basename="b"), t["sites"]["flat"].update(basename="docs"))),
@@ -351,6 +364,8 @@ PAGES: tuple[Page, ...] = (
     Page("a provider goes", lambda t: t["saml"].clear()),
     Page("a provider goes that single sign-on needs", lambda t: (t["saml"].clear(), t.update(sso=True)),
          lambda w: w.set("org_acme", sso=True)),
+    Page("a provider goes, a stranger's is left", lambda t: t["saml"].clear(),
+         lambda w: w.add("/orgs/org_acme/saml", "saml-okta", "stranger", label="Other", entityID="https://other.example")),
     Page("a provider goes when single sign-on does", lambda t: (t["saml"].clear(), t.update(sso=False)),
          lambda w: w.set("org_acme", sso=True)),
     Page("a share link goes", lambda t: docs(t)["shareLinks"].pop("press")),
@@ -367,6 +382,11 @@ PAGES: tuple[Page, ...] = (
         structure=[{"section": "all", "title": "All", "default": True, "spaces": ["one"]}])),
     Page("the first section of a site, beside its variants", lambda t: (to_sections(t), t["sites"]["flat"].pop("published"),
                                                                          node(t, "all")["spaces"].append({"space": "six", "path": "six"}))),
+    Page("the first section of a site, and another path", lambda t: t["sites"]["flat"].update(
+        structure=[{"section": "all", "title": "All", "default": True, "spaces": [
+            {"space": "one", "path": "uno"}, {"space": "two", "path": "due"}]}])),
+    Page("the last section of a site, and what is new in it", lambda t: docs(t).update(
+        structure=[{"space": "six", "default": True, "path": "new"}, {"space": "one", "path": "v2"}])),
     Page("a group that is left empty", lambda t: (section_to(t, "api", None), section_to(t, "cli", None))),
     Page("a site is let go of", lambda t: (t["sites"].pop("docs"), t.update(defaultContent=None)),
          top=removed("acme/site/docs", action="forget")),
@@ -392,6 +412,9 @@ PAGES: tuple[Page, ...] = (
     Page("strangers between the sections", lambda t: docs(t)["structure"].reverse(), both(
         lambda w: w.add(f"{SITE}/sections", "site-docs-section-more", "stranger", title="Stranger"),
         lambda w: w.answers[f"{SITE}/sections"]["items"].insert(0, w.answers[f"{SITE}/sections"]["items"].pop()))),
+    Page("strangers in a stranger", lambda t: docs(t)["structure"].reverse(), both(
+        lambda w: w.add(f"{SITE}/section-groups", "site-docs-group-reference", "stranger", title="Strange", children=[]),
+        lambda w: w.add(f"{SITE}/sections", "site-docs-section-more", "inner", title="Inner", sectionGroup="stranger"))),
     # -- renames
     Page("a team has another key", rename_team),
     Page("a team has another key and title", lambda t: (rename_team(t), t["teams"]["authors"].update(title="Authors"))),
@@ -415,6 +438,9 @@ PAGES: tuple[Page, ...] = (
     Page("values changed by both to the same", lambda t: node(t, "one").update(title="Uno"), lambda w: w.set("space-one", title="Uno")),
     Page("objects deleted outside",
         outside=lambda w: w.drop("team-readers", "site-docs-share-link-press", "site-docs-section-more", "site-docs-site-space-more-five")),
+    Page("a site deleted outside, and a line of it no longer written", lambda t: t["sites"]["flat"].pop("structure"),
+         lambda w: w.drop("site-flat")),
+    Page("a site deleted outside, and a field of it no longer written", lambda t: docs(t).pop("proxy"), lambda w: w.drop("site-docs")),
     Page("a site deleted outside", outside=lambda w: w.drop("site-flat")),
     Page("a collection deleted outside", outside=lambda w: w.drop("collection-attic")),
     Page("deleted outside and no longer declared", lambda t: (t["teams"].pop("readers"), t["sites"].pop("flat")),
@@ -454,6 +480,11 @@ PAGES: tuple[Page, ...] = (
         forgotten("acme/site/docs/share-link/press"), lambda w: w.failing.add(f"{SITE}/share-links"))),
     Page("found by the id of another project", lambda t: t["teams"]["readers"].update(id="team-readers"), both(
         forgotten("acme/team/readers"), lambda w: w.state.update(foreign=frozenset({("team", "team-readers")})))),
+    Page("an id of something in another site", lambda t: t["sites"]["flat"].update(
+        shareLinks={"x": {"name": "Press", "id": "site-docs-share-link-press"}})),
+    Page("an id of something in another site, that nothing remembers", lambda t: (
+        docs(t)["shareLinks"].pop("press"), t["sites"]["flat"].update(
+            shareLinks={"x": {"name": "Press", "id": "site-docs-share-link-press"}})), forgotten("acme/site/docs/share-link/press")),
     Page("no such id", lambda t: (t["teams"]["readers"].update(id="nobody"), t["sites"]["flat"].update(id="nowhere")),
          forgotten("acme/team/readers", "acme/site/flat")),
     Page("no such id and not read", lambda t: t["teams"]["readers"].update(id="nobody"), both(
@@ -461,6 +492,9 @@ PAGES: tuple[Page, ...] = (
     Page("another id than the one it is bound to", lambda t: t["teams"]["readers"].update(id="team-writers")),
     Page("the same name in another place", lambda t: node(t, "attic")["content"].append({"space": "other-four", "title": "Four"}),
          forgotten("acme/space/four")),
+    Page("the same name in another site", lambda t: t["sites"]["flat"].update(shareLinks={"own": {"name": "Own"}}), both(
+        forgotten("acme/site/docs/share-link/press"), lambda w: w.answers.update({f"{FLAT}/share-links": {"items": [
+            {"object": "share-link", "id": "other-press", "name": "Press", "active": True}]}}))),
     Page("the same name elsewhere", lambda t: node_to(t, "four", "other"), forgotten("acme/space/four")),
     Page("the same name elsewhere, never adopted", lambda t: (node_to(t, "four", "other"), node(t, "four").update(adopt="never")),
          forgotten("acme/space/four")),
@@ -540,6 +574,10 @@ PAGES: tuple[Page, ...] = (
         docs(t)["structure"].reverse(), docs(t)["structure"].insert(1, {"section": "n", "title": "NN", "spaces": ["six"]})),
          targets=("acme/site/docs/section/n",)),
     Page("a collection between spaces, alone", lambda t: t["content"].insert(0, t["content"].pop(1)), targets=("acme/collection/product",)),
+    Page("a newcomer behind a collection, alone", lambda t: t["content"].insert(
+        t["content"].index(node(t, "product")) + 1, {"space": "r", "title": "R"}), targets=("acme/space/r",)),
+    Page("a newcomer behind a collection, with one that stays", lambda t: t["content"].insert(
+        t["content"].index(node(t, "product")) + 1, {"space": "r", "title": "R"}), targets=("acme/space/r", "acme/space/six")),
     Page("a space before a collection, alone", lambda t: t["content"].insert(1, t["content"].pop()), targets=("acme/space/six",)),
     Page("many of the root, alone", lambda t: (turned(t, None), t["content"].insert(1, {"space": "r", "title": "R"})),
          targets=("acme/space/r", "acme/collection/product")),
@@ -553,6 +591,10 @@ PAGES: tuple[Page, ...] = (
     Page("a target without what it needs", lambda t: t["content"].append(
         {"collection": "n", "title": "N", "content": [{"space": "n1", "title": "N1"}]}),
          targets=("acme/space/n1",), excludes=("acme/collection/n",)),
+    Page("a target that waits brings nothing along", both(
+        lambda t: t["content"].append({"space": "n1", "title": "N1"}),
+        lambda t: docs(t)["structure"].append({"section": "nn", "title": "NN", "spaces": ["n1"]})),
+         lambda w: w.state.update(held=frozenset({("section", Address.parse("acme/site/docs"))})), targets=("acme/site/docs/section/nn",)),
     Page("a target that goes", gone("six", "attic"), targets=("acme/space/six",)),
     Page("a target that is made anew", lambda t: (node(t, "guides")["spaces"].pop(), node(t, "more")["spaces"].append("four")),
          targets=("acme/site/docs/site-space/four",), allow_replace=("**",)),
