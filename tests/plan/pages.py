@@ -241,6 +241,10 @@ PAGES: tuple[Page, ...] = (
     Page("two of each in a new site, and no default", lambda t: t["sites"].update(new={"title": "New", "structure": [
         {"section": "a", "title": "AA", "spaces": ["one", "two"]}, {"section": "b", "title": "BB", "spaces": ["four", "five"]}],
         "shareLinks": {"p": {"name": "P", "active": True}, "q": {"name": "Q", "active": True}}})),
+    Page("a section in a group and one beside it in a new site, and no default", lambda t: t["sites"].update(new={
+        "title": "New", "structure": [
+            {"group": "g", "title": "GG", "structure": [{"section": "a", "title": "AA", "spaces": ["one"]}]},
+            {"section": "b", "title": "BB", "spaces": ["four"]}, {"section": "c", "title": "CC", "spaces": ["five"]}]})),
     Page("two providers where none was, and no default site", lambda t: (t.pop("defaultContent"), t.update(saml={
         key: {"label": key, "entityID": f"https://{key}.example", "ssoURL": f"https://{key}.example/sso", "certificate": "C"}
         for key in ("first", "second")})), lambda w: (w.drop("saml-okta"), w.bindings.pop("acme/saml/okta"))),
