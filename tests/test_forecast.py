@@ -14,6 +14,7 @@ PACE = 0.05  # seconds a request
 
 def test_without_a_rate_limit_it_goes_as_fast_as_the_reading_did() -> None:
     assert forecast(60, 20, 20 * PACE, None) == Forecast(60, 40, pytest.approx(100 * PACE))
+    assert forecast(60, 1, PACE, None) == Forecast(60, 2, pytest.approx(62 * PACE))
 
 
 def test_what_the_limit_still_allows_does_not_wait() -> None:

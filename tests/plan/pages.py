@@ -472,6 +472,8 @@ PAGES: tuple[Page, ...] = (
     Page("nothing is remembered", outside=lambda w: w.bindings.clear()),
     Page("a part is not remembered", outside=forgotten("acme/team/readers", "acme/space/one", "acme/site/docs/section/more")),
     Page("two could be meant", outside=both(forgotten("acme/team/readers"), lambda w: w.add(TEAMS, "team-readers", "twin"))),
+    Page("five could be meant", outside=both(forgotten("acme/team/readers"), *[
+        lambda w, n=n: w.add(TEAMS, "team-readers", f"twin-{n}") for n in range(4)])),
     Page("six could be meant", outside=both(forgotten("acme/team/readers"), *[
         lambda w, n=n: w.add(TEAMS, "team-readers", f"twin-{n}") for n in range(5)])),
     Page("what is another project's is left to it", outside=both(
@@ -595,6 +597,8 @@ PAGES: tuple[Page, ...] = (
     Page("a target without what it needs", lambda t: t["content"].append(
         {"collection": "n", "title": "N", "content": [{"space": "n1", "title": "N1"}]}),
          targets=("acme/space/n1",), excludes=("acme/collection/n",)),
+    Page("a target that moves into what is new", lambda t: (
+        t["content"].append({"collection": "n", "title": "N", "content": []}), node_to(t, "one", "n")), targets=("acme/space/one",)),
     Page("a target that waits brings nothing along", both(
         lambda t: t["content"].append({"space": "n1", "title": "N1"}),
         lambda t: docs(t)["structure"].append({"section": "nn", "title": "NN", "spaces": ["n1"]})),
