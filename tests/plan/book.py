@@ -19,7 +19,8 @@ from reconciler.model import Binding, Desired, Plan, Source, State
 from reconciler.plan import Selection, plan
 from reconciler.resource import UNSET
 from tests.harness import ORGANIZATION
-from tests.plan.pages import PAGES, Page
+from tests.plan.edits import Page
+from tests.plan.pages import PAGES
 from tests.plan.recording import World, organization
 
 BOOK: Final = Path(__file__).with_name("book.txt")

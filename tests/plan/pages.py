@@ -2,177 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from reconciler.address import Address
-from reconciler.model import Actual, Guards, Intent, Rules
 from tests.engine.small import node
-from tests.plan.recording import World
-
-Tree = dict[str, Any]
-SITE, FLAT = "/orgs/org_acme/sites/site-docs", "/orgs/org_acme/sites/site-flat"
-SPACES = "/orgs/org_acme/members/usr_ada/spaces"
-NOW = datetime(2027, 1, 8, 12, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Page:
-    """An edit of what is declared, one of the service and what is remembered, and how the plan is asked for."""
-
-    name: str
-    edit: Callable[[Tree], Any] = lambda tree: None
-    outside: Callable[[World], Any] = lambda world: None
-    seen: Callable[[Actual], Actual] = lambda actual: actual
-    top: dict[str, Any] = field(default_factory=dict)
-    targets: tuple[str, ...] = ()
-    excludes: tuple[str, ...] = ()
-    only: tuple[str, ...] | None = None
-    allow_replace: tuple[str, ...] = ()
-
-
-def docs(tree: Tree) -> Tree:
-    return dict.__getitem__(tree["sites"], "docs")
-
-
-def lose(tree: Tree, *keys: str) -> Any:
-    """Take the lines of nodes out, wherever they stand."""
-    for value in list(tree.values()):
-        if isinstance(value, list):
-            value[:] = [one for one in value if _key(one) not in keys]
-            for one in value:
-                if isinstance(one, dict):
-                    lose(one, *keys)
-        elif isinstance(value, dict):
-            lose(value, *keys)
-
-
-def _key(one: Any) -> str | None:
-    if not isinstance(one, dict):
-        return one if isinstance(one, str) else None
-    return next((one[word] for word in ("key", "collection", "section", "group", "space") if word in one), None)
-
-
-def both(*edits: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda thing: [edit(thing) for edit in edits]
-
-
-def gone(*keys: str) -> Callable[[Tree], Any]:
-    return lambda tree: lose(tree, *keys)
-
-
-def removed(*addresses: str, action: str = "delete") -> Tree:
-    return {"removed": [{"address": address, "action": action} for address in addresses]}
-
-
-def dated(actual: Actual) -> Actual:
-    return replace(actual, date=NOW)
-
-
-def deleted(id: str, ago: timedelta) -> Callable[[World], Any]:
-    return lambda world: world.set(id, deletedAt=(NOW - ago).isoformat())
-
-
-def doubt(address: str, kind: str, verb: str = "create") -> Callable[[World], Any]:
-    intent = Intent(1, "r", 1, Address.parse(address), kind, verb, "POST", "/", None, {}, frozenset(), None, None)
-    return lambda world: world.state.update(intents=(intent,))
-
-
-def forgotten(*addresses: str) -> Callable[[World], Any]:
-    """What is there and no longer remembered."""
-    return lambda world: [world.bindings.pop(address) for address in addresses]
-
-
-def renamed(world: World, old: str, new: str) -> Any:
-    world.bindings = {(new if at == old else at): one for at, one in world.bindings.items()}
-
-
-def ruled(percent: float = 50, least: int = 10, admins: int = 1, protect: frozenset[str] = frozenset(), **prune: str) -> Any:
-    rules = Rules(Guards(percent, least, admins), prune, protect)
-    return lambda world: world.state.update(rules=rules)
-
-
-def sites_protected(world: World) -> None:
-    for one in world.bindings.values():
-        one["protected"] = one["protected"] or one["kind"] == "site"
-
-
-def unfinished(world: World) -> None:
-    world.state.update(unfinished=True)
-
-
-def permit(world: World, id: str, **flags: bool) -> Any:
-    for one in (world.answers.get("/orgs/org_acme") or {}, *[each for each in _every(world) if each.get("id") == id]):
-        if one.get("id") == id:
-            one["permissions"] = {**one.get("permissions", {}), **flags}
-
-
-def _every(world: World) -> list[Tree]:
-    return [one for document in world.answers.values() for one in document.get("items", []) if isinstance(one, dict)]
-
-
-def node_to(tree: Tree, key: str, holder: str | None, at: int = 99) -> Any:
-    """Move a node of the content below a collection, or to the root."""
-    moving = node(tree, key)
-    lose({"content": tree["content"]}, key)
-    (tree["content"] if holder is None else node(tree, holder).setdefault("content", [])).insert(at, moving)
-
-
-def turned(tree: Tree, holder: str | None) -> Any:
-    row = tree["content"] if holder is None else node(tree, holder).get("content") or node(tree, holder)["structure"]
-    row.reverse()
-
-
-def swap_paths(tree: Tree) -> Any:
-    spaces = node(tree, "guides")["spaces"]
-    spaces[0]["path"], spaces[1]["path"] = spaces[1]["path"], spaces[0]["path"]
-
-
-def rename_team(tree: Tree) -> Any:
-    tree["teams"]["authors"] = tree["teams"].pop("writers")
-    tree["saml"]["okta"]["defaultTeam"] = "authors"
-
-
-def previously(tree: Tree) -> None:
-    rename_team(tree)
-    tree["teams"]["authors"]["previously"] = ["writers"]
-
-
-def site_renamed(tree: Tree) -> None:
-    tree["sites"]["handbook"] = {**tree["sites"].pop("docs"), "previously": ["docs"]}
-    tree["defaultContent"] = {"site": "handbook"}
-
-
-def nested(tree: Tree) -> None:
-    """Two collections change places."""
-    product, deep = node(tree, "product"), node(tree, "deep")
-    product["content"].remove(deep)
-    tree["content"][tree["content"].index(product)] = deep
-    deep["content"].append(product)
-
-
-def section_to(tree: Tree, key: str, group: str | None) -> Any:
-    moving = node(docs(tree), key)
-    lose({"structure": docs(tree)["structure"]}, key)
-    (docs(tree)["structure"] if group is None else node(docs(tree), group)["structure"]).append(moving)
-
-
-def new_section(tree: Tree) -> Any:
-    docs(tree)["structure"].insert(0, {"section": "news", "title": "News", "spaces": ["six", {"key": "news-two", "space": "two"}]})
-
-
-def to_sections(tree: Tree) -> None:
-    tree["sites"]["flat"]["structure"] = [{"section": "all", "title": "All", "default": True, "spaces": ["one", "two"]}]
-
-
-def to_flat(tree: Tree) -> Any:
-    docs(tree)["structure"] = [{"space": "one", "path": "v2", "default": True}, "two"]
-
-
-TEAMS, SITES = "/orgs/org_acme/teams", "/orgs/org_acme/sites"
-LATE = Address.parse("acme/team/late")
+from tests.plan.edits import (
+    FLAT,
+    LATE,
+    NOW,
+    SITE,
+    SITES,
+    SPACES,
+    TEAMS,
+    Page,
+    both,
+    dated,
+    deleted,
+    docs,
+    doubt,
+    forgotten,
+    gone,
+    lose,
+    nested,
+    new_section,
+    node_to,
+    permit,
+    previously,
+    removed,
+    rename_team,
+    ruled,
+    section_to,
+    site_renamed,
+    sites_protected,
+    swap_paths,
+    to_flat,
+    to_sections,
+    turned,
+    unfinished,
+)
 
 PAGES: tuple[Page, ...] = (
     Page("nothing is edited"),

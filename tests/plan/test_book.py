@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.plan.book import BOOK, page_text, pages_of
-from tests.plan.pages import PAGES, Page
+from tests.plan.edits import Page
+from tests.plan.pages import PAGES
 
 KEPT = pages_of(BOOK.read_text(encoding="utf-8"))
 FULLEST = sorted(PAGES, key=lambda page: -len(KEPT.get(page.name, "")))  # the likeliest to fail first
