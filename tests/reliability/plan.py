@@ -64,7 +64,7 @@ def _sigkill(long: bool) -> Iterator[Job]:
 
 
 def _signals(long: bool) -> Iterator[Job]:
-    yield from _living("signals", 40 if long else 1, 13 if long else 5)
+    yield from _living("signals", 48 if long else 1, 13 if long else 5)
 
 
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
