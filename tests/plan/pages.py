@@ -97,6 +97,9 @@ PAGES: tuple[Page, ...] = (
         lambda t: node(t, "one").update(title="Uno", editMode="locked"))),
     Page("copies of a new one", lambda t: node(t, "product")["content"].extend(
         [{"space": "a", "title": "A", "duplicateOf": "b"}, {"space": "b", "title": "B", "duplicateOf": "one"}])),
+    Page("copies of what cannot be found", lambda t: node(t, "product")["content"].extend(
+        [{"space": "a", "title": "A", "duplicateOf": "b"}, {"space": "b", "title": "B", "duplicateOf": "c"},
+         {"space": "c", "title": "C", "id": "nowhere"}])),
     Page("spaces at the root", lambda t: (t["content"].insert(0, {"space": "r0", "title": "R0"}), t["content"].append(
         {"space": "r9", "title": "R9"}))),
     Page("a collection", lambda t: t["content"].insert(1, {"collection": "n", "title": "N", "description": "D", "content": []})),
