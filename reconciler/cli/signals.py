@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli import exits
+from reconciler.unbroken import put_off
 
 if TYPE_CHECKING:
     import asyncio
@@ -41,13 +42,17 @@ class Ending:
             raise self._raised() from error
 
     def __call__(self, number: int, frame: Any) -> None:
-        """The first time what is under way is left; the second time the process is, also while the first is being told."""
+        """The first time what is under way is left, or ended where it must not be broken off; the second time the process is, at once."""
         if self.number is not None and not self._lost:
             os._exit(128 + number)
         self._lost = False
         self.number = self.number or number
         if "logging" in sys.modules:
             sys.modules["logging"].disable()  # libraries log what they were interrupted in, with tracebacks
+        if not put_off(self._leave):
+            self._leave()
+
+    def _leave(self) -> None:
         if not _cancelled():
             raise self._raised()
 

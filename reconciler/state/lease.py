@@ -26,6 +26,7 @@ from reconciler.errors import Locked, StateError
 from reconciler.state.database import Database
 from reconciler.state.schema import leases, runs
 from reconciler.state.trouble import calm
+from reconciler.unbroken import unbroken
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
 UNLOCK: Final = "`reconciler state unlock` takes it from one that hangs."
@@ -87,10 +88,11 @@ class Lease:
         try:
             yield
         finally:
-            self._ended.set()
-            if renewing is not None:
-                renewing.join()
-                self._give_back()
+            with unbroken():
+                self._ended.set()
+                if renewing is not None:
+                    renewing.join()
+                    self._give_back()
 
     def _renew(self, pause: float) -> None:
         while not self._ended.wait(pause):

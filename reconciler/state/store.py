@@ -31,6 +31,7 @@ from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, states
 from reconciler.state.spare import Spare
 from reconciler.state.turns import read_later, read_turns
+from reconciler.unbroken import unbroken
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -178,8 +179,10 @@ class Store:
         with ExitStack() as held:
             if path:
                 held.enter_context(lock_file(path, holder))
-            lease = Lease(self._database, self._make_state(), holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
-            held.enter_context(lease.kept())
+            state = self._make_state()
+            with unbroken():  # a lease that is taken is given back
+                lease = Lease(self._database, state, holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
+                held.enter_context(lease.kept())
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
 
     def _spare(self) -> Spare | None:

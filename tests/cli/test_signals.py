@@ -58,6 +58,22 @@ with signals.ending() as ending:
         logging.getLogger("pool").exception("Exception closing connection")
         raise
 """
+AMID_WHAT_MUST_NOT_BE_BROKEN_OFF = """
+from reconciler.unbroken import unbroken
+with signals.ending():
+    with unbroken():
+        with unbroken():
+            told("{first}")
+        print("done")
+    print("went on")
+"""
+TWICE_AMID_IT = """
+from reconciler.unbroken import unbroken
+with signals.ending(), unbroken():
+    told("{first}")
+    told("{second}")
+    print("went on")
+"""
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
@@ -82,8 +98,9 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 @pytest.mark.parametrize("first", SIGNALS)
 @pytest.mark.parametrize("second", SIGNALS)
-def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Signals, second: signal.Signals) -> None:
-    ended = run(TWICE.format(first=first.name, second=second.name))
+@pytest.mark.parametrize("program", [TWICE, TWICE_AMID_IT], ids=["at any time", "amid what must not be broken off"])
+def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Signals, second: signal.Signals, program: str) -> None:
+    ended = run(program.format(first=first.name, second=second.name))
     assert (ended.returncode, ended.stdout, ended.stderr) == (128 + second, "", "")
 
 
@@ -101,3 +118,9 @@ def test_one_that_comes_amid_other_work_is_neither_lost_nor_taken_for_an_error(p
         assert ended.stderr.strip().splitlines()[-1] == "KeyboardInterrupt"  # the program itself tells it in a line
         assert "Exception ignored" not in ended.stderr
         assert "Exception closing" not in ended.stderr
+
+
+@pytest.mark.parametrize("first", SIGNALS)
+def test_what_must_not_be_broken_off_is_done_first(first: signal.Signals) -> None:
+    ended = run(AMID_WHAT_MUST_NOT_BE_BROKEN_OFF.format(first=first.name))
+    assert (ended.returncode, ended.stdout) == (143 if first == signal.SIGTERM else -signal.SIGINT, "done\n")

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import signal
 import threading
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, event, text
+from sqlalchemy.pool import Pool
 
+from reconciler.cli import signals
 from reconciler.errors import Locked, StateError
 from reconciler.state import LEASE_SECONDS, Scope, Store
 from reconciler.state.database import Database, connect
@@ -49,6 +52,28 @@ def test_a_second_lease_in_the_same_process_is_locked_out(store: Store, open_sto
         journal.remember(bind=[binding()])
     with open_store().lease(**WHO) as journal:
         assert set(journal.state().bindings) == {GUIDES}
+
+
+def test_a_signal_while_a_lease_is_taken_or_given_back_leaves_none_behind(url: str, open_store: OpenStore) -> None:
+    taken, given_back = 2, 3  # transactions; the first makes the state, and SQLite's lease is given back by the kernel
+    for signalled in (taken,) if url.startswith("sqlite") else (taken, given_back):
+        done = 0
+
+        def told(*_: Any, at: int = signalled) -> None:
+            nonlocal done
+            done += threading.current_thread() is threading.main_thread()
+            if done == at:
+                signal.raise_signal(signal.SIGTERM)
+
+        store = open_store()
+        event.listen(Pool, "checkin", told)
+        try:
+            with pytest.raises(signals.Terminated), signals.ending(), store.lease(**WHO):
+                assert signalled == given_back
+        finally:
+            event.remove(Pool, "checkin", told)
+        with open_store().lease(**WHO):
+            pass
 
 
 def test_reading_needs_no_lease(store: Store, open_store: OpenStore) -> None:

@@ -1,0 +1,43 @@
+"""Work that no signal breaks off: what would end the program waits until it is done.
+
+In: a block of the main thread, where signals are heard. Who hears one asks `put_off` before raising.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class _Blocks:
+    """How many are under way, one within the other, and what is to be done at the end of the outermost."""
+
+    depth = 0
+    then: Callable[[], None] | None = None
+
+
+_BLOCKS = _Blocks()
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """In this block a signal is noted; at its end it is heard. Keep it short: a person waits. Other threads hear no signals anyway."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _BLOCKS.depth += 1
+    try:
+        yield
+    finally:
+        _BLOCKS.depth -= 1
+        if not _BLOCKS.depth and _BLOCKS.then is not None:
+            then, _BLOCKS.then = _BLOCKS.then, None
+            then()
+
+
+def put_off(then: Callable[[], None]) -> bool:
+    """Whether such a block is under way; `then` is called at its end."""
+    if _BLOCKS.depth:
+        _BLOCKS.then = then
+    return bool(_BLOCKS.depth)
