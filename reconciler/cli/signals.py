@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli import exits
-from reconciler.unbroken import put_off
 
 if TYPE_CHECKING:
     import asyncio
@@ -49,7 +48,8 @@ class Ending:
         self.number = self.number or number
         if "logging" in sys.modules:
             sys.modules["logging"].disable()  # libraries log what they were interrupted in, with tracebacks
-        if not put_off(self._leave):
+        put_off = getattr(sys.modules.get("reconciler.unbroken"), "put_off", None)  # only who holds a lease has imported it
+        if put_off is None or not put_off(self._leave):
             self._leave()
 
     def _leave(self) -> None:

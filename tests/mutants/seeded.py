@@ -126,8 +126,8 @@ BUGS: Final = (
     ),
     _bug(
         "state.lease",
-        "            self._ended.set()\n            if renewing",
-        "            if renewing",
+        "self._ended.set()\n                if renewing",
+        "if renewing",
         "after its block a lease is no leave to write",
         f"{JOURNAL}test_after_the_lease_nothing_is_written[sqlite]",
     ),
