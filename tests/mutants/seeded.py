@@ -131,6 +131,13 @@ BUGS: Final = (
         "after its block a lease is no leave to write",
         f"{JOURNAL}test_after_the_lease_nothing_is_written[sqlite]",
     ),
+    _bug(
+        "unbroken",
+        "if not _BLOCKS.depth and _BLOCKS.then is not None:",
+        "if _BLOCKS.depth and _BLOCKS.then is not None:",
+        "what waited for a block comes at its end",
+        f"{LEASE}test_a_signal_while_a_lease_is_taken_or_given_back_leaves_none_behind[sqlite]",
+    ),
     # -- recovery -----------------------------------------------------------------------------------------------------------------------
     _bug(
         "recover",
