@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli import exits
@@ -28,7 +30,6 @@ class Ending:
 
     def __init__(self) -> None:
         self.number: int | None = None
-        self._lost = False
 
     def run(self, work: Callable[[], Any]) -> Any:
         """What `work` returns; raises KeyboardInterrupt or `Terminated` where a signal ended it, in an event loop too."""
@@ -40,16 +41,22 @@ class Ending:
                 raise
             raise self._raised() from error
 
-    def __call__(self, number: int, frame: Any) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         """The first time what is under way is left, or ended where it must not be broken off; the second time the process is, at once."""
-        if self.number is not None and not self._lost:
+        if self.number is not None:
             os._exit(128 + number)
-        self._lost = False
-        self.number = self.number or number
+        self.number = number
+        warnings.simplefilter("ignore")  # of what was made and never begun
         if "logging" in sys.modules:
             sys.modules["logging"].disable()  # libraries log what they were interrupted in, with tracebacks
+        self.heard(signal.SIGALRM, frame)
+
+    def heard(self, _: int, frame: FrameType | None) -> None:
+        """Leave now, at the end of what must not be broken off, or a moment later where what is raised would be lost."""
         put_off = getattr(sys.modules.get("reconciler.unbroken"), "put_off", None)  # only who holds a lease has imported it
-        if put_off is None or not put_off(self._leave):
+        if _within(frame, Ending.unraisable.__code__):
+            self._again()
+        elif put_off is None or not put_off(self._leave):
             self._leave()
 
     def _leave(self) -> None:
@@ -60,12 +67,21 @@ class Ending:
         return KeyboardInterrupt() if self.number == signal.SIGINT else Terminated(exits.TERMINATED)
 
     def unraisable(self, found: sys.UnraisableHookArgs) -> None:
-        """What was raised amid the collection of garbage went nowhere: it is raised again."""
-        if self.number is None or not isinstance(found.exc_value, KeyboardInterrupt | Terminated):
+        """What was raised amid the collection of garbage went nowhere: it is raised again. What else breaks there was left half-made."""
+        if self.number is None:
             sys.__unraisablehook__(found)
-            return
-        self._lost = True
-        threading.Timer(AGAIN, os.kill, (os.getpid(), self.number)).start()
+        elif isinstance(found.exc_value, KeyboardInterrupt | Terminated):
+            self._again()
+
+    def _again(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+def _within(frame: FrameType | None, code: CodeType) -> bool:
+    """Whether that is what was interrupted, or something it called."""
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
 
 
 def _cancelled() -> bool:
@@ -92,16 +108,20 @@ def ending() -> Iterator[Ending]:
         yield heard
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    hook = sys.unraisablehook
+    hook, alarm = sys.unraisablehook, signal.signal(signal.SIGALRM, heard.heard)
     sys.unraisablehook = heard.unraisable
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, heard)
     try:
-        yield heard
+        with warnings.catch_warnings():
+            yield heard
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        if heard.number is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
         sys.unraisablehook = hook
         if heard.number is not None and "logging" in sys.modules:
             sys.modules["logging"].disable(0)

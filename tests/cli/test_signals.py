@@ -49,6 +49,43 @@ with signals.ending() as ending:
         print("went on")
     ending.run(run)
 """
+AMID_WHAT_IS_TOLD_OF_GARBAGE = """
+import io, sys, time
+class Garbage:
+    def __del__(self): raise ValueError("its own")
+class Telling(io.StringIO):
+    def write(self, text):
+        if "its own" in text: told("{first}")
+        time.sleep(0.02)
+        return real.write("")
+real, sys.stderr = sys.stderr, Telling()
+with signals.ending() as ending:
+    def run():
+        Garbage()
+        sys.stderr = real
+        time.sleep(30)
+        print("went on")
+    ending.run(run)
+"""
+AMID_WHAT_IS_HALF_MADE = """
+import sys
+class HalfMade:
+    def __init__(self):
+        told("{first}")
+        self.made = True
+    def __del__(self):
+        assert self.made
+async def never_begun(): pass
+def run(coroutine):
+    HalfMade()
+with signals.ending():
+    try:
+        run(never_begun())
+    except BaseException as error:
+        left = type(error), error.args
+    import gc; gc.collect()
+raise left[0](*left[1])
+"""
 AMID_A_LIBRARY_THAT_LOGS = """
 import logging
 with signals.ending() as ending:
@@ -106,8 +143,11 @@ def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Sig
 
 @pytest.mark.parametrize("first", SIGNALS)
 @pytest.mark.parametrize(
-    "program", [AMID_THE_LOOPS_OWN_WORK, AFTER_THE_LAST_TASK, AMID_THE_COLLECTION_OF_GARBAGE, AMID_A_LIBRARY_THAT_LOGS],
-    ids=["loop", "idle loop", "garbage", "log"],
+    "program", [
+        AMID_THE_LOOPS_OWN_WORK, AFTER_THE_LAST_TASK, AMID_THE_COLLECTION_OF_GARBAGE, AMID_WHAT_IS_TOLD_OF_GARBAGE, AMID_WHAT_IS_HALF_MADE,
+        AMID_A_LIBRARY_THAT_LOGS,
+    ],
+    ids=["loop", "idle loop", "garbage", "told of garbage", "half-made", "log"],
 )  # fmt: skip
 def test_one_that_comes_amid_other_work_is_neither_lost_nor_taken_for_an_error(program: str, first: signal.Signals) -> None:
     ended = run(program.replace("{first}", first.name))
@@ -118,6 +158,7 @@ def test_one_that_comes_amid_other_work_is_neither_lost_nor_taken_for_an_error(p
         assert ended.stderr.strip().splitlines()[-1] == "KeyboardInterrupt"  # the program itself tells it in a line
         assert "Exception ignored" not in ended.stderr
         assert "Exception closing" not in ended.stderr
+        assert "never awaited" not in ended.stderr
 
 
 @pytest.mark.parametrize("first", SIGNALS)
