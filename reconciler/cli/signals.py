@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -49,9 +49,9 @@ class Ending:
         warnings.simplefilter("ignore")  # of what was made and never begun
         if "logging" in sys.modules:
             sys.modules["logging"].disable()  # libraries log what they were interrupted in, with tracebacks
-        self.heard(signal.SIGALRM, frame)
+        self.hear(number, frame)
 
-    def heard(self, _: int, frame: FrameType | None) -> None:
+    def hear(self, _: int, frame: FrameType | None) -> None:
         """Leave now, at the end of what must not be broken off, or a moment later where what is raised would be lost."""
         put_off = getattr(sys.modules.get("reconciler.unbroken"), "put_off", None)  # only who holds a lease has imported it
         if _within(frame, Ending.unraisable.__code__):
@@ -108,7 +108,7 @@ def ending() -> Iterator[Ending]:
         yield heard
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    hook, alarm = sys.unraisablehook, signal.signal(signal.SIGALRM, heard.heard)
+    hook, alarm = sys.unraisablehook, signal.signal(signal.SIGALRM, heard.hear)
     sys.unraisablehook = heard.unraisable
     for number, handler in before.items():
         if handler is not signal.SIG_IGN:
@@ -145,17 +145,14 @@ class Stop:
 
 @contextmanager
 def stopping(loop: asyncio.AbstractEventLoop, stop: Stop, tell: Callable[[], None]) -> Iterator[None]:
-    """In this block signals ask the run to stop."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # not the main thread, which gets no signals anyway
-        before = [signal.getsignal(number) for number in numbers]
-        for number in numbers:
-            loop.add_signal_handler(number, stop.ask, int(number), tell)
-        try:
-            yield
-        finally:
-            for number, handler in zip(numbers, before, strict=True):
-                loop.remove_signal_handler(number)
-                signal.signal(number, handler)
-        return
-    yield
+    """In this block signals ask the run to stop; another thread than the main one gets none."""
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = [signal.getsignal(number) for number in numbers]
+    for number in numbers:
+        loop.add_signal_handler(number, stop.ask, int(number), tell)
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from reconciler.cli import signals
 
 HEAD = """
 import asyncio, os, signal
@@ -165,3 +169,28 @@ def test_one_that_comes_amid_other_work_is_neither_lost_nor_taken_for_an_error(p
 def test_what_must_not_be_broken_off_is_done_first(first: signal.Signals) -> None:
     ended = run(AMID_WHAT_MUST_NOT_BE_BROKEN_OFF.format(first=first.name))
     assert (ended.returncode, ended.stdout) == (143 if first == signal.SIGTERM else -signal.SIGINT, "done\n")
+
+
+@pytest.mark.parametrize("error", [ValueError, RuntimeError, NotImplementedError, asyncio.CancelledError])
+def test_what_goes_wrong_while_something_is_applied_keeps_its_name(error: type[BaseException]) -> None:
+    async def run() -> None:
+        with signals.stopping(asyncio.get_running_loop(), signals.Stop(asyncio.Event()), lambda: None):
+            raise error("its own")
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(error, match="its own"):
+        asyncio.run(run())
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_a_thread_that_gets_no_signals_applies_all_the_same() -> None:
+    done: list[str] = []
+
+    async def run() -> None:
+        with signals.stopping(asyncio.get_running_loop(), signals.Stop(asyncio.Event()), lambda: None):
+            done.append("applied")
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()))
+    thread.start()
+    thread.join()
+    assert done == ["applied"]
