@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reconciler.cli import exits, sandboxed, trust
 from reconciler.cli.options import Options, near
 from reconciler.cli.screen import VARIABLES, Screen
+from reconciler.cli.signals import of_signal
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:
@@ -174,9 +175,8 @@ def accounted(journal: Journal) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        code = (
-            error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED if isinstance(error, Exception) else exits.INTERRUPTED
-        )
+        ended = exits.INTERRUPTED if of_signal(error) or not isinstance(error, Exception) else exits.FAILED
+        code = error.exit_code if isinstance(error, ReconcilerError) else ended
         with suppress(StateError):
             journal.finish(exit_code=code, summary={})
         raise

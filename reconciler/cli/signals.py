@@ -25,6 +25,13 @@ class Terminated(SystemExit):
     """SIGTERM came while nothing was being applied. An exit, which click lets pass."""
 
 
+def of_signal(error: BaseException | None) -> bool:
+    """Whether a signal raised that, or what it was made of: Python 3.11 makes a RuntimeError of what interrupts the making of a class."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | Terminated):
+        error = error.__cause__
+    return error is not None
+
+
 class Ending:
     """Hears SIGINT and SIGTERM while nothing is being applied. `number`: the one that came, None while none did."""
 
@@ -37,9 +44,10 @@ class Ending:
             return work()
         except BaseException as error:
             asyncio = sys.modules.get("asyncio")
-            if self.number is None or asyncio is None or not isinstance(error, asyncio.CancelledError):
-                raise
-            raise self._raised() from error
+            cancelled = asyncio is not None and isinstance(error, asyncio.CancelledError)
+            if self.number is not None and (cancelled or of_signal(error)):
+                raise self._raised() from error
+            raise
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         """The first time what is under way is left, or ended where it must not be broken off; the second time the process is, at once."""

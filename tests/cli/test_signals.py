@@ -7,10 +7,14 @@ import signal
 import subprocess
 import sys
 import threading
+from unittest.mock import Mock
 
 import pytest
 
-from reconciler.cli import signals
+from reconciler.cli import exits, signals
+from reconciler.cli.connect import accounted
+from reconciler.errors import StateError
+from reconciler.state import Journal
 
 HEAD = """
 import asyncio, os, signal
@@ -90,6 +94,16 @@ with signals.ending():
     import gc; gc.collect()
 raise left[0](*left[1])
 """
+AMID_THE_MAKING_OF_A_CLASS = """
+class Field:
+    def __set_name__(self, owner, name): told("{first}")
+with signals.ending() as ending:
+    def run():
+        class Sheet:
+            field = Field()
+        print("went on")
+    ending.run(run)
+"""
 AMID_A_LIBRARY_THAT_LOGS = """
 import logging
 with signals.ending() as ending:
@@ -149,9 +163,9 @@ def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Sig
 @pytest.mark.parametrize(
     "program", [
         AMID_THE_LOOPS_OWN_WORK, AFTER_THE_LAST_TASK, AMID_THE_COLLECTION_OF_GARBAGE, AMID_WHAT_IS_TOLD_OF_GARBAGE, AMID_WHAT_IS_HALF_MADE,
-        AMID_A_LIBRARY_THAT_LOGS,
+        AMID_THE_MAKING_OF_A_CLASS, AMID_A_LIBRARY_THAT_LOGS,
     ],
-    ids=["loop", "idle loop", "garbage", "told of garbage", "half-made", "log"],
+    ids=["loop", "idle loop", "garbage", "told of garbage", "half-made", "class", "log"],
 )  # fmt: skip
 def test_one_that_comes_amid_other_work_is_neither_lost_nor_taken_for_an_error(program: str, first: signal.Signals) -> None:
     ended = run(program.replace("{first}", first.name))
@@ -194,3 +208,22 @@ def test_a_thread_that_gets_no_signals_applies_all_the_same() -> None:
     thread.start()
     thread.join()
     assert done == ["applied"]
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (KeyboardInterrupt(), exits.INTERRUPTED),
+        (signals.Terminated(), exits.INTERRUPTED),
+        (RuntimeError("made of one"), exits.INTERRUPTED),
+        (RuntimeError("its own"), exits.FAILED),
+        (StateError("its own"), StateError.exit_code),
+    ],
+    ids=["SIGINT", "SIGTERM", "made of one", "defect", "error"],
+)
+def test_the_journal_tells_a_run_that_a_signal_ended_from_one_that_failed(error: BaseException, code: int) -> None:
+    cause = KeyboardInterrupt() if str(error) == "made of one" else None
+    journal = Mock(spec=Journal)
+    with pytest.raises(type(error)), accounted(journal):
+        raise error from cause
+    journal.finish.assert_called_once_with(exit_code=code, summary={})
