@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import pickle
-import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.address import KEY_PATTERN, Address, Glob, is_key
+from tests.effort import within
 
 KEYS = st.from_regex(rf"\A{KEY_PATTERN}\Z").filter(is_key)
 KINDS = st.sampled_from(["site", "section", "site-space", "saml"])
@@ -171,6 +171,4 @@ def test_matching_agrees_with_its_definition(pattern: list[str], parts: list[str
 def test_a_hostile_pattern_does_not_blow_up() -> None:
     address = Address(("a" * 100, *(("a", "a" * 100) * 20)))
     pattern = Glob.parse("/".join(["**", "a*" * 30 + "b"] * 20))
-    started = time.process_time()
-    assert not pattern.matches(address)
-    assert time.process_time() - started < 1
+    assert not within(1, lambda: pattern.matches(address))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.graph import Cycle, Edges, Schedule, ordered
+from tests.effort import within
 
 Graph = dict[int, Edges]
 
@@ -164,16 +163,18 @@ def test_ten_thousand_steps_take_less_than_two_seconds(reach: int) -> None:
         for node in range(1, 10_000)
     }
     nodes[0] = Edges()
-    started = time.process_time()
-    schedule = Schedule(nodes)
-    ready = list(schedule.ready())
-    while ready:
-        node = ready.pop()
-        schedule.start(node)
-        ready += schedule.succeed(node)
-    assert schedule.done
-    chain = Schedule(nodes)
-    chain.start(0)
-    assert len(chain.fail(0)) == 9_999
-    assert chain.done
-    assert time.process_time() - started < 2
+
+    def run() -> None:
+        schedule = Schedule(nodes)
+        ready = list(schedule.ready())
+        while ready:
+            node = ready.pop()
+            schedule.start(node)
+            ready += schedule.succeed(node)
+        assert schedule.done
+        chain = Schedule(nodes)
+        chain.start(0)
+        assert len(chain.fail(0)) == 9_999
+        assert chain.done
+
+    within(2, run)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.effort import within
 
 
 @pytest.fixture
@@ -48,9 +48,7 @@ BROKEN: dict[str, bytes] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_file_is_a_clear_error_at_once(docs: Cli, name: str) -> None:
     (docs.root / "plan.json").write_bytes(BROKEN[name])
-    began = time.process_time()
-    result = docs("apply", "p", "--plan", "plan.json")
-    assert time.process_time() - began < 2
+    result = within(2, lambda: docs("apply", "p", "--plan", "plan.json"))
     assert result.exit_code == 3, result.stderr
     assert result.stderr.startswith("error: plan.json ")
     assert "\x1b" not in result.stderr
@@ -60,9 +58,7 @@ def test_a_broken_file_is_a_clear_error_at_once(docs: Cli, name: str) -> None:
 def test_a_file_of_100_mb_is_not_read(docs: Cli) -> None:
     with (docs.root / "plan.json").open("wb") as file:
         file.truncate(100_000_000)
-    began = time.process_time()
-    result = docs("apply", "p", "--plan", "plan.json")
-    assert time.process_time() - began < 2
+    result = within(2, lambda: docs("apply", "p", "--plan", "plan.json"))
     assert (result.exit_code, "100,000,000 bytes" in result.stderr) == (3, True)
 
 

@@ -16,10 +16,10 @@ from reconciler import kinds
 from tests.cli.conftest import Cli
 from tests.hostile.canaries.world import secretive
 
-PIN = "1234"
+PASSWORD = "hunter2"  # unlike hexadecimal digits: in ids, which are made of these, what is secret would be hidden too
 SAML = """\
     saml:
-      okta: {label: Okta, entityID: "http://one", ssoURL: "https://one/sso", certificate: "1234"}
+      okta: {label: Okta, entityID: "http://one", ssoURL: "https://one/sso", certificate: "hunter2"}
     sites:
 """
 
@@ -55,13 +55,13 @@ def texts(value: Any) -> Iterator[str]:
 
 def test_a_digest_is_made_with_the_key_of_the_state_and_with_nothing_that_can_be_read_elsewhere(applied: Cli) -> None:
     (digest,), key, id = kept(applied)
-    assert digest == "hmac-sha256:" + hmac.new(key, json.dumps([id, "certificate", PIN]).encode(), hashlib.sha256).hexdigest()
+    assert digest == "hmac-sha256:" + hmac.new(key, json.dumps([id, "certificate", PASSWORD]).encode(), hashlib.sha256).hexdigest()
     pulled = applied("state", "pull", "p").stdout
     assert digest not in pulled
     assert key.hex() not in pulled
     known = {*texts(json.loads(pulled)), *texts(json.loads(applied("state", "list", "p", "--format", "json").stdout)), ""}
     assert id in known
-    said = (PIN, json.dumps(PIN), json.dumps([id, "certificate", PIN]))
+    said = (PASSWORD, json.dumps(PASSWORD), json.dumps([id, "certificate", PASSWORD]))
     for text in said:
         assert hashlib.sha256(text.encode()).hexdigest() not in digest
         assert [one for one in known if hmac.new(one.encode(), text.encode(), hashlib.sha256).hexdigest() in digest] == []
@@ -79,7 +79,7 @@ def test_two_states_keep_the_same_secret_of_the_same_object_differently(applied:
 def test_it_tells_whether_the_value_is_the_same(applied: Cli) -> None:
     assert applied("plan", "p", "--detailed-exitcode").exit_code == 0
     assert applied("drift", "p").exit_code == 0
-    applied.edit("p/reconciler.yaml", '"1234"', '"5678"')
+    applied.edit("p/reconciler.yaml", '"hunter2"', '"hunter3"')
     (change,) = applied.json("plan", "p")["changes"]
     assert [(one["name"], one["before"], one["cause"]) for one in change["fields"]] == [("certificate", "(sensitive)", "yours")]
     assert applied("plan", "p", "--out", "plan.json").exit_code == 0
@@ -101,5 +101,5 @@ def test_it_tells_whether_the_value_is_the_same(applied: Cli) -> None:
 def test_without_a_key_nothing_is_kept_of_a_secret() -> None:
     certificate = secretive()["saml"].fields["certificate"]
     with pytest.raises(ValueError, match="certificate is sensitive, and there is no key to keep it with"):
-        certificate.remembered(PIN, "saml_1")
+        certificate.remembered(PASSWORD, "saml_1")
     assert kinds.load().sealed(b"key") is kinds.load()

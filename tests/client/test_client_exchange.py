@@ -21,6 +21,7 @@ from reconciler.client import Answer, Reader, RetryClass, Writer, WriteRefused
 from reconciler.client.exchange import printable
 from reconciler.client.transport import OnlyGet
 from reconciler.errors import Ambiguous, NotFound, ReconcilerError, Rejected, ServiceError, Unavailable
+from tests.effort import within
 
 SLOW = b'HTTP/1.1 200 OK\r\nContent-Length: 400\r\n\r\n{"id": "' + b"x" * 390 + b'"}'
 
@@ -83,9 +84,8 @@ def test_an_empty_201_that_says_it_is_empty_is_an_answer_and_one_that_may_be_cut
 
 
 def test_a_205_without_a_length_does_not_wait_for_its_end() -> None:
-    began = time.monotonic()
-    assert send(raw(b"HTTP/1.1 205 Reset Content\r\n\r\n"), "DELETE").status == 205
-    assert time.monotonic() - began < 1
+    script = raw(b"HTTP/1.1 205 Reset Content\r\n\r\n")
+    assert within(1, lambda: send(script, "DELETE"), clock=time.monotonic).status == 205
 
 
 @pytest.mark.parametrize(
@@ -101,24 +101,20 @@ def test_a_205_without_a_length_does_not_wait_for_its_end() -> None:
 )
 def test_no_service_is_slow_enough_to_pass_the_deadline(script: Script) -> None:
     async def main() -> None:
-        async with FakeService([script]) as service, Writer(service.settings(timeout=0.15)) as writer:
-            began = time.monotonic()
-            with pytest.raises(Ambiguous, match=r"within 0.15 s; it may have been carried out"):
+        async with FakeService([script]) as service, Writer(service.settings(timeout=0.5)) as writer:
+            with pytest.raises(Ambiguous, match=r"within 0.5 s; it may have been carried out"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
-            assert time.monotonic() - began < 0.6
 
-    asyncio.run(main())
+    within(1.5, lambda: asyncio.run(main()), clock=time.monotonic)
 
 
 def test_a_shorter_deadline_of_the_operation_counts() -> None:
     async def main() -> None:
         async with FakeService([raw(SLOW[:200])]) as service, Writer(service.settings()) as writer:
-            began = time.monotonic()
             with pytest.raises(Ambiguous):
-                await writer.send("PATCH", "/x", {}, retry=RetryClass.IDEMPOTENT, deadline=0.15)
-            assert time.monotonic() - began < 0.6
+                await writer.send("PATCH", "/x", {}, retry=RetryClass.IDEMPOTENT, deadline=0.5)
 
-    asyncio.run(main())
+    within(1.5, lambda: asyncio.run(main()), clock=time.monotonic)
 
 
 def test_a_body_of_the_greatest_size_is_read_and_one_byte_more_is_not() -> None:

@@ -14,8 +14,8 @@ from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from reconciler.report.escape import terminal
+from tests.cage import caged
 from tests.hostile.attacks import ATTACKS, Attack
-from tests.hostile.cage import caged
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limits of a process are Linux's")
 FEWEST = 300

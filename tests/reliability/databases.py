@@ -5,21 +5,13 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
-from sqlalchemy import Connection, Engine, create_engine, delete, event, insert, make_url, select, text
+from sqlalchemy import create_engine, delete, insert, make_url, select, text
 
 from reconciler.state.condition import file_holder
 from reconciler.state.postgres import SCHEMA
 from reconciler.state.schema import METADATA
-
-COMPILED: Final[dict[Any, Any]] = {}
-
-
-@event.listens_for(Engine, "engine_connect")
-def _compiled_once(connection: Connection) -> None:
-    """Every run opens the database anew; the text of its statements need not be made anew each time."""
-    connection.execution_options(compiled_cache=COMPILED)
 
 
 class Database(Protocol):
