@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from dataclasses import replace
 from typing import Any
@@ -110,6 +111,8 @@ def test_a_value_that_is_kept_secret_is_not_written_down(renamed: Cli) -> None:
     secret = {"RECONCILER_VAR_WORD": "Authors"}
     refused = renamed("state", "pull", "p", "--out", "state.json", env=secret)
     assert (refused.exit_code, "--public-var" in refused.stderr, (renamed.root / "state.json").exists()) == (4, True, False)
+    assert re.search(r"a value that is kept secret, in bindings\[\d+\].fields.title.sent; it is not written down", refused.stderr)
+    assert "Authors" not in refused.stderr
     assert renamed("state", "pull", "p", "--public-var", "word", env=secret).exit_code == 0
 
 

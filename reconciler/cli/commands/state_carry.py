@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Never
 
@@ -50,9 +51,9 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     if document is None:
         raise UsageError("there is no state yet", hint="reconciler apply makes it.")
     found = without_secrets(document, kinds)
-    if screen.masked_data(found) != found:
-        hint = "If that variable is no secret, say so with --public-var NAME; else take the value out of what is managed."
-        raise Refused("the state holds the value of a variable that is kept secret; it is not written down", hint=hint)
+    if (place := hidden_in(found, screen.masked_data(found))) is not None:
+        hint = "If it comes from a variable that is no secret, say so with --public-var NAME; else take the value out of what is managed."
+        raise Refused(f"the state holds a value that is kept secret, in {place}; it is not written down", hint=hint)
     text = as_json(found, indent=1) + "\n"
     if out is None:
         screen.made(text)
@@ -111,6 +112,19 @@ def without_secrets(document: dict[str, Any], kinds: Kinds) -> dict[str, Any]:
         return {**binding, "fields": {name: pair for name, pair in binding["fields"].items() if name not in hidden}}
 
     return {**document, "bindings": [told(one) for one in document["bindings"]]}
+
+
+def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:
+    """Where in a document the first thing was masked, such as `bindings[3].fields.title.sent`; None where nothing was."""
+    if masked == document:
+        return None
+    if isinstance(document, list):
+        within: Iterable[tuple[str, Any, Any]] = ((f"{at}[{n}]", *pair) for n, pair in enumerate(zip(document, masked, strict=True)))
+    elif isinstance(document, dict):
+        within = ((f"{at}.{name}".strip("."), part, masked.get(name)) for name, part in document.items() if name in masked)
+    else:
+        within = ()
+    return next((found for place, part, made in within if (found := hidden_in(part, made, place)) is not None), at)
 
 
 def read(file: Path) -> Any:
