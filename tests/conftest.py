@@ -7,10 +7,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("steady", derandomize=True)
-settings.register_profile("wandering", derandomize=False, print_blob=True)
+# How long an example takes says nothing of the program: on a machine that stands still for a moment, any takes long.
+settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("wandering", settings.get_profile("steady"), derandomize=False, print_blob=True)
 settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") else "steady")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background; children would inherit it

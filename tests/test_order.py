@@ -111,13 +111,13 @@ def test_where_all_are_anchors_everything_but_the_longest_rising_run_moves(case:
     assert len(case.answer()) == len(case.wanted) - longest
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases(size=6, mixed=False))
 def test_where_all_are_anchors_no_sequence_of_moves_is_shorter(case: Case) -> None:
     assert len(case.answer()) == fewest(case, borrow=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(cases(size=5, mixed=True))
 @example(Case((4, 3, 1, 2, 0), (0, 1, 2, 3, 4), no_anchors=frozenset({0, 1, 2, 3})))
 def test_with_mixed_anchors_no_sequence_that_moves_each_once_is_shorter(case: Case) -> None:

@@ -131,7 +131,7 @@ def _around(org: Org, at: str | None) -> set[str]:
     return found
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_moves_of_content_are_kept_and_nothing_is_left_to_do(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +191,7 @@ CONTENT = (
 )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["g", "h", None]), st.sampled_from(["", "a", "b", "c", "d"])), max_size=5)
 )

@@ -125,7 +125,6 @@ def everything(org: Org) -> dict[str, Any]:
 
 @settings(
     max_examples=25,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

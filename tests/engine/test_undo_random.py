@@ -18,7 +18,6 @@ from tests.engine.undoing import runs, undo
 from tests.harness import ORGANIZATION, Org
 
 SLOW = settings(
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

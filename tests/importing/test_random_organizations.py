@@ -149,7 +149,6 @@ def site(data: st.DataObject, org: Org, base: str, spaces: list[str]) -> None:
 
 @settings(
     max_examples=40,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -170,7 +169,6 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
 
 @settings(
     max_examples=25,
-    deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

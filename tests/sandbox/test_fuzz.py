@@ -128,7 +128,7 @@ async def _try_all(world: World, cases: list[tuple[str, str, Any, dict[str, str]
             _check(await client.get(f"/v1/orgs/org_a/{path}", headers={"Authorization": f"Bearer {ADA}"}))
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), order=st.integers(0, 2**32))
 def test_random_requests_to_every_route_never_answer_500(
     template: World, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, order: int

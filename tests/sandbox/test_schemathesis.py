@@ -102,7 +102,7 @@ def test_no_check_of_schemathesis_fails(template: World, tmp_path: Path, operati
         known = {parameter.definition["name"] for parameter in one.query}
 
         @seed(1)
-        @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+        @settings(max_examples=EXAMPLES, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
         @given(case=one.as_strategy(generation_mode=mode))
         def run(case: Any) -> None:
             headers = {"Authorization": f"Bearer {ADA}", "Host": "127.0.0.1"}

@@ -95,7 +95,7 @@ def test_the_key_of_the_digests_stays_where_it_is(store: Store, elsewhere: Store
 
 
 @given(bound=strategies.bindings(), intents=strategies.intents)
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.generate])  # a smaller example takes a server minutes to find
+@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])  # a smaller example takes a server minutes to find
 def test_every_binding_and_intent_survives_the_way_to_a_server_and_back(
     postgres_url: str, tmp_path_factory: pytest.TempPathFactory, bound: list[Binding], intents: list[Intent]
 ) -> None:

@@ -16,7 +16,7 @@ from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, SERVICE, WHO, binding, intent
 from tests.state.strategies import bindings, intents
 
-OFTEN = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+OFTEN = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def other_scope() -> Scope:
