@@ -1,4 +1,4 @@
-"""Work in a process of its own that may take two seconds of CPU and 256 MB more than it begins with.
+"""Work in a process of its own that may take two seconds of CPU and 256 MB: in all if it is fresh, else more than its parent has.
 
 A machine that stands still for a moment charges that to whoever runs: who was too slow is tried again, and may have been it three times.
 """
@@ -51,13 +51,12 @@ def fresh(program: str) -> str:
     return done.stdout
 
 
-def confine() -> None:
-    """From here on this process has only so much, and is killed where it takes more time."""
+def confine(data: int = MEMORY) -> None:
+    """From here on this process has only so many bytes of data in all, and is killed where it takes more time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS,) * 2)
-    resource.setrlimit(resource.RLIMIT_DATA, (_data() + MEMORY,) * 2)
+    resource.setrlimit(resource.RLIMIT_DATA, (data, data))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    signal.alarm(PATIENCE)
 
 
 def _forked(work: Callable[[], Any]) -> tuple[int, str]:
@@ -75,7 +74,8 @@ def _forked(work: Callable[[], Any]) -> tuple[int, str]:
 
 def _run(work: Callable[[], Any], out: int) -> int:
     gc.freeze()  # the garbage of whatever ran before is not the work's
-    confine()
+    confine(_data() + MEMORY)
+    signal.alarm(PATIENCE)
     try:
         said, code = json.dumps(work()), 0
     except BaseException:

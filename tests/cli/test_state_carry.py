@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.commands.state_carry import without_secrets
+from reconciler.cli.commands.state_carry import hidden_in, without_secrets
 from reconciler.kinds import load
 from reconciler.resource import Kinds
 from tests.cli.conftest import Cli, valid
@@ -114,6 +114,19 @@ def test_a_value_that_is_kept_secret_is_not_written_down(renamed: Cli) -> None:
     assert re.search(r"a value that is kept secret, in bindings\[\d+\].fields.title.sent; it is not written down", refused.stderr)
     assert "Authors" not in refused.stderr
     assert renamed("state", "pull", "p", "--public-var", "word", env=secret).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("masked", "place"),
+    [
+        ({"a": [{"b": "x", "c": 1}]}, None),
+        ({"a": [{"b": "(hidden)", "c": 1}]}, "a[0].b"),
+        ({"a": [{"(hidden)": "x", "c": 1}]}, "a[0].b"),
+        ({"(hidden)": [{"b": "x", "c": 1}]}, "a"),
+    ],
+)
+def test_the_place_of_what_is_hidden_is_found_in_values_and_names(masked: Any, place: str | None) -> None:
+    assert hidden_in({"a": [{"b": "x", "c": 1}]}, masked) == place
 
 
 def test_values_of_sensitive_fields_are_left_out(renamed: Cli) -> None:

@@ -105,7 +105,7 @@ def test_no_service_is_slow_enough_to_pass_the_deadline(script: Script) -> None:
             with pytest.raises(Ambiguous, match=r"within 0.5 s; it may have been carried out"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
 
-    within(1.5, lambda: asyncio.run(main()), clock=time.monotonic)
+    within(0.95, lambda: asyncio.run(main()), clock=time.monotonic)
 
 
 def test_a_shorter_deadline_of_the_operation_counts() -> None:
@@ -114,7 +114,7 @@ def test_a_shorter_deadline_of_the_operation_counts() -> None:
             with pytest.raises(Ambiguous):
                 await writer.send("PATCH", "/x", {}, retry=RetryClass.IDEMPOTENT, deadline=0.5)
 
-    within(1.5, lambda: asyncio.run(main()), clock=time.monotonic)
+    within(0.95, lambda: asyncio.run(main()), clock=time.monotonic)
 
 
 def test_a_body_of_the_greatest_size_is_read_and_one_byte_more_is_not() -> None:

@@ -118,13 +118,12 @@ def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:
     """Where in a document the first thing was masked, such as `bindings[3].fields.title.sent`; None where nothing was."""
     if masked == document:
         return None
-    if isinstance(document, list):
-        within: Iterable[tuple[str, Any, Any]] = ((f"{at}[{n}]", *pair) for n, pair in enumerate(zip(document, masked, strict=True)))
-    elif isinstance(document, dict):
-        within = ((f"{at}.{name}".strip("."), part, masked.get(name)) for name, part in document.items() if name in masked)
-    else:
-        within = ()
-    return next((found for place, part, made in within if (found := hidden_in(part, made, place)) is not None), at)
+    parts: Iterable[tuple[str, Any, Any]] = ()
+    if isinstance(document, list) and isinstance(masked, list):
+        parts = ((f"{at}[{index}]", *pair) for index, pair in enumerate(zip(document, masked, strict=True)))
+    elif isinstance(document, dict) and isinstance(masked, dict):  # a name that was masked itself is not found in the other
+        parts = ((f"{at}.{name}" if at else name, part, masked.get(name)) for name, part in document.items())
+    return next((found for place, part, made in parts if (found := hidden_in(part, made, place)) is not None), at)
 
 
 def read(file: Path) -> Any:
