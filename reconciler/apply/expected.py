@@ -8,47 +8,34 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from reconciler.model import Actual, Observed, Step
-from reconciler.plan.drafts import choices
+from reconciler.plan.siblings import Siblings
+from reconciler.plan.simulate import Key, World
 from reconciler.reading import ids_in
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
-Key = tuple[str, str]
-"""An object: its kind and its id."""
-
-Row = tuple[str, str, Any]
-"""Siblings: their kind, the id of their container, the id of the node they stand in."""
-
-Objects = Mapping[str, Mapping[str, Observed]]
-
 
 class Expected:
-    """A model of the service, kept as the run goes on.
+    """What concerns a run under way, beside the `world` that its requests led to.
 
     `first`: when the plan's reading began. `loose`: fields whose value is not known, because the run wrote them and no answer showed what
-    became of them; the next reading tells. `order`: the order of siblings, as far as it was read or made by this run.
+    became of them; the next reading tells.
     """
 
     def __init__(self, kinds: Kinds, actual: Actual) -> None:
         self.kinds = kinds
-        self.objects: dict[str, dict[str, Observed]] = {name: dict(actual.objects.get(name, {})) for name in kinds}
+        self.world = World(kinds, actual, guess=False)
         self.loose: dict[Key, set[str]] = defaultdict(set)
-        self.order: dict[Row, list[str]] = defaultdict(list)
-        self.born: set[Key] = set()
-        self.removed: set[str] = set()
         self.first = actual.read_at if actual.read_at is not None else float("-inf")
         self._read: dict[Key, float] = {}
         self._unsure: set[Key] = set()  # whose chosen child is the service's choice now
         self._reshaped: set[Key] = set()  # (kind, container) whose objects the service rearranged
-        for row, ids in rows(kinds, self.objects).items():
-            self.order[row] = ids
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object as it should be; None where there is none."""
-        return self.objects.get(kind, {}).get(id)
+        return self.world.find(kind, id)
 
     def read_at(self, key: Key) -> float:
         """When the object was last read."""
@@ -58,35 +45,25 @@ class Expected:
 
     def made(self, one: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
-        self.objects[one.kind][one.id] = one
-        self.born.add((one.kind, one.id))
+        self.world.made(one)
         self.loose[(one.kind, one.id)] |= {name for name, value in one.values.items() if value is UNSET}
         self._read[(one.kind, one.id)] = at
 
     def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], seen: Mapping[str, Any], body: Any) -> None:
         """A request on an object that exists was done; `seen`: the written fields as its answer shows them, UNSET where it does not."""
-        old = self.find(kind.name, id)
-        if old is None:
+        if self.find(kind.name, id) is None:
             return
-        values = {name: value for name, value in writes.items() if kind.fields[name].role is not Role.CHOICE}
-        shown = {name: value for name, value in seen.items() if name in values and value is not UNSET}
-        for name in values:
-            if name not in shown and kind.fields[name].lossy:
-                self.loose[(kind.name, id)].add(name)
-        restored = step.verb == "restore"
-        self.objects[kind.name][id] = replace(
-            old, values={**old.values, **values, **shown}, deleted_at=None if restored else old.deleted_at
-        )
-        for name, value in writes.items():
-            if kind.fields[name].role is Role.CHOICE:
-                self._choose(kind, id, kind.fields[name], value)
-        if restored or any(kind.fields[name].container for name in writes) or step.verb == "move":
-            self._place(kind, id, body)
+        choices = {name for name in writes if kind.fields[name].role is Role.CHOICE}
+        shown = {name: value for name, value in seen.items() if name in writes and name not in choices and value is not UNSET}
+        self.loose[(kind.name, id)] |= {name for name in writes if kind.fields[name].lossy and name not in choices and name not in shown}
+        if choices:
+            self._unsure.discard((kind.name, id))
+        self.world.wrote(step, kind, id, {**writes, **shown}, body)
 
     def doubted(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
         """A request on the object was sent, and its end is not known."""
         self.loose[(kind.name, id)] |= set(writes)
-        self._forget_place(kind, id)
+        self.world.unplace(kind.name, id)
         if any(kind.fields[name].role is Role.CHOICE for name in writes):
             self._unsure.add((kind.name, id))
 
@@ -96,39 +73,10 @@ class Expected:
 
     def deleted(self, kind: Kind, id: str) -> None:
         """A delete was done, with what goes along."""
-        for _, one in [*contents(self.kinds, self.objects, kind, id)]:
-            self._drop(self.kinds[one.kind], one.id)
-        self._drop(kind, id)
-
-    def _drop(self, kind: Kind, id: str) -> None:
-        self._forget_place(kind, id)
-        one = self.objects[kind.name].pop(id, None)
-        self.removed.add(id)
-        if one is not None and any(one.flags.values()):
-            self._unsure |= {*one.within.items(), *((str(field.to), str(one.values.get(field.name))) for field in _containers(kind))}
-
-    def _choose(self, kind: Kind, id: str, field: Field, value: Any) -> None:
-        if field.to is None or field.flag is None:
-            return
-        self._unsure.discard((kind.name, id))
-        for one in list(self.objects[field.to].values()):
-            if _chooser(self.kinds, self.kinds[field.to], field, one) == (kind.name, id):
-                self.objects[field.to][one.id] = replace(one, flags={**one.flags, field.flag: one.id == value})
-
-    def _forget_place(self, kind: Kind, id: str) -> None:
-        for (name, _, _), ids in self.order.items():
-            if name == kind.name and id in ids:
-                ids.remove(id)
-
-    def _place(self, kind: Kind, id: str, body: Any) -> None:
-        self._forget_place(kind, id)
-        one = self.objects[kind.name][id]
-        position = body.get("position", {}) if isinstance(body, Mapping) else {}
-        ids = self.order[_row(kind, one)]
-        for side, anchor in position.items():
-            named = next((text for key, text in anchor.items() if key != "type"), None)
-            if named in ids:
-                ids.insert(ids.index(named) + (side == "after"), id)
+        for gone in self.world.deleted(kind, id):
+            if any(gone.flags.values()):
+                containers = [field for field in self.kinds[gone.kind].fields.values() if field.container]
+                self._unsure |= {*gone.within.items(), *((str(field.to), str(gone.values.get(field.name))) for field in containers)}
 
     # -- what a reading shows --------------------------------------------------------------------------------------------------------
 
@@ -149,84 +97,43 @@ class Expected:
                 yield field, expected, value
         learned = {name: now.values[name] for name in unknown if name in now.values}
         unknown.clear()
-        self.objects[kind.name][id] = replace(old, values={**old.values, **learned})
+        self.world.learned(kind.name, id, learned)
 
     def _follows(self, kind: Kind, old: Observed, field: Field, expected: Any) -> bool:
         """Whether the service changes the field by itself after what this run did: it named something that is gone, or was rearranged."""
-        if any(text in self.removed for text in ids_in(expected) if expected is not UNSET):
+        if any(text in self.world.removed for text in ids_in(expected) if expected is not UNSET):
             return True
         return field.container and (kind.name, old.within.get(kind.within or "", "")) in self._reshaped
 
-    def chosen(self, kind: Kind, id: str, now: Objects) -> Iterator[tuple[Field, Any, Any]]:
+    def chosen(self, kind: Kind, id: str, now: World) -> Iterator[tuple[Field, Any, Any]]:
         """The choices of an object that are not as they should be: (field, expected id, id now)."""
         if (kind.name, id) in self._unsure:
             return
-        before, after = (choices(self.kinds, Actual(objects)).get((kind.name, id), {}) for objects in (self.objects, now))
+        before, after = self.world.chosen(kind.name, id), now.chosen(kind.name, id)
         for field in kind.fields.values():
             if field.role is Role.CHOICE:
                 old, new = before.get(field.name), after.get(field.name)
-                if old != new and not (old is None and (str(field.to), str(new)) in self.born):
+                if old != new and not (old is None and (str(field.to), str(new)) in self.world.born):
                     yield field, old, new
 
-    def strayed(self, kind: Kind, now: Observed, order: Mapping[Row, list[str]]) -> bool:
-        """Whether an object no longer stands where it should among those siblings whose order is known; `order`: as it is now."""
-        row = _row(kind, now)
-        ids, known = order.get(row, []), self.order.get(row, [])
-        if now.id not in ids or now.id not in known:
-            return False
-        before = set(ids[: ids.index(now.id)]) & set(known)
-        return before != set(known[: known.index(now.id)]) & set(ids)
+    def strayed(self, now: World) -> frozenset[Key]:
+        """The objects that no longer stand where they should among those siblings whose order is known."""
+        strayed: set[Key] = set()
+        for row, siblings in now.order.items():
+            known = self.world.order.get(row)
+            strayed |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
+        return frozenset(strayed)
 
     def looked(self, key: Key, at: float) -> None:
         """The object was read again."""
         self._read[key] = at
 
 
-def rows(kinds: Kinds, objects: Objects) -> dict[Row, list[str]]:
-    """The ids of siblings in the order in which their listing shows them."""
-    found: dict[Row, list[Observed]] = defaultdict(list)
-    for name, some in objects.items():
-        for one in some.values():
-            if one.rank is not None:
-                found[_row(kinds[name], one)].append(one)
-    return {row: [one.id for one in sorted(some, key=lambda one: one.rank or 0)] for row, some in found.items()}
-
-
-def _row(kind: Kind, one: Observed) -> Row:
-    stands = one.values.get(kind.inside.name) if kind.inside is not None else None
-    return kind.name, one.within.get(kind.within or "", ""), stands
-
-
-def _containers(kind: Kind) -> list[Field]:
-    return [field for field in kind.fields.values() if field.container]
-
-
-def holds(kinds: Kinds, kind: Kind) -> list[Kind]:
-    """The kinds whose objects may stand in one of this kind."""
-    return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in _containers(other))]
-
-
-def contents(kinds: Kinds, objects: Objects, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
-    """What stands in an object, at whatever depth, each once; what was deleted and can still be restored does not count."""
-    met: set[Key] = set()
-    ahead = [(kind, id)]
-    while ahead:
-        outer, at = ahead.pop()
-        for other in holds(kinds, outer):
-            for one in objects.get(other.name, {}).values():
-                inside = one.within.get(outer.name) == at and other.within == outer.name
-                inside = inside or any(field.to == outer.name and one.values.get(field.name) == at for field in _containers(other))
-                if inside and one.deleted_at is None and (one.kind, one.id) not in met:
-                    met.add((one.kind, one.id))
-                    ahead.append((other, one.id))
-                    yield (one.kind, one.id), one
-
-
-def _chooser(kinds: Kinds, child: Kind, field: Field, one: Observed) -> Key | None:
-    """Whose choice a child's flag is: that of the node it stands in where that kind chooses, else that of its container."""
-    by_kind = {parent.name for parent, each in kinds.flags(child.name).get(str(field.flag), ())}
-    inside = child.inside
-    stands = one.values.get(inside.name) if inside is not None else None
-    if stands and inside is not None and inside.to in by_kind:
-        return str(inside.to), str(stands)
-    return (str(child.within), one.within.get(str(child.within), "")) if child.within in by_kind else None
+def _elsewhere(now: Siblings, known: Siblings) -> Iterator[str]:
+    """The siblings in both lists before which not the same ones stand in both."""
+    ahead: set[str] = set()  # those that only one of the lists has shown so far
+    for left, right in zip((id for id in now if id in known), (id for id in known if id in now), strict=True):
+        if left != right or ahead:
+            yield left
+        ahead ^= {left}
+        ahead ^= {right}

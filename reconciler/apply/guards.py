@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.apply.expected import Expected, Key, contents, holds, rows
+from reconciler.apply.expected import Expected
 from reconciler.apply.look import look
 from reconciler.client import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Desired, Observed, Plan, Status, Step, Unknown
+from reconciler.plan.simulate import Key, World, holds
 from reconciler.reading import title
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
@@ -111,7 +112,7 @@ class Guards:
         if target is None:
             return False
         key = (target.kind, target.id)
-        first = self.expected.read_at(key) if key in self.expected.born else self.expected.first
+        first = self.expected.read_at(key) if key in self.expected.world.born else self.expected.first
         chooses = bool(self._choices(step)) and self._old(self._chosen_at.get(key, first))
         return self._old(self.expected.read_at(key)) or chooses or self._unseen_inside(step)
 
@@ -143,13 +144,14 @@ class Guards:
         except ServiceError as error:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
         addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
-        order = rows(self.kinds, now.objects)
+        shown = World(self.kinds, now, guess=False)
+        strayed = self.expected.strayed(shown)
         for key, address in addresses.items():
-            self._judge(key, address, now, at, order)
+            self._judge(key, address, now, at, key in strayed)
         for outer, _ in choosing.values():
-            self._judge_choices(outer, now, at)
+            self._judge_choices(outer, now, shown, at)
         for id, outer in emptied.items():
-            self._emptied[id] = self._judge_contents(outer, now)
+            self._emptied[id] = self._judge_contents(outer, now, shown)
             self._emptied_at[id] = self.reader.monotonic()
 
     def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
@@ -163,15 +165,11 @@ class Guards:
 
     def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
         """What shows which child is chosen: any two of them, so that their listing is read."""
-        kind = self.kinds[str(field.to)]
-        inside = [one for one in self.expected.objects[kind.name].values() if one.within.get(outer.kind) == outer.id]
-        for name in [each.name for each in kind.fields.values() if each.container and each.to == outer.kind]:
-            inside += [one for one in self.expected.objects[kind.name].values() if one.values.get(name) == outer.id]
-        yield from inside
+        yield from self.expected.world.inside(str(field.to), outer.kind, outer.id)
 
     # -- judging ---------------------------------------------------------------------------------------------------------------------
 
-    def _judge(self, key: Key, address: Address, now: Actual, at: float, order: Mapping[Any, list[str]]) -> None:
+    def _judge(self, key: Key, address: Address, now: Actual, at: float, strayed: bool) -> None:
         kind, one = self.kinds[key[0]], now.find(*key)
         self._unread.pop(key, None)
         if one is None:
@@ -191,7 +189,7 @@ class Guards:
         changed = [spelled(*each) for each in self.expected.differences(kind, key[1], one, self._names(kind, address))]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
-        if address in self._moved and key not in self._stale and self.expected.strayed(kind, one, order):
+        if address in self._moved and key not in self._stale and strayed:
             self._stale[key] = "it was moved among its siblings meanwhile"
 
     def _names(self, kind: Kind, address: Address) -> list[str]:
@@ -202,18 +200,18 @@ class Guards:
         mine = {*declared.values, *self._writes.get(address, ())}
         return [name for name, field in kind.fields.items() if name in mine or field.container]
 
-    def _judge_choices(self, outer: Observed, now: Actual, at: float) -> None:
+    def _judge_choices(self, outer: Observed, now: Actual, shown: World, at: float) -> None:
         kind, key = self.kinds[outer.kind], (outer.kind, outer.id)
         self._chosen_at[key] = at
         failed = next((each for each in now.unknown if each.kind in {field.to for field in kind.fields.values()}), None)
         if failed is not None:
             self._unread[key] = f"it could not be read again: {failed.reason}"
             return
-        changed = [spelled(*each) for each in self.expected.chosen(kind, outer.id, now.objects)]
+        changed = [spelled(*each) for each in self.expected.chosen(kind, outer.id, shown)]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
 
-    def _judge_contents(self, outer: Observed, now: Actual) -> Refusal | None:
+    def _judge_contents(self, outer: Observed, now: Actual, shown: World) -> Refusal | None:
         """Whether what would go along is exactly what the plan counted, less what this run took out of it."""
         kind = self.kinds[outer.kind]
         if (outer.kind, outer.id) in self._gone:
@@ -222,7 +220,7 @@ class Guards:
         failed = next((each for each in now.unknown if self._may_hold(kind, each.kind) and each.scope not in gone), None)
         if failed is not None:
             return Status.SKIPPED, f"not sent: what stands in it could not be read again: {failed.reason}"
-        before, after = (dict(contents(self.kinds, objects, kind, outer.id)) for objects in (self.expected.objects, now.objects))
+        before, after = (dict(world.contents(kind, outer.id)) for world in (self.expected.world, shown))
         said = [f"{key[0]} {title(one)!r} came" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
         said += [f"{key[0]} {title(one)!r} left" for key, one in before.items() if key not in after and self._whole(now, one)]
         for key, one in after.items():

@@ -9,10 +9,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Collection, Mapping
 
-from reconciler.apply.expected import Key, contents, holds
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
+from reconciler.plan.simulate import Key, World, holds
 from reconciler.resource import Kind, Kinds, Listing, One, placeholders
 
 
@@ -73,7 +73,8 @@ class _Look(Survey):
 
     def deeper(self, emptied: Collection[Observed]) -> list[Awaitable[None]]:
         """The next level of what is to be read completely."""
-        found = [one for outer in emptied for _, one in contents(self.kinds, self._objects, self.kinds[outer.kind], outer.id)]
+        world = World(self.kinds, Actual(self._objects), guess=False)
+        found = [one for outer in emptied for _, one in world.contents(self.kinds[outer.kind], outer.id)]
         return [task for one in found for task in self.inside(one)]
 
     def _stands(self, kind: Kind, one: Observed) -> str:

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.apply.expected import rows
 from reconciler.apply.step import Steps
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Edited, Observed, Result, State, Status, Step
 from reconciler.observe import observe
 from reconciler.plan import Selection
 from reconciler.plan import plan as make_plan
-from reconciler.plan.drafts import choices
+from reconciler.plan.simulate import World
 from reconciler.resource import UNSET, Field, Kind, Role
 
 GONE = "is gone: it was there when it was last read"
@@ -80,8 +79,8 @@ class _Look:
 
     def __init__(self, run: Steps, state: State, actual: Actual) -> None:
         self.run, self.kinds, self.state, self.actual = run, run.kinds, state, actual
-        self.chosen = choices(run.kinds, actual)
-        self.order = rows(run.kinds, actual.objects)
+        self.world = World(run.kinds, actual, guess=False)
+        self.strayed = run.expected.strayed(self.world)
 
     def _now(self, binding: Binding) -> Observed | None:
         return self.actual.find(binding.kind, binding.id)
@@ -120,9 +119,9 @@ class _Look:
             return
         names = [name for name in kind.fields if name in step.writes]
         model = self.run.expected
-        changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.actual.objects)]
+        changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.world)]
         yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
-        if not changed and step.verb == "move" and model.strayed(kind, now, self.order):
+        if not changed and step.verb == "move" and (kind.name, now.id) in self.strayed:
             yield Edited(step.address, None, says=STRAYED)
 
     def learned(self, told: set[Address]) -> dict[Address, dict[str, Any]]:
@@ -138,7 +137,7 @@ class _Look:
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
         if field.role is Role.CHOICE:
-            return self.chosen.get((kind.name, now.id), {}).get(field.name, UNSET)
+            return self.world.chosen(kind.name, now.id).get(field.name, UNSET)
         return now.values.get(field.name, UNSET)
 
 

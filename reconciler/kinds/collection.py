@@ -33,5 +33,8 @@ class Collection(
     title: Annotated[str, Len(0, 50)] = field("Its name.", key=True, required=True)
     description: Annotated[str, Len(0, 100)] = field("One line about it.", on="update")
     defaultLevel: MemberRole = field(
-        "What members may do with what stands in it.", on="update", exposes=Exposes("members may do more with what stands in it", ROLES)
+        "What members may do with what stands in it.",
+        on="update",
+        initial=None,
+        exposes=Exposes("members may do more with what stands in it", ROLES),
     )

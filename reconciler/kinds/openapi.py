@@ -45,5 +45,9 @@ class OpenApi(
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
     source: Source = field("Where the document is.", on=("create", "refresh"), read=_source, required=True)
     visibility: Literal["private", "public"] = field(
-        "Who can see it.", on="update", exposes=Exposes("anyone can read it", ("private", "public")), opens=("public",)
+        "Who can see it.",
+        on="update",
+        initial="private",
+        exposes=Exposes("anyone can read it", ("private", "public")),
+        opens=("public",),
     )

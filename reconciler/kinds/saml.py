@@ -50,4 +50,4 @@ class Saml(
     ssoURL: str = field("Where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
     certificate: str = field("The provider's certificate, PEM.", required=True, lossy=True, exposes=_ELSEWHERE)
     defaultTeam: Annotated[Address, To("team")] = field("The team that new members join.", read=_team)
-    defaultRole: MemberRole = field("What new members may do.", exposes=Exposes("new members may do more", ROLES))
+    defaultRole: MemberRole = field("What new members may do.", initial=None, exposes=Exposes("new members may do more", ROLES))

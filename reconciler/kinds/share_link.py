@@ -28,5 +28,9 @@ class ShareLink(
     site = within("site")
     name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True)
     active: bool = field(
-        "Whether it works.", on="update", exposes=Exposes("whoever has the link can read the site", (False, True), born=True), opens=(True,)
+        "Whether it works.",
+        on="update",
+        initial=True,
+        exposes=Exposes("whoever has the link can read the site", (False, True), born=True),
+        opens=(True,),
     )

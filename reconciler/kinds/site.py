@@ -63,6 +63,7 @@ class Site(
     type: str = field("basic, premium, ultimate, …; set when the site is made.", on="create", on_change="refuse")
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
+        initial="public",
         exposes=Exposes("more people can read it", ("visitor-auth", "share-link", "unlisted", "public")),
         opens=("public", "unlisted"),
     )
@@ -71,15 +72,17 @@ class Site(
         "Once published it stays published.",
         on="publish",
         one_way=True,
+        initial=False,
         exposes=Exposes("its readers can read it, and that cannot be taken back", (False, True)),
     )
     agentsContext: Literal["included", "excluded"] = field(
-        "Whether agents may read it.", on="update", exposes=Exposes("agents can read it", ("excluded", "included"))
+        "Whether agents may read it.", on="update", initial="excluded", exposes=Exposes("agents can read it", ("excluded", "included"))
     )
     adaptiveContent: AdaptiveContent = field(
         "Content that depends on the visitor.",
         on="update",
         usual={"enabled": False},
+        initial={"enabled": False},
         exposes=Exposes("conditions no longer hide anything", ({"enabled": True}, {"enabled": False})),
     )
     proxy: Annotated[str, Len(1, 512)] | None = field(

@@ -17,6 +17,7 @@
 - `exposure`, `broken`: what opens, and which public addresses break
 - `rules`: which rules of the project are looser than they were
 - `leave`: what the token is not allowed
+- `simulate`: what requests do to the service, with `siblings` for the order of lists
 - `memory`: what the state shall hold before the first request
 """
 

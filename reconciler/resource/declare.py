@@ -81,7 +81,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         read=_reader(word.read if word.read is not None else name), required=word.required, clear=word.clear, sensitive=word.sensitive,
         readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
-        scarce=word.scarce, usual=word.usual, exposes=word.exposes, address=word.address, opens=word.opens,
+        scarce=word.scarce, usual=word.usual, initial=word.initial, exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         exact=not word.lossy and (word.role in _REFERENCES or any(_is_exact(part) for part in parts)), doc=word.doc,
@@ -152,6 +152,8 @@ def check(kind: Kind) -> None:
         for named in field.on:
             if named not in kind.api:
                 raise wrong(f"field {name} names the verb {named}, which the kind lacks")
+        if field.initial is not UNSET and ("create" not in kind.api or field.required or not field.compared):
+            raise wrong(f"field {name} has an initial value, but no create leaves it out")
         if field.on_change == "replace" and not kind.replaceable:
             raise wrong(f"field {name} replaces, but the kind is not replaceable")
         if (

@@ -46,6 +46,7 @@ class Field:
     label: str | None
     scarce: str | None
     usual: Any
+    initial: Any
     travels: Wire | None
     unordered: bool
     exact: bool

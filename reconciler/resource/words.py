@@ -127,6 +127,7 @@ class Word:
     label: str | None = None
     scarce: str | None = None
     usual: Any = UNSET
+    initial: Any = UNSET
     exposes: Exposes | None = None
     address: AddressPart = ""
     opens: tuple[Any, ...] = ()
@@ -154,6 +155,7 @@ def field(
     unique: bool = False,
     scarce: str | None = None,
     usual: Any = UNSET,
+    initial: Any = UNSET,
     exposes: Exposes | None = None,
     address: AddressPart = "",
     opens: tuple[Any, ...] = (),
@@ -166,13 +168,15 @@ def field(
     service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
     be made true and never false again. `unique`: no two siblings may hold the same value at any moment. `scarce`: the value of which
     `guards.minAdmins` objects must always be left. `usual`: what an object has for which nobody chose (request form, or a pure function of
-    the object): `import` leaves it out. `exposes`: which changes open something. `address`: the value is a segment of the public address,
-    or the whole of one. `opens`: the values with which everybody reads the object at its public address.
+    the object): `import` leaves it out. `initial`: what the service sets when a create says nothing of the field (request form); unlike
+    `usual` it is a fact about a request and not about taste: a new share link works, which nobody would call a link's usual state, and a
+    copy has the usual language only if its source has. `exposes`: which changes open something. `address`: the value is a segment of the
+    public address, or the whole of one. `opens`: the values with which everybody reads the object at its public address.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
-        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, exposes=exposes,
-        address=address, opens=opens, doc=doc,
+        readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
+        exposes=exposes, address=address, opens=opens, doc=doc,
     )  # fmt: skip
 
 

@@ -1,0 +1,347 @@
+"""The service as the declarations describe it: what one request does to it. Pure.
+
+In: what was read, and requests. Out: what the service should then show. `prove` and the audiences run a whole plan on it (`simulate`);
+an apply keeps it up to date with what its requests were answered. Every operation takes as long as what it changes, however much there is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Actual, Observed, Step
+from reconciler.plan.siblings import Siblings
+from reconciler.reading import path_ids, substitute
+from reconciler.resource import UNSET, Field, Kind, Kinds, Listing, Role
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
+
+Row = tuple[str, str, Any]
+"""Siblings: their kind, the id of their container, the id of the node that contains them."""
+
+Entry = tuple[str, str, str, str]
+"""("inside", kind, outer kind, outer id), or ("chosen", choosing kind, its id, its choice field)."""
+
+Objects = Mapping[str, Mapping[str, Observed]]
+
+
+class World:
+    """The objects of a service, and what requests do to them.
+
+    `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes
+    last among its siblings where nothing says its place; without, such a place is not known. `order`: of the siblings whose place is
+    known. `born`: what was created here. `removed`: the ids of what was deleted here.
+    """
+
+    def __init__(self, kinds: Kinds, actual: Actual, *, ids: Mapping[Address, str] | None = None, guess: bool = True) -> None:
+        self.kinds, self.first, self.ids, self.guess = kinds, actual, dict(ids or {}), guess
+        self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
+        self.order: dict[Row, Siblings] = defaultdict(Siblings)
+        self.born: set[Key] = set()
+        self.removed: set[str] = set()
+        self._flags = {name: kinds.flags(name) for name in kinds}
+        self._holds = {name: holds(kinds, kind) for name, kind in kinds.items()}
+        self._index: dict[Entry, dict[str, None]] = defaultdict(dict)
+        self._rows: dict[Key, Row] = {}
+        for some in actual.objects.values():
+            for observed in some.values():
+                self._put(observed)
+        for row, order in rows(kinds, self.objects).items():
+            for id in order:
+                self._append(row, id)
+        for some in actual.objects.values() if guess else ():
+            for observed in some.values():
+                if (observed.kind, observed.id) not in self._rows:
+                    self._append(_row(kinds[observed.kind], observed), observed.id)
+
+    # -- questions -------------------------------------------------------------------------------------------------------------------
+
+    def find(self, kind: str, id: str) -> Observed | None:
+        """The object; None where there is none."""
+        return self.objects.get(kind, {}).get(id)
+
+    def inside(self, kind: str, outer: str, id: str) -> Iterator[Observed]:
+        """The objects of a kind directly within, or inside, an object of the kind `outer`."""
+        for inner in self._index.get(("inside", kind, outer, id), ()):
+            yield self.objects[kind][inner]
+
+    def contents(self, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
+        """What an object contains, at whatever depth, once; what was deleted and can still be restored does not count."""
+        met: set[Key] = set()
+        ahead = [(kind, id)]
+        while ahead:
+            outer, at = ahead.pop()
+            for other in self._holds[outer.name]:
+                for observed in self.inside(other.name, outer.name, at):
+                    key = (observed.kind, observed.id)
+                    if observed.deleted_at is None and key not in met:
+                        met.add(key)
+                        ahead.append((other, observed.id))
+                        yield key, observed
+
+    def chosen(self, kind: str, id: str) -> dict[str, str]:
+        """The children that an object chooses, by choice field."""
+        choices = (field.name for field in self.kinds[kind].fields.values() if field.role is Role.CHOICE)
+        return {name: next(reversed(ids)) for name in choices if (ids := self._index.get(("chosen", kind, id, name)))}
+
+    def actual(self) -> Actual:
+        """What the service would show."""
+        rank = {(row[0], id): index for row, siblings in self.order.items() for index, id in enumerate(siblings)}
+        shown = {
+            name: {
+                id: replace(observed, rank=rank.get((name, id)) if _ranked(self.kinds[name], observed) else None)
+                for id, observed in some.items()
+            }
+            for name, some in self.objects.items()
+        }
+        everything = {(name, id) for name in self.kinds for _, id in self.born}
+        return replace(self.first, objects=shown, complete=self.first.complete | everything)
+
+    # -- requests of a plan ----------------------------------------------------------------------------------------------------------
+
+    def writes(self, step: Step) -> dict[str, Any]:
+        """What a request writes, in the request form, with the ids that are known."""
+        kind = self.kinds[step.kind]
+        return {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
+
+    def run(self, step: Step) -> None:
+        """Do what one request does."""
+        kind = self.kinds[step.kind]
+        if step.verb == "create":
+            self._create(step, kind)
+            return
+        id = self.ids[step.target] if isinstance(step.target, Address) else step.target
+        assert id is not None
+        if step.verb == "delete":
+            self.deleted(kind, id)
+        else:
+            self.wrote(step, kind, id, self.writes(step), substitute(step.body, self.ids))
+
+    def _create(self, step: Step, kind: Kind) -> None:
+        writes = self.writes(step)
+        source = self.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
+        copied = self.find(kind.name, source) if source is not None else None
+        self._make(step.address, kind, {**_copied(kind, copied), **writes})
+        for name, _, address in step.brings:
+            child, first = self.kinds[name], kind.first
+            values = {field.name: self.ids[step.address] for field in child.fields.values() if field.container and field.to == kind.name}
+            if first is not None and first.to == name and first.child_field is not None:
+                values[first.child_field] = writes.get(first.name, UNSET)
+            self._make(address, child, values)
+
+    def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
+        within = path_ids(self.kinds, address.container, self.ids.get)
+        id = kind.identity(":".join(("new", *address.parts)), within)
+        blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
+        observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
+        self.ids[address] = id
+        flags = {flag: self._is_first(kind, flag, observed) for flag in self._flags[kind.name]}
+        self.made(replace(observed, flags=flags))
+
+    def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
+        """Whether the service chooses what was just created, because nothing else is chosen."""
+        outer = self._chooser(kind, flag, observed)
+        return outer is not None and not self._index.get(outer)
+
+    # -- what a request did ----------------------------------------------------------------------------------------------------------
+
+    def made(self, observed: Observed) -> None:
+        """A create, or a child that it brought."""
+        self.born.add((observed.kind, observed.id))
+        self._put(observed)
+        self.place(self.kinds[observed.kind], observed.id)
+
+    def learned(self, kind: str, id: str, values: Mapping[str, Any]) -> None:
+        """Fields of an object have these values now."""
+        old = self.objects[kind][id]
+        self._put(replace(old, values={**old.values, **values}))
+
+    def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], body: Any = None) -> None:
+        """A request on an object that exists; `writes` and `body` with ids."""
+        restored = step.verb == "restore"
+        old = self.objects[kind.name][id]
+        plain = {name: value for name, value in writes.items() if kind.fields[name].role is not Role.CHOICE}
+        self._put(replace(old, values={**old.values, **plain}, deleted_at=None if restored else old.deleted_at))
+        for name in writes.keys() - plain.keys():
+            self.choose(kind, id, kind.fields[name], writes[name])
+        if restored or step.verb == "move" or any(kind.fields[name].container for name in writes):
+            self.place(kind, id, body)
+
+    def deleted(self, kind: Kind, id: str) -> list[Observed]:
+        """A delete with all that goes along, which is returned. What else the object contained is at the root then."""
+        gone: dict[Key, Observed] = {}
+        ahead = [(kind, id)]
+        while ahead:
+            outer, at = ahead.pop()
+            observed = self.objects[outer.name].get(at)
+            if observed is None or (outer.name, at) in gone:
+                continue
+            gone[outer.name, at] = observed
+            for other in self._holds[outer.name]:
+                for inner in [*self.inside(other.name, outer.name, at)]:
+                    if _goes_along(other, inner, outer, at):
+                        ahead.append((other, inner.id))
+                    elif inner.deleted_at is None:
+                        self.learned(other.name, inner.id, {field.name: None for field in _containers(other) if field.to == outer.name})
+                        self.place(other, inner.id)
+        for key, observed in gone.items():
+            self._drop(key, observed)
+        self.removed |= {id, *(inner for _, inner in gone)}
+        for observed in gone.values():
+            self._hand_over(observed)
+        return [*gone.values()]
+
+    def choose(self, kind: Kind, id: str, field: Field, child: Any) -> None:
+        """A parent chooses one of its children."""
+        assert field.to is not None
+        assert field.flag is not None
+        for other in [*self._index.get(("chosen", kind.name, id, field.name), ())]:
+            if other != child:
+                self._flag(field.to, other, field.flag, False)
+        new = self.find(field.to, str(child))
+        if new is not None and self._chooser(self.kinds[field.to], field.flag, new) == ("chosen", kind.name, id, field.name):
+            self._flag(field.to, new.id, field.flag, True)
+
+    def place(self, kind: Kind, id: str, body: Any = None) -> None:
+        """Put an object beside the sibling that the body of a move names."""
+        self.unplace(kind.name, id)
+        row = _row(kind, self.objects[kind.name][id])
+        position = body.get("position", {}) if isinstance(body, Mapping) else {}
+        for side, anchor in position.items():
+            named = next((text for key, text in anchor.items() if key != "type"), None)
+            if isinstance(named, str) and named in self.order[row]:
+                self.order[row].insert(id, named, after=side == "after")
+                self._rows[kind.name, id] = row
+                return
+        if self.guess:
+            self._append(row, id)
+
+    def unplace(self, kind: str, id: str) -> None:
+        """Forget the place of an object among its siblings."""
+        row = self._rows.pop((kind, id), None)
+        if row is not None:
+            self.order[row].remove(id)
+
+    # -- the tables ------------------------------------------------------------------------------------------------------------------
+
+    def _append(self, row: Row, id: str) -> None:
+        self.order[row].append(id)
+        self._rows[row[0], id] = row
+
+    def _put(self, observed: Observed) -> None:
+        kind = self.kinds[observed.kind]
+        old = self.objects[kind.name].get(observed.id)
+        before = self._entries(kind, old) if old is not None else set()
+        after = self._entries(kind, observed)
+        for entry in before - after:
+            self._index[entry].pop(observed.id, None)
+        for entry in after - before:
+            self._index[entry][observed.id] = None
+        self.objects[kind.name][observed.id] = observed
+
+    def _entries(self, kind: Kind, observed: Observed) -> set[Entry]:
+        """Where the index has an object."""
+        outer = [(kind.within, observed.within.get(kind.within or ""))]
+        outer += [(field.to, observed.values.get(field.name)) for field in _containers(kind)]
+        choosers = [self._chooser(kind, flag, observed) for flag in self._flags[kind.name] if observed.flags.get(flag)]
+        inside: set[Entry] = {("inside", kind.name, str(name), id) for name, id in outer if isinstance(id, str)}
+        return inside | {chooser for chooser in choosers if chooser is not None}
+
+    def _drop(self, key: Key, observed: Observed) -> None:
+        for entry in self._entries(self.kinds[observed.kind], observed):
+            self._index[entry].pop(observed.id, None)
+        self.unplace(*key)
+        self.objects[observed.kind].pop(observed.id, None)
+
+    def _flag(self, kind: str, id: str, flag: str, value: bool) -> None:
+        observed = self.objects[kind][id]
+        self._put(replace(observed, flags={**observed.flags, flag: value}))
+
+    def _hand_over(self, gone: Observed) -> None:
+        """Where the chosen child goes, the service chooses the first that remains."""
+        kind = self.kinds[gone.kind]
+        for flag in self._flags[kind.name]:
+            chooser = self._chooser(kind, flag, gone) if gone.flags.get(flag) else None
+            if chooser is None or self._index.get(chooser) or self.find(*chooser[1:3]) is None:
+                continue
+            siblings = iter(self.order[_row(kind, gone)])
+            others = (other.id for other in self.inside(kind.name, *chooser[1:3]) if self._chooser(kind, flag, other) == chooser)
+            heir = next(siblings, None) or next(others, None)
+            if heir is not None:
+                self._flag(kind.name, heir, flag, True)
+
+    def _chooser(self, kind: Kind, flag: str, observed: Observed) -> Entry | None:
+        """Whose choice a child's flag is: that of the node it is in where that kind chooses, else that of its container."""
+        by_kind = {parent.name: field.name for parent, field in self._flags[kind.name].get(flag, ())}
+        node, inside = (observed.values.get(kind.inside.name), str(kind.inside.to)) if kind.inside is not None else (None, "")
+        if node and inside in by_kind:
+            return "chosen", inside, str(node), by_kind[inside]
+        within = str(kind.within)
+        return ("chosen", within, observed.within.get(within, ""), by_kind[within]) if within in by_kind else None
+
+
+def simulate(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step]) -> World:
+    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own."""
+    steps = tuple(steps)
+    created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
+    world = World(kinds, actual, ids={address: id for address, id in ids.items() if address not in created})
+    for step in steps:
+        world.run(step)
+    return world
+
+
+def rows(kinds: Kinds, objects: Objects) -> dict[Row, list[str]]:
+    """The ids of siblings in the order in which their listing shows them."""
+    found: dict[Row, list[Observed]] = defaultdict(list)
+    for name, some in objects.items():
+        for observed in some.values():
+            if observed.rank is not None:
+                found[_row(kinds[name], observed)].append(observed)
+    return {row: [sibling.id for sibling in sorted(some, key=lambda sibling: sibling.rank or 0)] for row, some in found.items()}
+
+
+def holds(kinds: Kinds, kind: Kind) -> list[Kind]:
+    """The kinds whose objects one of this kind may contain."""
+    return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in _containers(other))]
+
+
+def _row(kind: Kind, observed: Observed) -> Row:
+    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    return kind.name, observed.within.get(kind.within or "", ""), node
+
+
+def _containers(kind: Kind) -> list[Field]:
+    return [field for field in kind.fields.values() if field.container]
+
+
+def _goes_along(kind: Kind, inner: Observed, outer: Kind, id: str) -> bool:
+    """Whether a delete of what contains the object takes it along."""
+    if kind.within == outer.name and inner.within.get(outer.name) == id:
+        return True
+    return any(field.cascade and field.to == outer.name and inner.values.get(field.name) == id for field in _containers(kind))
+
+
+def _initial(field: Field) -> Any:
+    """What a create leaves in a field of which it says nothing."""
+    if field.initial is not UNSET:
+        return field.initial
+    return None if field.container or (field.clear and field.readable) else UNSET
+
+
+def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
+    """What a copy has of its source: its values and its place; what it is called is the service's choice."""
+    if source is None:
+        return {}
+    return {name: value for name, value in source.values.items() if kind.fields[name].container or not kind.fields[name].key}
+
+
+def _ranked(kind: Kind, observed: Observed) -> bool:
+    """Whether a listing would show the object among its siblings."""
+    for reading in kind.reads:
+        if isinstance(reading, Listing) and reading.ordered:
+            return reading.each is None or (kind.inside is not None and observed.values.get(kind.inside.name) is not None)
+    return False
