@@ -17,6 +17,7 @@ from reconciler.sandbox import content, control, people, whole
 from reconciler.sandbox.document import document
 from reconciler.sandbox.faults.control import router as faults
 from reconciler.sandbox.faults.inject import Faults
+from reconciler.sandbox.readers import HEADER as READER
 from reconciler.sandbox.recent import note
 from reconciler.sandbox.repeats import said_once
 from reconciler.sandbox.routes import (
@@ -47,6 +48,7 @@ from reconciler.sandbox.routes import (
 )
 from reconciler.sandbox.service import Fault, Service, who
 from reconciler.sandbox.store import Store
+from reconciler.sandbox.visitors import as_reader
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 GROUPS = (
@@ -122,7 +124,9 @@ class Front:
             return
         if scope["path"].startswith("/v1/"):
             try:
-                scope["caller"] = who(self.service, headers.get("authorization", ""), scope["method"])
+                caller = who(self.service, headers.get("authorization", ""), scope["method"])
+                described = headers.get(READER)
+                scope["caller"] = caller if described is None else as_reader(caller, described, scope["method"])
             except Fault as fault:
                 await _error(fault.status, fault.message)(scope, receive, dated)
                 return

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, StrictBool, StrictFloat, StrictInt, 
 from reconciler.sandbox.body import URI, Body, Open, uri
 
 MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
+Level = Literal["admin", "create", "review", "edit", "comment", "read", "inherit"]
 Title = Annotated[StrictStr, Field(max_length=50)]
 SiteTitle = Annotated[StrictStr, Field(min_length=2, max_length=128)]
 Path = Annotated[StrictStr, Field(min_length=1, max_length=100)]
@@ -31,7 +32,7 @@ class MergeRules(Open):
 class CollectionPatch(Body):
     title: Title = ""
     description: Annotated[StrictStr, Field(max_length=100)] = ""
-    defaultLevel: MemberRole | None = None
+    defaultLevel: Level | None = None
 
 
 class CollectionCreate(Body):
@@ -103,7 +104,7 @@ class Transfer(Body):
 class SpacePatch(Body):
     editMode: Literal["live", "locked"] = "live"
     title: Title = ""
-    defaultLevel: MemberRole | None = None
+    defaultLevel: Level | None = None
     language: StrictStr = ""
     mergeRules: MergeRules = MergeRules(type="inherit")
     emoji: Annotated[StrictStr, Field(max_length=50)] = ""

@@ -1,12 +1,13 @@
-"""Control endpoints, outside /v1: the file's identity and its clock. Only for the token that was given to the server."""
+"""Control endpoints, outside /v1: the file's identity, its clock, who can read what. Only for the token the server was given."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends, Query, Request
 
+from reconciler.sandbox.audience import audience
 from reconciler.sandbox.bodies import ClockSet
 from reconciler.sandbox.service import Fault, Service
 
@@ -34,6 +35,18 @@ def _sane(field: str, moment: datetime) -> datetime:
 @router.get("/identity")
 async def identity(found: Service = Controlled) -> Any:
     return {"identity": found.store.identity}
+
+
+@router.get("/readers")
+async def readers(
+    organization: str | None = None,
+    condition: list[str] = Query(default=[]),
+    found: Service = Controlled,
+) -> Any:
+    """Who can read every object. `condition`: ask about visitors for whom it is true too, beside the conditions on the way to an object."""
+    if organization is not None and found.store.find("organization", organization) is None:
+        raise Fault(400, f"organization: there is no organization {organization}")
+    return {"items": audience(found.store, organization, [frozenset([one]) for one in condition])}
 
 
 @router.get("/clock")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller
@@ -27,9 +28,9 @@ class View:
         self._by_site: dict[str, dict[str, int]] = {}
         self._site: tuple[str, dict[str | None, list[Object]], dict[str, Object]] | None = None
 
-    def of_site(self, site: str) -> View:
-        """Read what a site holds at once, for a list of its parts."""
-        rows = variants(self.store, site)
+    def of_site(self, site: str, visible: Callable[[Object], bool] = lambda site_space: True) -> View:
+        """Read what a site holds at once, for a list of its parts; of its site spaces those that are visible."""
+        rows = {at: [one for one in row if visible(one)] for at, row in variants(self.store, site).items()}
         spaces = self.store.find_all("space", (one["_space"] for row in rows.values() for one in row))
         self._site = (site, rows, spaces)
         return self

@@ -19,6 +19,7 @@ command = LazyGroup(
         "seed": Lazy(f"{__name__}:seed_command", "Put in what exists beforehand."),
         "clock": Lazy("reconciler.cli.commands.sandbox_whole:clock_command", "Show, stop or move its clock."),
         "faults": Lazy("reconciler.cli.commands.sandbox_faults", "Let requests go wrong, on demand."),
+        "readers": Lazy("reconciler.cli.commands.sandbox_readers:readers_command", "Show who can read what."),
         "export": Lazy("reconciler.cli.commands.sandbox_whole:export_command", "Everything it holds, as JSON."),
         "reset": Lazy("reconciler.cli.commands.sandbox_whole:reset_command", "Begin anew."),
     },

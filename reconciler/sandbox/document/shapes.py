@@ -7,6 +7,7 @@ from typing import Final
 from reconciler.sandbox.document.words import (
     FLAG,
     FREE,
+    LEVEL,
     NUMBER,
     ROLE,
     TEXT,
@@ -52,7 +53,7 @@ SHAPES: Final[dict[str, Schema]] = {
     ),
     "collection": thing(
         "collection", "A group of spaces and of other collections.", "id title organization defaultLevel", id=TEXT, title=text(most=50),
-        description=text(most=100), organization=TEXT, parent=TEXT, defaultLevel=ROLE, urls=urls("location", "app"),
+        description=text(most=100), organization=TEXT, parent=TEXT, defaultLevel=LEVEL, urls=urls("location", "app"),
         permissions=flags("view", "admin", "viewInviteLinks", "create"),
     ),
     "space": thing(
@@ -61,7 +62,7 @@ SHAPES: Final[dict[str, Schema]] = {
         "changeRequestsOpen changeRequestsDraft",
         id=TEXT, title=text(most=50), emoji=text(most=50), visibility=one_of(*VISIBILITY, "in-collection", "private"), createdAt=TIME,
         updatedAt=TIME, deletedAt=TIME, editMode=one_of("live", "locked"), mergeRules=_MERGE, organization=TEXT, parent=TEXT,
-        language=TEXT, gitSync=FREE, visitorAuth=fields(backend=TEXT), revision=TEXT, defaultLevel=ROLE, comments=NUMBER,
+        language=TEXT, gitSync=FREE, visitorAuth=fields(backend=TEXT), revision=TEXT, defaultLevel=LEVEL, comments=NUMBER,
         changeRequests=NUMBER, changeRequestsOpen=NUMBER, changeRequestsDraft=NUMBER,
         urls=urls("location", "app", "published", "public", "icon"),
         permissions=flags(

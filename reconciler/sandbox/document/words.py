@@ -78,3 +78,4 @@ def envelope(item: Schema, /, **more: Schema) -> Schema:
 
 ROLE: Final[Schema] = {"anyOf": [one_of(*ROLES), {"type": "null"}]}
 VISIBILITY: Final = ("public", "unlisted", "share-link", "visitor-auth")
+LEVEL: Final[Schema] = {"anyOf": [one_of(*ROLES, "inherit"), {"type": "null"}]}

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from reconciler.sandbox.audience import AGENT, GENERAL
 from reconciler.sandbox.content import RETENTION, collection_container, container_of
+from reconciler.sandbox.readers import Gate
 from reconciler.sandbox.store import Object, Store
 from reconciler.sandbox.structure import level, row
 
@@ -76,10 +78,12 @@ class Sketch:
         return f"deleted; {left.days} day{'s' if left.days != 1 else ''} left to restore it"
 
     def _site(self, data: Object) -> dict[str, Any]:
-        id = data["id"]
+        id, gate = data["id"], Gate.of(self.store, data)
+        inside = [name for name, reader in GENERAL.items() if gate.opens(reader)]
         return {
             "id": id,
             "title": data["title"],
+            "readers": [name for name in inside if name in (inside[0], AGENT)],
             "type": data["type"],
             "visibility": data["visibility"],
             "published": data["published"],

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Response
 
 from reconciler.sandbox import accounts
 from reconciler.sandbox.bodies import MemberPatch
+from reconciler.sandbox.levels import Levels
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
@@ -101,10 +102,11 @@ async def list_member_spaces(
 ) -> Any:
     member = _member(caller, organizationId, userId)
     spaces: Sequence[Object] = caller.store.rows("space", organization=organizationId, alive=True, newest=order == "desc", by="updatedAt")
-    if member["role"] != "admin":
-        spaces = [one for one in spaces if one["defaultLevel"] is not None]
+    levels, role = Levels.of(caller.store, organizationId), member["role"]
+    if role != "admin":
+        spaces = [one for one in spaces if levels.member(role, one) is not None]
     view = View(caller)
-    return listing(spaces, paging, lambda one: {"permission": member["role"], "space": view.space(one)})
+    return listing(spaces, paging, lambda one: {"permission": levels.member(role, one), "space": view.space(one)})
 
 
 @router.get("/{userId}/teams")

@@ -12,6 +12,7 @@ from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import spec_reader
 
 router = APIRouter(prefix="/orgs/{organizationId}/openapi", tags=["OpenAPI specifications"])
 
@@ -60,6 +61,7 @@ async def create_spec(organizationId: str, body: SpecCreate, caller: Caller = Ca
 
 @router.get("/{specSlug}")
 async def get_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> Any:
+    caller = spec_reader(caller, organizationId, specSlug)
     return specs.show(caller, _get(caller, organizationId, specSlug))
 
 

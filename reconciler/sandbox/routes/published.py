@@ -11,6 +11,7 @@ from reconciler.sandbox.customization import customization
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.views import View
 from reconciler.sandbox.visitors import reader
+from reconciler.sandbox.visitors import shown as shown_to
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])
 
@@ -21,11 +22,13 @@ async def get_published_site(organizationId: str, siteId: str, shareKey: str | N
     site = structure.site_of(caller, organizationId, siteId)
     if not site["published"]:
         raise Fault(404, f"site {siteId} is not published")
-    view = View(caller).of_site(siteId)
+    visible = shown_to(caller, siteId)
+    view = View(caller).of_site(siteId, visible.site_space)
     shown = view.site(site)
-    sections = structure.sections(caller.store, siteId)
-    standing = structure.site_spaces(caller.store, siteId)
-    if sections:
+    in_sections = structure.sections(caller.store, siteId)
+    sections = [one for one in in_sections if visible.section(one)]
+    standing = [one for one in structure.site_spaces(caller.store, siteId) if visible.site_space(one)]
+    if in_sections:
         parts = {"type": "sections", "structure": [view.section(one) for one in sections]}
     else:
         parts = {"type": "siteSpaces", "structure": [view.site_space(one) for one in standing]}

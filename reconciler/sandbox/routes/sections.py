@@ -10,7 +10,7 @@ from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import reader
+from reconciler.sandbox.visitors import reader, shown
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags=["Site sections"])
 
@@ -21,7 +21,9 @@ async def list_sections(
 ) -> Any:
     caller = reader(caller, organizationId, siteId, shareKey)
     structure.site_of(caller, organizationId, siteId)
-    return listing(structure.sections(caller.store, siteId), paging, View(caller).of_site(siteId).section)
+    visible = shown(caller, siteId)
+    sections = [one for one in structure.sections(caller.store, siteId) if visible.section(one)]
+    return listing(sections, paging, View(caller).of_site(siteId, visible.site_space).section)
 
 
 @router.post("", status_code=201)

@@ -10,7 +10,7 @@ from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SiteSpaceCreate, SiteSpaceMove, SiteSpacePatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import reader
+from reconciler.sandbox.visitors import reader, shown
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/site-spaces", tags=["Site spaces"])
 
@@ -26,7 +26,8 @@ async def list_site_spaces(
 ) -> Any:
     caller = reader(caller, organizationId, siteId, shareKey)
     structure.site_of(caller, organizationId, siteId)
-    found = structure.site_spaces(caller.store, siteId)
+    visible = shown(caller, siteId)
+    found = [one for one in structure.site_spaces(caller.store, siteId) if visible.site_space(one)]
     if default is not None:
         found = [one for one in found if one["default"] == default]
     return listing(found, paging, View(caller).of_site(siteId).site_space)

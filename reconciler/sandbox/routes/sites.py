@@ -9,9 +9,11 @@ from fastapi import APIRouter, Response
 
 from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SiteCreate, SitePatch
+from reconciler.sandbox.readers import Gate
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
+from reconciler.sandbox.visitors import Visitor, reader, sites_reader
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites", tags=["Docs sites"])
 
@@ -26,8 +28,11 @@ async def list_sites(
     paging: Paging = Paged,
     caller: Caller = Calling,
 ) -> Any:
+    caller = sites_reader(caller, organizationId)
     caller.member(organizationId)
     sites: Sequence[Object] = caller.store.rows("site", organization=organizationId, newest=True)
+    if isinstance(caller, Visitor) and caller.reader is not None:
+        sites = [one for one in sites if Gate.of(caller.store, one).opens(caller.reader)]
     if space is not None:
         holding = {one["site"] for one in caller.store.select("site-space", organization=organizationId) if one["_space"] == space}
         sites = [one for one in sites if one["id"] in holding]
@@ -74,6 +79,7 @@ def structure_site(caller: Caller, organization: str, body: SiteCreate) -> dict[
 
 @router.get("/{siteId}")
 async def get_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Any:
+    caller = reader(caller, organizationId, siteId, None)
     return View(caller).site(structure.site_of(caller, organizationId, siteId))
 
 

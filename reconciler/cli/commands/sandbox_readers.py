@@ -1,0 +1,65 @@
+"""`reconciler sandbox readers`: who can read what a sandbox holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.controlled import Control, where
+from reconciler.cli.options import Options
+from reconciler.cli.screen import Screen
+
+ANYONE: Final = "anyone"
+WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own beside `anyone`
+UNSAID: Final = ("admin", "member:")  # the same for every object, or in the list of members
+
+
+@click.command("readers", short_help="Show who can read what.")
+@click.option("--org", metavar="ID", help="Show one organization only.")
+@click.option("--condition", multiple=True, metavar="C", help="Ask about visitors for whom this is true too; repeatable.")
+@where()
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ...], **words: Any) -> None:
+    """Show who can read every site, section, site space, space and OpenAPI document of a sandbox, and who can join an organization.
+
+    The sandbox works this out from its own objects, independently of plans. Text shows the widest readers; JSON shows all of them.
+
+    \b
+    Example:
+      reconciler sandbox readers --db sandbox.db --org org_acme
+    """
+    from urllib.parse import urlencode
+
+    from reconciler.cli.commands.state import table
+
+    Options.of(screen, words)
+    control = Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
+    asked = [("organization", org)] if org is not None else []
+    query = urlencode([*asked, *(("condition", text) for text in condition)])
+    found = control("GET", f"/readers?{query}" if query else "/readers")
+    if words["format"] == "json":
+        screen.document(found)
+        return
+    rows = [(entry["kind"], entry["title"], entry["id"], said(entry["readers"])) for entry in found["items"]]
+    if rows:
+        screen.out(table([("kind", "title", "id", "readers"), *rows]))
+
+
+def said(readers: Sequence[Mapping[str, str]]) -> str:
+    """The widest readers with their levels, where those are not `read`."""
+    names = {entry["reader"] for entry in readers}
+    shown = [entry for entry in readers if not entry["reader"].startswith(UNSAID) and not _within(entry["reader"], names)]
+    return ", ".join(entry["reader"] + ("" if entry["level"] == "read" else f" ({entry['level']})") for entry in shown) or "nobody"
+
+
+def _within(reader: str, names: set[str]) -> bool:
+    """Whether a wider reader is among them."""
+    if ANYONE in names:
+        return reader.startswith(WITHIN_ANYONE)
+    if WITHIN_ANYONE[0] in names:
+        return reader.startswith(WITHIN_ANYONE[1:])
+    return "visitor" in names and reader.startswith("visitor:")
