@@ -65,7 +65,7 @@ def place(key: str, tag: str | None = None, bare: str | None = None) -> Place:
         (place("space: one", "space"), {"title": "z"}, "title: x", "title: z"),
         (Place(22, 5, "space"), {"space": "six", "key": "two"}, "- two\n", "- {space: six, key: two}\n"),
         (Place(22, 5, "space"), {"default": True}, "- two\n", "- {space: two, default: true}\n"),
-        (place("space: three", "space"), {"default": DROP}, "    default: true   # note\n", ""),
+        (place("space: three", "space"), {"default": DROP}, "    default: true   # note\n", "    # note\n"),
         (place("ada:", None, "role"), {"role": "read"}, "ada: admin", "ada: read"),
     ],
 )  # fmt: skip

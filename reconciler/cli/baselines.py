@@ -23,6 +23,8 @@ def read(file: Path) -> tuple[Known, ...]:
     from reconciler.config.reader import read as parse
 
     try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            raise UsageError(f"the baseline {file} is not a regular file", hint=SHAPE)  # a pipe would be waited for without end
         text = file.read_bytes()
     except OSError as error:
         raise UsageError(f"the baseline {file} cannot be read: {(error.strerror or 'no reason given').lower()}") from None

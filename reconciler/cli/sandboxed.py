@@ -30,6 +30,8 @@ def checked(path: Path, *, said: str = "--sandbox") -> Path:
     """The path of a sandbox's file. Raises `UsageError` with the right spelling for what cannot be one."""
     if path.is_dir():
         raise UsageError(f"{said} {path} is a directory", hint=f"Name a file in it: {said} {path / 'sandbox.db'}")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{said} {path} is not a regular file", hint=f"Name a file: {said} {Path('.reconciler') / 'sandbox.db'}")
     if path.suffix in (".yaml", ".yml"):
         example = Path(".reconciler") / "sandbox.db"
         hint = f"It is the file the service keeps its data in: {said} {example}"

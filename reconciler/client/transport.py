@@ -7,16 +7,23 @@ anything was sent: ConnectError only where there never was a connection for the 
 from __future__ import annotations
 
 import os
+import re
 import ssl
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from urllib.parse import unquote, urlsplit
+from pathlib import Path
+from typing import Final
+from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 import httpx
 
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, UsageError
+
+AUTHORITIES: Final = "Correct it, or unset it to trust the usual certificate authorities."
+REINSTALL: Final = "Install reconciler again: a file of the package certifi is missing."
+HASHED: Final = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL finds a certificate in a directory
 
 
 class WriteRefused(ReconcilerError):
@@ -54,7 +61,38 @@ def default_transport(base_url: str, max_concurrency: int, environ: Mapping[str,
 
 @lru_cache(maxsize=1)
 def _ssl_context() -> ssl.SSLContext:
-    return httpx.create_ssl_context()  # verifies always; 30 ms, so made once; honours SSL_CERT_FILE and SSL_CERT_DIR
+    """The context that verifies certificates, created once because that takes 30 ms. Uses SSL_CERT_FILE, else SSL_CERT_DIR."""
+    file, folders = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
+    if folders and not file:
+        _check_folders(folders)
+    try:
+        return httpx.create_ssl_context()
+    except ssl.SSLError:
+        name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
+        raise UsageError(f"{name} names {file or folders}, which contains no certificate in PEM format", hint=AUTHORITIES) from None
+    except (OSError, ValueError) as error:  # ValueError: half a character in the path
+        if not (file or folders):
+            raise ReconcilerError(f"the list of certificate authorities cannot be read: {_reason(error)}", hint=REINSTALL) from error
+        name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
+        raise UsageError(f"{name} names {file or folders}, which cannot be read: {_reason(error)}", hint=AUTHORITIES) from error
+
+
+def _check_folders(folders: str) -> None:
+    """Raise `UsageError` where SSL_CERT_DIR lists no directory with a certificate: OpenSSL would silently trust nobody."""
+    if not any(HASHED.fullmatch(name) for folder in folders.split(os.pathsep) for name in _names(folder)):
+        hint = f"`openssl rehash {folders}` makes the names OpenSSL looks for. {AUTHORITIES}"
+        raise UsageError(f"SSL_CERT_DIR names {folders}, where there is no certificate to be found", hint=hint)
+
+
+def _names(folder: str) -> Iterator[str]:
+    try:
+        yield from (path.name for path in Path(folder).iterdir())
+    except (OSError, ValueError):
+        return
+
+
+def _reason(error: Exception) -> str:
+    return ((error.strerror if isinstance(error, OSError) else None) or "unknown reason").lower()
 
 
 @lru_cache(maxsize=1)
@@ -63,13 +101,28 @@ def _no_tls() -> ssl.SSLContext:
 
 
 def _proxy(host: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str, str]]:
-    url = environ.get("https_proxy") or environ.get("HTTPS_PROXY")
+    """The address of the proxy and its headers. Raises `UsageError` for an address that cannot be one, without repeating a password."""
+    name = "https_proxy" if environ.get("https_proxy") else "HTTPS_PROXY"
+    url = environ.get(name)
     excluded = environ.get("no_proxy") or environ.get("NO_PROXY") or ""
     if not url or proxy_bypass_environment(host, {"no": excluded}):
         return None, {}
-    parts = urlsplit(url if "://" in url else f"http://{url}")
+    parts = _parts(url)
+    if parts is None:
+        raise UsageError(f"{name} is not the address of an HTTP proxy", hint=f"Write it like http://proxy.example:3128, or unset {name}.")
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if parts.username is None:
         return address, {}
     pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
     return address, {"Proxy-Authorization": "Basic " + b64encode(pair.encode()).decode()}
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of a proxy's address; None where it is none."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        url.encode()  # half a character cannot be sent
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and " " not in parts.netloc
+    except ValueError:
+        return None
+    return parts if usable else None

@@ -7,6 +7,7 @@ only; what expressions make together is bounded, so that many small ones are no 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -96,5 +97,6 @@ class Evaluation:
                 self.problems.settle(Problem(*place, error.message))
             return Scalar(node.at, "", False)
         if isinstance(found.value, str):
-            return Scalar(node.at, found.value, False, found.value, found.tainted)
-        return lifted(found.value, node.at, found.tainted)
+            return Scalar(node.at, found.value, False, found.value, found.tainted, computed=True)
+        made = lifted(found.value, node.at, found.tainted)
+        return replace(made, computed=True) if isinstance(made, Scalar) else made

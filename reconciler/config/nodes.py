@@ -22,13 +22,14 @@ UNREAD: Final = object()
 @dataclass(slots=True, eq=False)
 class Scalar:
     """One scalar. `text`: as written. `plain`: without quotes. `value`: what an expression gave, else UNREAD. `taint`: where it came
-    from, where that was the environment."""
+    from, where that was the environment. `computed`: an expression stands here, rather than around it."""
 
     at: Source
     text: str
     plain: bool = True
     value: Any = UNREAD
     taint: tuple[str, ...] = ()
+    computed: bool = False
 
     @property
     def empty(self) -> bool:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from typing import Final
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
+from reconciler.config.expressions import holds_expression
 from reconciler.config.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
 from reconciler.config.reserved import FOR_EACH, later, read_reserved
 from reconciler.config.shapes import Item, Shape
@@ -18,6 +20,8 @@ from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
 from reconciler.resource import Node as NodePlace
+
+LITERAL: Final = "keys are literal text only: write it out"
 
 
 @dataclass(eq=False)
@@ -152,6 +156,13 @@ class Tree:
         value = shape.readers[tag].read(entry.node, self.problems.about(parent.address))
         if "key" in node.entries:
             key = self._key_text(node.entries["key"], parent.address)
+        elif isinstance(value, Named) and isinstance(entry.node, Scalar) and entry.node.computed:
+            self.problems.add(
+                entry.node.at,
+                f"{tag} is the key too and comes from an expression, and {LITERAL}, or add a key of its own: key: …",
+                parent.address,
+            )
+            return None
         elif isinstance(value, Named):
             key = value.key
         else:
@@ -177,9 +188,13 @@ class Tree:
 
     def _key_text(self, entry: Entry, about: Address) -> str | None:
         node = entry.node
-        if isinstance(node, Scalar) and not node.null and not node.empty and untainted(node, entry.key, self.problems.about(about)):
-            return node.text if node.value is UNREAD or isinstance(node.value, str) else str(node.value)
-        if not isinstance(node, Scalar) or not node.taint:
+        if isinstance(node, Scalar) and node.computed:
+            self.problems.add(node.at, f"{entry.key} comes from an expression, and {LITERAL}", about)
+        elif isinstance(node, Scalar) and node.value is UNREAD and not node.null and not node.empty:
+            return node.text
+        elif isinstance(node, Scalar) and isinstance(node.value, str) and untainted(node, entry.key, self.problems.about(about)):
+            return node.value
+        elif not isinstance(node, Scalar) or not node.taint:
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
             self.problems.add(node.at, f"{entry.key} is a key, not {what}", about)
         return None
@@ -193,6 +208,9 @@ class Tree:
             return None
         if isinstance(value, str):
             key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
+        if holds_expression(key):
+            self.problems.add(entry.at, f"{shown(key)} is an expression, and {LITERAL}", about)
+            return None
         if not is_key(key):
             wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
             self.problems.add(entry.at, wrong, about)

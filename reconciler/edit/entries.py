@@ -57,8 +57,8 @@ class Edits:
         at = line if line >= 0 else len(self.text)
         self._edit(at, at, "\n" + self.spelling.entry(name, value, first.column))
 
-    def drop(self, holder: Node, child: Child) -> None:
-        """An entry of a map goes, with the comment behind it."""
+    def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
+        """Remove an entry of a map. `comment`: keep the comment behind it, on a line of its own where it had the line with the entry."""
         self._free(child.value)
         at = next(at for at, one in enumerate(holder.children) if one is child)
         stop = ends(self.text, child.value)
@@ -67,14 +67,17 @@ class Edits:
             self._edit(ends(self.text, holder.children[at - 1].value), stop, "")
         elif at == 0 and len(holder.children) > 1 and (holder.flow or self.text[line + 1 : child.start].strip() or line < 0):
             following = holder.children[1]
-            if any(following.lead):
+            if any(following.lead) or (comment and "#" in self.text[stop : following.start]):
                 raise Untouchable.at("a comment stands between it and what comes then", self.text, child.start)
             self._edit(child.start, following.start, "")
         elif holder.flow:
             self._edit(child.start, stop, "")
         else:
             rest = self.text.find("\n", stop)
-            self._edit(line, rest if rest >= 0 else len(self.text), "")
+            rest = rest if rest >= 0 else len(self.text)
+            behind = self.text[stop:rest].strip()
+            kept = comment and behind.startswith("#")
+            self._edit(line, rest, f"\n{' ' * child.column}{behind}" if kept else "")
 
     def replace(self, holder: Node, child: Child, value: Any) -> None:
         """Another value behind a key: only what differs inside it is written, if anything in it stays."""

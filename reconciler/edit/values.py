@@ -76,7 +76,7 @@ class _Edit:
         if found is None and value is not DROP:
             edits.add(self.node, name, value)
         elif found is not None and value is DROP:
-            edits.drop(self.node, found)
+            edits.drop(self.node, found, comment=True)
         elif found is not None:
             edits.replace(self.node, found, value)
         return edits.done()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State
+from reconciler.plan.claims import wrong_ids
 from reconciler.plan.former import renames
 from reconciler.plan.late import late, may_lag, stands_there
 from reconciler.reading import title, wanted
@@ -54,7 +55,8 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
     taken = {  # what an undeclared root lets go of is free
         (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources or address in former
     }
-    taken |= {(declared.kind, declared.id) for declared in desired.resources.values() if declared.id is not None}
+    wrong = wrong_ids(kinds, desired, state, actual, found.renamed)
+    taken |= {(one.kind, one.id) for address, one in desired.resources.items() if one.id is not None and address not in wrong}
     index = _Index(kinds, actual)
     found.late = late(kinds, state, actual, taken)
     taken |= set(found.late)
@@ -64,6 +66,8 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
         binding = found.binding(state, address)
         if binding is not None:
             _bound(kind, declared, binding, state, actual, found, index)
+        elif address in wrong:
+            found.blocked[address] = wrong[address]
         elif declared.id is not None:
             _by_id(kind, declared, state, actual, found, index)
         elif _container_known(kinds, address, found) and stands_there(kind, declared, free.get(address), actual, found.ids):

@@ -76,3 +76,19 @@ def test_an_object_that_nobody_declares_is_referenced_by_its_id(full: Org) -> No
     accept(full, case.address)
     team = next(one["id"] for one in full.items("/orgs/org_acme/teams") if one["title"] == "Unmanaged")
     assert f"defaultTeam: {{id: {team}}}" in (full.project / "reconciler.yaml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["defaultSiteSection", "defaultSiteSpace"])
+def test_a_default_that_moves_leaves_every_comment_behind(full: Org, name: str) -> None:
+    path = full.project / "reconciler.yaml"
+    lines = path.read_text("utf-8").splitlines()
+    lines = [f"{line.partition('  #')[0]}  # why {at}" if "default: true" in line else line for at, line in enumerate(lines)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    before = path.read_text("utf-8")
+    assert before.count("# why") == 3
+    case = next(case for case in CASES if case.field == name)
+    edit(full, case)
+    accept(full, f"{case.address}.{case.field}")
+    after = path.read_text("utf-8")
+    assert (full.plan().changes, drifted(full).resources) == ((), ())
+    assert sorted(parse(before).comments) == sorted(parse(after).comments)

@@ -1,0 +1,44 @@
+"""Ids in the YAML that belong to another resource. Pure.
+
+In: Desired, State, Actual, and the addresses tracked resources had before. Out: by address, why its `id` cannot be meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Blocked, Declared, Desired, State
+from reconciler.resource import UNSET, Keyed, Kind, Kinds
+
+
+def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual, renamed: Mapping[Address, Address]) -> dict[Address, Blocked]:
+    """Resources whose written `id` is tracked under another declared address, or is an object that has another key on the service."""
+    untracked = [one for at, one in desired.resources.items() if one.id is not None and renamed.get(at, at) not in state.bindings]
+    if not untracked:
+        return {}
+    tracked = {
+        (binding.kind, binding.id): at for at in desired.resources if (binding := state.bindings.get(renamed.get(at, at))) is not None
+    }
+    found: dict[Address, Blocked] = {}
+    for declared in untracked:
+        id, kind = str(declared.id), kinds[declared.kind]
+        holder, other = tracked.get((declared.kind, id)), _other_key(kind, declared, actual)
+        if holder is not None:
+            reason = f"the YAML says id {bare(id)}, which is tracked as {holder}"
+        elif other is not None:
+            reason = f"the YAML says id {bare(id)}, which is the {kind.name} {other}"
+        else:
+            continue
+        key = f": a {kind.name} is found by its key" if other is not None else ""
+        found[declared.address] = Blocked(declared.address, reason, f"correct the id, or remove it{key}", declared.source)
+    return found
+
+
+def _other_key(kind: Kind, declared: Declared, actual: Actual) -> str | None:
+    """The key that the service gives the object with the written id, where keys are a field of the object and it has another one."""
+    place, object_ = kind.place, actual.find(kind.name, str(declared.id))
+    if not isinstance(place, Keyed) or place.key_is is None or object_ is None:
+        return None
+    seen = object_.values.get(place.key_is, UNSET)
+    return str(seen) if seen is not UNSET and seen != declared.values.get(place.key_is) else None
