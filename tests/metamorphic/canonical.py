@@ -10,33 +10,55 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 IGNORED = frozenset(
-    {"id", "_pk", "createdAt", "updatedAt", "joinedAt", "lastSeenAt", "_started", "_secret", "_runs", "_last", "revision", "parent", "site", "section"}
+    {
+        "id",
+        "_pk",
+        "createdAt",
+        "updatedAt",
+        "joinedAt",
+        "lastSeenAt",
+        "_started",
+        "_secret",
+        "_runs",
+        "_last",
+        "revision",
+        "parent",
+        "site",
+        "section",
+    }
     | {"sectionGroup", "organization", "_organization"}  # the name says it
 )
 RANKED = frozenset({"collection", "space", "section", "group", "site-space"})
 APART = frozenset({"section", "group"})  # no list shows how these two stand among each other
 TITLES = ("title", "name", "entityID", "slug", "email")
 ID = re.compile(r"[a-z]+_[0-9a-z]+")
+MADE = re.compile(r"[a-z]+_[0-9a-f]{6}")  # an id that the service gave
+DELETED = "(deleted)"
 
 Canonical = Mapping[str, Mapping[str, Any]]
 
 
-def canonical(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
-    """Every object by its name; a deleted space does not exist. Twins are numbered in their order."""
+def canonical(connection: sqlite3.Connection, without: Collection[str] = (), *, listed: bool = False) -> dict[str, dict[str, Any]]:
+    """Every object by its name; a deleted space does not exist. Twins are numbered in their order.
+
+    `without`: ids of what is left out. `listed`: spaces and collections are ranked only as far as a list of the service shows their order,
+    which is that of the spaces of a collection.
+    """
     query = "select id, kind, container, data from objects order by container, position, id"
     rows = [(id, kind, container, json.loads(data)) for id, kind, container, data in connection.execute(query)]
-    rows = [row for row in rows if not row[3].get("deletedAt")]
+    rows = [row for row in rows if not row[3].get("deletedAt") and row[0] not in without]
     names = _Names({id.rsplit(":", 1)[-1]: (kind, container, data) for id, kind, container, data in rows})
     ranks: dict[str, int] = defaultdict(int)
     content: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for id, kind, container, data in rows:
-        shown = {key: names.replaced(value) for key, value in data.items() if key not in IGNORED}
-        if kind in RANKED:
-            row = f"{container} {kind}" if kind in APART else container
+        values = {key: names.replaced(value) for key, value in data.items() if key not in IGNORED}
+        shown = {key: value for key, value in values.items() if value not in (DELETED, None)}  # no reading shows these
+        if kind in RANKED and not (listed and (kind == "collection" or container.startswith("root:"))):
+            row = f"{container} {kind}" if kind in APART or listed else container
             ranks[row] += 1
             shown["rank"] = ranks[row]
         content[names.of(id.rsplit(":", 1)[-1])].append(shown)
@@ -74,22 +96,26 @@ class _Names:
     def replaced(self, value: Any) -> Any:
         """A value with names for ids, and without the ids and revisions of pages."""
         if isinstance(value, str):
-            return ID.sub(lambda match: self.of(match[0]) if match[0] in self._objects else match[0], value)
+            return ID.sub(self._replaced, value)
         if isinstance(value, list):
             return [self.replaced(part) for part in value]
         if isinstance(value, dict):
             return {key: self.replaced(part) for key, part in value.items() if key != "id"}
         return value
 
+    def _replaced(self, match: re.Match[str]) -> str:
+        if match[0] in self._objects:
+            return self.of(match[0])
+        return DELETED if MADE.fullmatch(match[0]) else match[0]
 
-def differences(expected: Canonical, actual: Canonical, *, ignored: Iterable[tuple[str, str]] = ()) -> list[str]:
-    """What differs, a line for each field; empty where both are alike. `ignored`: (name of the object, field)."""
+
+def differences(expected: Canonical, actual: Canonical, *, ignored: Collection[str] = ()) -> list[str]:
+    """What differs, a line for each field; empty where both are alike. `ignored`: fields that may differ."""
     lines = [f"missing: {name}" for name in expected.keys() - actual.keys()]
     lines += [f"left over: {name}" for name in actual.keys() - expected.keys()]
-    unseen = set(ignored)
     for name in expected.keys() & actual.keys():
         for field in expected[name].keys() | actual[name].keys():
             before, after = expected[name].get(field), actual[name].get(field)
-            if before != after and (name, field) not in unseen:
+            if before != after and field not in ignored:
                 lines.append(f"{name}: {field} is {after!r} and not {before!r}")
     return sorted(lines)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import random
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +15,18 @@ from typing import Any
 
 import yaml
 
+from reconciler.address import bare
 from reconciler.client import Reader, Settings, Writer
 from reconciler.model import Outcome, Plan, Status
 from tests.harness import BASE, ORGANIZATION, TOKEN
 from tests.metamorphic.canonical import canonical
-from tests.metamorphic.organizations import SERVICE
+from tests.metamorphic.organizations import SERVICE, nodes
 from tests.reliability.databases import Sqlite
-from tests.reliability.world import Image, World
+from tests.reliability.world import World
 
 REFUSED = re.compile(r" is blocked: | is in doubt|^unknown: ")
 CONFIRM = re.compile(r"\{address: (\S+), action: delete\}")
+ADOPT = re.compile(r"if it is the same: reconciler adopt acme/(\w+)/(\S+) (\w+);")
 RUNS = 8  # what a plan puts off is done by the next run; nothing takes more than these
 
 
@@ -54,20 +58,24 @@ class Laboratory(World):
             path.write_text(yaml.safe_dump(content, allow_unicode=True, sort_keys=False), encoding="utf-8")
         self.touch()
 
-    def canonical(self) -> dict[str, dict[str, Any]]:
-        return canonical(self.service.connection)
+    def canonical(self, without: Collection[str] = (), *, listed: bool = False) -> dict[str, dict[str, Any]]:
+        return canonical(self.service.connection, without, listed=listed)
 
     def converge(self, organization: Mapping[str, Any], **top: Any) -> None:
         """Write an organization and apply it as a person does who means what is written: what a plan asks to confirm is confirmed as it
         prints, what it puts off is done by the next run. At the end every step is done and nothing is left."""
+        organization = copy.deepcopy(dict(organization))
         removed: dict[str, dict[str, str]] = {}
         for _ in range(RUNS):
             confirmed = {"removed": list(removed.values())} if removed else {}
             self.write(organization, **confirmed, **top)
-            plan = self.plan()
-            asked = [address for blocked in plan.blocked for address in CONFIRM.findall(blocked.remedy)]
-            if asked and not removed.keys() >= set(asked):
+            remedies = [blocked.remedy for blocked in self.plan().blocked]
+            asked = {address for remedy in remedies for address in CONFIRM.findall(remedy)} - removed.keys()
+            same = {pair for remedy in remedies for pair in ADOPT.findall(remedy)}
+            if asked or same:
                 removed |= {address: {"address": address, "action": "delete"} for address in asked}
+                for kind, key, id in same:
+                    identify(organization, kind, key, id)
                 continue
             outcome = self.apply()
             troubles = [*failed(outcome), *(line for line in described(outcome.plan) if REFUSED.search(line))]
@@ -76,6 +84,22 @@ class Laboratory(World):
                 break
         left = described(self.plan())
         assert not left, left
+
+    def tracked(self) -> dict[str, str]:
+        """The id of every address in the state."""
+        with self.store() as store:
+            return {str(address): bare(binding.id) for address, binding in store.read().bindings.items()}
+
+    def orphans(self) -> set[str]:
+        """Ids of copies that a lost state knew, and that nobody can recognise because they have no title yet."""
+        rows = self.service.connection.execute("select id, data from objects where kind = 'space'")
+        tracked = set(self.tracked().values())
+        return {id for id, data in rows if id not in tracked and json.loads(data)["title"].startswith("Copy of ")}
+
+    def ids(self) -> set[str]:
+        """The ids of everything that exists, but of the members, who are never deleted."""
+        rows = self.service.connection.execute("select id, data from objects where kind != 'member'")
+        return {id for id, data in rows if not json.loads(data).get("deletedAt")}
 
     def lose_state(self) -> None:
         assert self.database is not None
@@ -90,9 +114,18 @@ def document(organization: Mapping[str, Any], **top: Any) -> dict[str, Any]:
         "service": {"member": "ada@acme.example"},
         "protect": [],
         "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
+        "defaults": {"space": {"duplicateOf": "blank"}},
         **top,
         "organizations": {"acme": {"id": ORGANIZATION, **organization}},
     }
+
+
+def identify(tree: Mapping[str, Any], kind: str, key: str, id: str) -> None:
+    """Write the id of a node of the content, as `adopt` would remember it."""
+    for node in nodes({"content": tree["content"]}):
+        if node.get(kind) == key:
+            node["id"] = id
+            node.pop("duplicateOf", None)
 
 
 def failed(outcome: Outcome) -> list[str]:

@@ -96,7 +96,11 @@ class Drawing:
         }
         tree["teams"] = {
             key: {"title": self.title("team", key)}
-            | ({"members": self.fixed("team", key, "members", ([], ["linus@acme.example"], list(PEOPLE)))} if self.managed("team", key, "m") else {})
+            | (
+                {"members": self.fixed("team", key, "members", ([], ["linus@acme.example"], list(PEOPLE)))}
+                if self.managed("team", key, "m")
+                else {}
+            )
             for key in self.some(KEYS[:3], 0, 3)
         }
         tree["content"], spaces = self.content()

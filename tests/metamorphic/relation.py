@@ -10,20 +10,22 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-SEEDS = range(1, 21)  # of the proof; 0 is the ordinary run's
+SEEDS = range(1, 41)  # of the proof; 0 is the ordinary run's
+EXAMPLES = 10  # of each seed of the proof
+MARKS = (pytest.mark.proof, pytest.mark.timeout(3600))
 
 Claim = Callable[..., None]
 
 
-def relation(*strategies: st.SearchStrategy[Any], quick: int, many: int) -> Callable[[Claim], Claim]:
-    """Make a test of a claim about what the strategies draw: `quick` examples of seed 0, and `many` of each seed of the proof."""
+def relation(*strategies: st.SearchStrategy[Any], quick: int) -> Callable[[Claim], Claim]:
+    """Make a test of a claim about what the strategies draw: `quick` examples of seed 0, and `EXAMPLES` of each seed of the proof."""
 
     def decorate(claim: Claim) -> Claim:
-        @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.proof) for seed in SEEDS)])
+        @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=MARKS) for seed in SEEDS)])
         def test(seed: int) -> None:
             phases = [Phase.generate, *([Phase.shrink] if seed else [])]
             limits = settings(
-                max_examples=many if seed else quick,
+                max_examples=EXAMPLES if seed else quick,
                 phases=phases,
                 database=None,
                 derandomize=False,
