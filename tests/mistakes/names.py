@@ -1,0 +1,197 @@
+"""Keys, titles and addresses of people: swapped, renamed, merged and reverted."""
+
+from __future__ import annotations
+
+from tests.mistakes.mistake import PARTLY, REFUSED, WRONG, Run, append, apply, both, edit, mistake, nothing, swap
+from tests.mistakes.world import CONTENT, DOCS, PEOPLE, Folder
+
+WRITERS = "  writers:\n    title: Writers\n    members: [linus@acme.example]\n"
+EDITORS = "  editors:\n    title: Editors\n"
+
+
+def renamed_content(folder: Folder, *, words: bool) -> None:
+    """A collection and both spaces in it get other keys in one commit."""
+    for key in ("internal", "handbook", "salaries"):
+        for name in ("content.yaml", "sites/docs.yaml", "sites/intra.yaml"):
+            path = folder.root / name
+            text = path.read_text().replace(f"[{key}]", f"[{{space: {key}-docs, key: {key}}}]")
+            text = text.replace(f"{{space: {key}, default", f"{{space: {key}-docs, key: {key}, default")
+            text = text.replace(f"collection: {key}\n", f"collection: {key}-docs\n" + (f"    previously: [{key}]\n" if words else ""))
+            text = text.replace(f"space: {key},", f"space: {key}-docs," + (f" previously: [{key}]," if words else ""))
+            path.write_text(text.replace(f"{key}-docs-docs", f"{key}-docs"))
+
+
+def renamed_site(folder: Folder) -> None:
+    """A site and its sections get other keys in one commit, each with `previously`."""
+    folder.edit("sites/docs.yaml", "  docs:\n", "  manual:\n    previously: [docs]\n")
+    for key in ("guides", "reference", "staff"):
+        folder.edit("sites/docs.yaml", f"section: {key}\n", f"section: {key}-tab\n        previously: [{key}]\n")
+
+
+ROWS = (
+    mistake(
+        "titles of two teams that are exchanged stay two teams",
+        swap("people.yaml", "title: Writers", "title: Editors"),
+        apply(),
+        becomes={"team Writers": "team Editors", "team Editors": "team Writers"},
+    ),
+    mistake(
+        "titles of two spaces that are exchanged are exchanged on the spaces, and no space moves or goes",
+        swap("content.yaml", "title: Guides", "title: API"),
+        apply(),
+        Run("plan --detailed-exitcode"),
+        becomes={"space Guides": "space API", "space API": "space Guides"},
+    ),
+    mistake(
+        "a typo in previously is a vanished key beside a look-alike, and the right line is printed",
+        edit("people.yaml", "  writers:\n", "  authors:\n    previously: [writer]\n"),
+        apply(REFUSED, "previously: [writers]", "acme/team/authors"),
+    ),
+    mistake(
+        "a rename without a word waits until one is written, and then takes no request",
+        edit("people.yaml", "  writers:\n", "  authors:\n"),
+        apply(REFUSED, "previously: [writers]"),
+        apply(first=edit("people.yaml", "  authors:\n", "  authors:\n    previously: [writers]\n")),
+        Run("plan --detailed-exitcode"),
+    ),
+    mistake(
+        "previously may not name a key that is still declared",
+        edit("people.yaml", "  editors:\n", "  editors:\n    previously: [writers]\n"),
+        apply(WRONG, "people.yaml:", "writers"),
+    ),
+    mistake(
+        "both branches renamed the same team: two heirs are an error that names both",
+        edit(
+            "people.yaml",
+            WRITERS,
+            WRITERS.replace("writers:", "authors:\n    previously: [writers]")
+            + "  scribes:\n    title: Scribes\n    previously: [writers]\n",
+        ),
+        apply(WRONG, "acme/team/scribes", "people.yaml:8"),
+    ),
+    mistake(
+        "a previously that was applied last month does no harm",
+        edit("people.yaml", "  writers:\n", "  authors:\n    previously: [writers]\n"),
+        apply(),
+        apply(),
+        Run("plan --detailed-exitcode"),
+    ),
+    mistake(
+        "a typo in an e-mail takes nobody's role and says that there is no such member",
+        edit("people.yaml", "  linus@acme.example: {role: edit}", "  linsu@acme.example: {role: edit}"),
+        apply(PARTLY, "linsu@acme.example"),
+    ),
+    mistake(
+        "an e-mail in other letters is the same person",
+        edit("people.yaml", "  linus@acme.example: {role: edit}", "  Linus@Acme.example: {role: edit}"),
+        apply(),
+        Run("plan --detailed-exitcode"),
+    ),
+    mistake(
+        "a title that is changed and reverted leaves nothing behind",
+        edit("content.yaml", "title: Guides", "title: Manuals"),
+        apply(),
+        apply(first=Folder.original),
+        Run("plan --detailed-exitcode"),
+    ),
+    mistake(
+        "a key that is renamed and reverted waits for a word, and loses no space",
+        edit("content.yaml", "{space: changelog, title: Changelog}", "{space: news, title: Changelog, previously: [changelog]}"),
+        Run("apply --yes", 0, first=edit("sites/docs.yaml", "changelog]", "{key: changelog, space: news}]")),
+        apply(REFUSED, "previously: [news]", first=Folder.original),
+        apply(first=edit("content.yaml", "title: Changelog}", "title: Changelog, previously: [news]}")),
+    ),
+    mistake(
+        "a collection and the spaces in it are renamed in one commit",
+        lambda folder: renamed_content(folder, words=True),
+        apply(),
+        Run("plan --detailed-exitcode"),
+    ),
+    mistake(
+        "a collection and the spaces in it that are renamed without a word are neither deleted nor copied",
+        lambda folder: renamed_content(folder, words=False),
+        apply(REFUSED, "previously: [internal]", "previously: [salaries]"),
+    ),
+    mistake(
+        "the key of a share link is not its name: the link that people have stays",
+        edit("sites/intra.yaml", "board: {name", "directors: {name"),
+        apply(REFUSED, "previously: [board]"),
+    ),
+    mistake(
+        "the name of a share link may change: the link that people have stays",
+        edit("sites/intra.yaml", "name: Board", "name: Directors"),
+        apply(),
+        becomes={"share-link Board": "share-link Directors"},
+    ),
+    mistake(
+        "a key in capitals is another key, and waits for a word",
+        edit("people.yaml", "  writers:\n", "  Writers:\n"),
+        apply(REFUSED, "acme/team/Writers", "previously: [writers]"),
+    ),
+    mistake(
+        "a letter of another alphabet in a key is an error",
+        edit("people.yaml", "  writers:\n", "  wr\u0456ters:\n"),
+        apply(WRONG, "people.yaml:7"),
+    ),
+    mistake(
+        "a space at the end of a title is a title like others",
+        edit("content.yaml", "title: Guides}", 'title: "Guides "}'),
+        apply(),
+        Run("plan --detailed-exitcode"),
+        becomes={"space Guides": "space Guides "},
+    ),
+    mistake(
+        "no and yes are keys like others",
+        append("people.yaml", "  no:\n    title: Norway\n  yes:\n    title: Agreement\n"),
+        apply(),
+        Run("state list", 0, ("acme/team/no ", "acme/team/yes ")),
+        born=("team Agreement", "team Norway"),
+    ),
+    mistake(
+        "a space moves to another collection and gets another title in one commit",
+        edit(
+            "content.yaml",
+            "      - {space: changelog, title: Changelog}\n",
+            "",
+            "Salaries}\n",
+            "Salaries}\n      - {space: changelog, title: News}\n",
+        ),
+        apply(),
+        Run("plan --detailed-exitcode"),
+        becomes={"space Changelog": "space News"},
+    ),
+    mistake(
+        "one branch deleted the collection that the other emptied: the spaces live on",
+        both(
+            lambda folder: folder.write(
+                "content.yaml", CONTENT.replace("  - collection: internal\n    title: Internal\n    content:\n", "")
+            ),
+            append("reconciler.yaml", "removed:\n  - {address: acme/collection/internal, action: delete}\n"),
+        ),
+        apply(),
+        Run("plan --detailed-exitcode"),
+        gone=("collection Internal",),
+    ),
+    mistake(
+        "lines of two branches that declare the same team twice are an error with both places",
+        lambda folder: folder.write("people.yaml", PEOPLE + "  writers:\n    title: Authors\n"),
+        apply(WRONG, "people.yaml:14", "7"),
+    ),
+    mistake(
+        "lines of two branches that declare the same space twice are an error with both places",
+        edit("content.yaml", "title: Salaries}\n", "title: Salaries}\n      - {space: guides, title: Guides}\n"),
+        apply(WRONG, "content.yaml:14", "content.yaml:6"),
+    ),
+    mistake(
+        "a copy of a file that is left beside it declares nothing twice without a word",
+        lambda folder: folder.write("sites/docs-old.yaml", DOCS),
+        apply(WRONG, "sites/docs.yaml:2", "sites/docs-old.yaml:2"),
+    ),
+    mistake(
+        "a copy of a file under another ending is no part of the project",
+        lambda folder: folder.write("sites/docs.yaml.bak", DOCS),
+        apply(),
+        Run("plan --detailed-exitcode"),
+    ),
+    mistake("nothing is wrong, and nothing is sent", nothing, apply(0, "No changes")),
+)

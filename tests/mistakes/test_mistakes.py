@@ -1,0 +1,57 @@
+"""Plausible mistakes of people, through the command line: nothing is destroyed silently, nobody reads more, and the words say the way out.
+
+For every row holds, without being said in it: an exit code of 1, 3, 4 or 6 means that the service is as it was; what is gone, new, named
+otherwise or read by more people is exactly what the row lists; nothing has a twin; and no message is a traceback or a defect.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.mistakes import names, opens, pasts, shapes, texts
+from tests.mistakes.facts import difference, facts
+from tests.mistakes.mistake import Mistake
+from tests.mistakes.world import Folder, build
+
+ROWS = (*names.ROWS, *shapes.ROWS, *opens.ROWS, *texts.ROWS, *pasts.ROWS)
+WITHOUT_EFFECT = (1, 3, 4, 6)
+
+
+@pytest.fixture(scope="session")
+def living(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project, applied once; every row works on a copy."""
+    return build(tmp_path_factory.mktemp("mistakes"))
+
+
+def test_there_are_many_of_them_each_with_a_claim_of_its_own() -> None:
+    assert len({row.claim for row in ROWS}) == len(ROWS) >= 60
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.claim)
+def test_a_mistake_costs_nothing(living: Path, tmp_path: Path, row: Mistake) -> None:
+    folder = Folder.copied(living, tmp_path / "copy")
+    with folder.open:
+        check(folder, row)
+
+
+def check(folder: Folder, row: Mistake) -> None:
+    """Make the mistake, run the commands, and compare."""
+    row.scene(folder)
+    begun = facts(folder.service)
+    row.edit(folder)
+    for run in row.runs:
+        run.first(folder)
+        before = facts(folder.service)
+        result = folder(*run.words, env=run.env)
+        said = " ".join((result.stdout + result.stderr).split())
+        assert result.exit_code == run.code, said
+        assert [phrase for phrase in run.says if phrase not in said] == [], said
+        assert [phrase for phrase in (*run.never, "defect") if phrase in said] == [], said
+        if run.code in WITHOUT_EFFECT:
+            assert facts(folder.service).rows == before.rows, said
+    changes = difference(begun, facts(folder.service))
+    assert (changes.gone, changes.born, changes.becomes) == (row.gone, row.born, row.becomes)
+    assert [line for line in changes.opens if not line.startswith(row.opens or ("-",))] == []
+    assert changes.twins == ()
