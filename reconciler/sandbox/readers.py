@@ -2,8 +2,8 @@
 
 A published site is read by: everybody where it is `public`; whoever knows the address where it is `unlisted`; holders of the key of an
 active link where it is not `visitor-auth`; visitors who sign in where it is `visitor-auth`. Visitors and holders of a link know the
-address. Agents read every published site whose `agentsContext` is `included`, and have no claims. Conditions hide sections and site spaces
-while `adaptiveContent` is enabled.
+address. Agents of the organization read every site whose `agentsContext` is `included`, published or not, and no condition hides anything from
+them. Conditions hide sections and site spaces from all others while `adaptiveContent` is enabled.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class Reader(BaseModel):
 
     def passes(self, conditions: Iterable[str]) -> bool:
         """Whether all of these conditions are true for the reader."""
+        if self.agent:
+            return True
         given = {**(self.claims or {}), UNSIGNED: self.unsigned}
         return all(holds(condition, given) for condition in conditions)
 
@@ -60,10 +62,10 @@ class Gate:
 
     def opens(self, reader: Reader) -> bool:
         """Whether the reader gets into the site."""
-        if not self.site["published"]:
-            return False
         if reader.agent:
             return bool(self.site.get("agentsContext") == "included")
+        if not self.site["published"]:
+            return False
         return opened(self.site["visibility"], reader, self.has_key(reader.shareKey))
 
     def has_key(self, key: str | None) -> bool:

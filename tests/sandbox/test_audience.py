@@ -72,11 +72,11 @@ def test_a_link_that_is_off_gives_its_holder_nothing_more_than_anyone_has(box: B
     assert names(box, "spc_one") == {name}
 
 
-def test_an_unpublished_site_has_no_readers(box: Box) -> None:
+def test_an_unpublished_site_has_no_readers_but_agents(box: Box) -> None:
     site = box.site("spc_one")
     key_of(box, site)
     box.patch(site, {"agentsContext": "included"})
-    assert names(box, "spc_one") == names(box, site.rsplit("/", 1)[1]) == set()
+    assert names(box, "spc_one") == names(box, site.rsplit("/", 1)[1]) == {"agent"}
     box.post(f"{site}/publish", status=200)
     assert names(box, "spc_one") > EVERYBODY | {"agent"}
 

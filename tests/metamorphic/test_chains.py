@@ -1,0 +1,27 @@
+"""Organizations that become another and themselves again: nothing is left over."""
+
+from __future__ import annotations
+
+from tests.metamorphic.canonical import differences
+from tests.metamorphic.laboratory import laboratory
+from tests.metamorphic.organizations import Tree, pairs
+from tests.metamorphic.relation import relation
+
+DERIVED = ("path", "basename", "default")  # what the service derives takes account of what nobody remembers
+
+
+@relation(pairs(), quick=4)
+def test_an_organization_whose_state_was_lost_meanwhile_has_all_that_it_had_and_nothing_tracked_twice(pair: tuple[Tree, Tree]) -> None:
+    first, second = pair
+    with laboratory() as world:
+        world.converge(first)
+        before, declared = world.canonical(listed=True), world.tracked().keys()
+        world.converge(second)
+        world.lose_state()
+        world.converge(first)
+        after, tracked = world.canonical(listed=True), world.tracked()
+        assert before.keys() - after.keys() == set()
+        assert tracked.keys() == declared
+        assert len(set(tracked.values())) == len(tracked)
+        left = world.canonical(world.ids() - set(tracked.values()), listed=True)
+        assert differences(before, left, ignored=DERIVED) == []
