@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from reconciler.address import Glob
 from reconciler.errors import Refused
 from reconciler.model import Action, Change, Desired, Plan
 
+WAYS: Final = 20  # options that a refusal spells out
 DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
 
 
@@ -35,13 +37,20 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
-    """The plan as it came. Raises `Refused` where it exposes something that nobody agreed to. `allowed`: patterns over addresses."""
-    found = [one for one in plan.exposures if one.asked and not any(glob.matches(one.address) for glob in allowed)]
-    if not found:
+    """The plan as it came. Raises `Refused` where it exposes something without consent.
+
+    `allowed`: patterns over the addresses of what is exposed, or of what exposes it.
+    """
+    missing = [
+        exposure for exposure in plan.exposures if exposure.asked and not any(glob.matches(at) for glob in allowed for at in exposure.names)
+    ]
+    if not missing:
         return plan
-    told = [f"{one.address} ({one.field or 'deleted'}): {one.says}" for one in found]
-    names = "; ".join(told[:5]) + (f" and {len(told) - 5} more" if len(told) > 5 else "")
-    way = " ".join(f"--allow-exposure {address}" for address in list(dict.fromkeys(str(one.address) for one in found))[:5])
+    lines = [f"{exposure.address}{f' ({exposure.field})' if exposure.field else ''}: {exposure.says}" for exposure in missing]
+    names = "; ".join(lines[:5]) + (f" and {len(lines) - 5} more" if len(lines) > 5 else "")
+    addresses = list(dict.fromkeys(str(exposure.address) for exposure in missing))
+    more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
+    way = " ".join(f"--allow-exposure {address}" for address in addresses[:WAYS]) + more
     raise Refused(
-        f"the plan makes something public or takes a protection away, and nobody agreed to it: {names}", hint=f"if that is meant: {way}"
+        f"the plan makes something public or takes a protection away, and nobody consented to it: {names}", hint=f"if that is meant: {way}"
     )

@@ -15,10 +15,11 @@ _STANDS = (Role.INSIDE, Role.MEMBER)
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
     """What one object says of itself. `raw` must carry an `id`."""
+    gates = kind.audience.gates if kind.audience is not None else ()
     return Observed(
         kind=kind.name,
         id=kind.identity(str(raw["id"]), within),
-        values={name: field.seen(raw) for name, field in kind.fields.items() if field.compared or field.key},
+        values={name: field.seen(raw) for name, field in kind.fields.items() if field.compared or field.key or name in gates},
         within=dict(within),
         raw=raw,
         flags={flag: bool(raw[flag]) for flag in kinds.flags(kind.name) if isinstance(raw.get(flag), bool)},

@@ -24,7 +24,7 @@ from reconciler.config import Project, load
 from reconciler.guard import guard
 from reconciler.kinds import load as kinds
 from reconciler.model import Outcome, Plan
-from reconciler.observe import observe
+from reconciler.observe import observe, planned
 from reconciler.plan import Selection, plan
 from reconciler.prove import prove
 from reconciler.recover import recover
@@ -165,9 +165,14 @@ class Org:
             state = store.read()
             async with self.client(Reader, token=token, failing=failing) as reader:
                 actual = await observe(reader, kinds(), desired, state)
+                made, actual = await planned(
+                    reader,
+                    kinds(),
+                    actual,
+                    lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection),
+                )
         finally:
             store.close()
-        made = plan(kinds(), desired, state, actual, allow_replace=allow_replace, selection=selection)
         return prove(kinds(), desired, state, actual, made, selection=selection)
 
     def apply(self, *, allow_replace: tuple[str, ...] = ("**",)) -> Outcome:
@@ -182,7 +187,9 @@ class Org:
                     await recover(writer, kinds(), desired, journal, settle=self.settle)
                     state = journal.state()
                     actual = await observe(writer, kinds(), desired, state)
-                    made = plan(kinds(), desired, state, actual, allow_replace=allow_replace)
+                    made, actual = await planned(
+                        writer, kinds(), actual, lambda actual: plan(kinds(), desired, state, actual, allow_replace=allow_replace)
+                    )
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
                     self.made, self.planned = made, len(self.requests)
                     outcome = await apply(

@@ -72,7 +72,8 @@ class Answers:
                 shape = repr(value) if not kind.fields[name].sensitive else "another value"
                 self.notes.append(f"{step.address}: the service keeps {name} as {shape}")
         before = {name: value for name, value in old.seen.items() if name not in writes}
-        binding = replace(old, sent={**old.sent, **kind.remembered(writes, id)}, seen={**before, **kind.remembered(kept, id)})
+        declared = managed(self.desired, step.address, writes)
+        binding = replace(old, sent={**old.sent, **kind.remembered(declared, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
         after = {**told(kind, writes), **(told(kind, self._observed(kind, step.address, raw).values) if raw else {})}
         self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
@@ -121,6 +122,12 @@ class Answers:
         self.expected.made(one, self.writer.monotonic())
 
 
+def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a request's fields the YAML manages; what a request only keeps as it was is nobody's afterwards."""
+    declared = desired.resources.get(address)
+    return {name: value for name, value in writes.items() if declared is None or name in declared.values}
+
+
 def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
     """The fields that must come back as they were sent and did not, each with a sentence about it. `seen`: what the answer shows."""
     found = {}
@@ -150,12 +157,14 @@ def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writ
     """The binding of an object that was just made; *seen* is what its answer shows of the fields that were sent."""
     declared = desired.resources.get(address)
     protect = declared.protect if declared is not None else None
+    values = declared.values if declared is not None else {}
+    local = {name: values[name] for name, field in kind.fields.items() if field.role is Role.LOCAL and values.get(name, UNSET) is not UNSET}
     return Binding(
         address=address,
         kind=kind.name,
         id=one.id,
         origin=origin,
-        sent=kind.remembered(writes, one.id),
+        sent=kind.remembered({**local, **managed(desired, address, writes)}, one.id),
         seen=kind.remembered({name: one.values[name] for name in writes if one.values.get(name, UNSET) is not UNSET}, one.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

@@ -18,6 +18,7 @@ from reconciler.apply.look import look
 from reconciler.client import Reader
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Desired, Observed, Plan, Status, Step, Unknown
+from reconciler.plan.barriers import opens
 from reconciler.plan.simulate import Key, World, holds
 from reconciler.reading import title
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
@@ -68,6 +69,7 @@ class Guards:
         self._unread: dict[Key, str] = {}
         self._chosen_at: dict[Key, float] = {}
         self._gone: set[Key] = set()
+        self._wider: dict[Key, str] = {}
         self._emptied: dict[int, Refusal | None] = {}
         self._emptied_at: dict[int, float] = {}
 
@@ -108,6 +110,8 @@ class Guards:
         return self.reader.monotonic() - at > self.fresh
 
     def _needs(self, step: Step) -> bool:
+        if any(self._old(self.expected.read_at(key)) for key in step.gates if self.expected.find(*key) is not None):
+            return True
         target = self._target(step)
         if target is None:
             return False
@@ -136,7 +140,9 @@ class Guards:
         old = {keys[id]: one for id, one in targets.items() if id in emptied or self._old(self.expected.read_at(keys[id]))}
         choosing = {id: (targets[id], each) for id, step in coming.items() if id in targets for each in self._choices(step)}
         children = [one for outer, field in choosing.values() for one in self._children(outer, field)]
-        objects = {**old, **{(one.kind, one.id): one for one in children}}
+        gates = {key: gate for step in coming.values() for key in step.gates if (gate := self.expected.find(*key)) is not None}
+        gates = {key: gate for key, gate in gates.items() if key in old or self._old(self.expected.read_at(key))}
+        objects = {**old, **{(one.kind, one.id): one for one in children}, **gates}
         moved = {keys[id] for id in targets if coming[id].address in self._moved}
         at = self.reader.monotonic()
         try:
@@ -146,6 +152,8 @@ class Guards:
         addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
         shown = World(self.kinds, now, guess=False)
         strayed = self.expected.strayed(shown)
+        for key, gate in gates.items():
+            self._judge_gate(key, gate, now, at)
         for key, address in addresses.items():
             self._judge(key, address, now, at, key in strayed)
         for outer, _ in choosing.values():
@@ -191,6 +199,23 @@ class Guards:
             self._stale[key] = "; ".join(changed)
         if address in self._moved and key not in self._stale and strayed:
             self._stale[key] = "it was moved among its siblings meanwhile"
+
+    def _judge_gate(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
+        """Whether an object that decides who can read something lets more people in than the plan showed."""
+        kind, observed = self.kinds[key[0]], now.find(*key)
+        self._wider.pop(key, None)
+        if observed is None or kind.audience is None:
+            failed = next((failure for failure in now.unknown if failure.kind == kind.name), None)
+            if failed is not None:
+                self._wider[key] = f"who can read it could not be read again: {failed.reason}"
+            return
+        names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
+        if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
+            changed = [name for name in names if observed.values.get(name, UNSET) != expected.values.get(name, UNSET)]
+            said = "; ".join(spelled(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
+            self._wider[key] = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {said}"
+        if key not in self._addresses:
+            self.expected.looked(key, at)
 
     def _names(self, kind: Kind, address: Address) -> list[str]:
         """The fields that matter: what is declared or written, and where it stands; of what is not declared, all."""
@@ -249,6 +274,9 @@ class Guards:
         return any((kind.name, scope) in actual.complete for scope in (one.within.get(kind.within or ""), *stands))
 
     def _verdict(self, step: Step) -> Refusal | None:
+        wider = next((self._wider[key] for key in step.gates if key in self._wider), None)
+        if wider is not None:
+            return Status.STALE, wider
         target = self._target(step)
         if target is None:
             return None

@@ -47,15 +47,19 @@ async def make_plan(
     selection: Selection, allow_replace: Collection[str], everything: bool = False,
 ) -> Planned:  # fmt: skip
     """Observe, plan, prove. `everything`: read all there is. Raises `ServiceError` where the service cannot be read at all."""
-    from reconciler.observe import observe
+    from reconciler.observe import observe, planned
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
     from reconciler.prove import prove
 
     began, before = time.monotonic(), reader.requests
     actual = await observe(reader, kinds, desired, state, everything=everything)
+
+    def make(actual: Actual) -> Plan:
+        return plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
+
+    made, actual = await planned(reader, kinds, actual, make)
     seconds, reads = time.monotonic() - began, reader.requests - before
-    made = plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
     _check_targets(selection, desired, state, made)
     ahead = forecast(len(made.steps), reads, seconds, reader.allowance)
     return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began, ahead)

@@ -81,7 +81,7 @@ class Reader:
 
 def readers(kind: Kind) -> dict[str, Reader]:
     """A reader for each field that users write, the one the key is included."""
-    found = {name: field for name, field in kind.fields.items() if field.role in (Role.VALUE, Role.SEED)}
+    found = {name: field for name, field in kind.fields.items() if field.role in (Role.VALUE, Role.SEED, Role.LOCAL)}
     return {name: Reader(field, compiled(field.type), adapter(field.type)) for name, field in found.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
@@ -12,7 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJs
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
-from reconciler.resource import UNSET, Exposes, Spelled, To, Wire
+from reconciler.resource import UNSET, Exposes, Grant, Spelled, To, Wire
+from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -31,6 +32,23 @@ MemberRole = Annotated[
 
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the one that may least."""
+
+UNSIGNED = "visitor.claims.unsigned"
+"""Claims that visitors set themselves: a condition on them keeps nobody out."""
+
+
+def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
+    """What a `defaultLevel` lets members do; nothing where it is inherited, not set or not known."""
+    level = values.get("defaultLevel")
+    if level in ROLES[1:]:
+        yield Grant(MEMBERS, str(level), conditional=False, through=MEMBERS_THROUGH)
+
+
+def visitor_condition(values: Mapping[str, Any]) -> str | None:
+    """The condition that a visitor must meet; None where there is none, or one that anybody can meet."""
+    condition = values.get("condition")
+    return condition if isinstance(condition, str) and UNSIGNED not in condition else None
+
 
 Icon = Annotated[str, Len(1, 100)]
 Condition = Annotated[str, Len(1, 1024)]
@@ -111,12 +129,8 @@ LOOSER = Exposes("merging may want less than before", when=_loosened)
 """Of merge rules."""
 
 
-def _uncovered(before: Any, after: Any) -> bool:
-    return bool(before) and not after
-
-
-UNCONDITIONED = Exposes("every visitor sees it", when=_uncovered)
-"""Of a condition that is taken away."""
+CONDITION = Exposes("visitors see it who did not before")
+"""Of a condition."""
 
 
 def _lower(value: Any) -> Any:

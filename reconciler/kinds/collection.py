@@ -6,8 +6,8 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import ROLES, MemberRole
-from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Leave, Listing, Node, One, Resource, field, inside, within
+from reconciler.kinds._values import MemberRole, level_of_members
+from reconciler.resource import DELETE, PATCH, POST, Api, Audience, Exposes, Leave, Listing, Node, One, Resource, field, inside, within
 
 
 class Collection(
@@ -17,6 +17,7 @@ class Collection(
     protected=True,
     leave=Leave("create"),
     leave_to_make=Leave("createContent", of="organization"),
+    audience=Audience(gates=("defaultLevel",), grants=level_of_members, inherits=("parent",)),
 ):
     """A group of spaces and of other collections."""
 
@@ -36,5 +37,5 @@ class Collection(
         "What members may do with what stands in it.",
         on="update",
         initial=None,
-        exposes=Exposes("members may do more with what stands in it", ROLES),
+        exposes=Exposes("members may do more with what it contains"),
     )

@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
 from typing_extensions import TypedDict
 
-from reconciler.resource import DELETE, PATCH, PUT, UNSET, Api, Exposes, Keyed, Leave, Listing, One, Published, Resource, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    PUT,
+    UNSET,
+    Api,
+    Audience,
+    Exposes,
+    Grant,
+    Keyed,
+    Leave,
+    Listing,
+    One,
+    Published,
+    Resource,
+    field,
+    within,
+)
+from reconciler.resource.audience import ANYONE
 
 
 class Source(TypedDict):
@@ -22,6 +40,11 @@ def _source(raw: Mapping[str, Any]) -> Any:
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
+def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
+    if values.get("visibility") == "public":
+        yield Grant(ANYONE)
+
+
 class OpenApi(
     Resource,
     kind="openapi",
@@ -30,6 +53,7 @@ class OpenApi(
     published=Published("urls.published", unless=("visibility", "private")),
     leave=Leave("edit"),
     leave_to_make=Leave("createOpenAPISpec", of="organization"),
+    audience=Audience(gates=("visibility",), grants=_readers),
 ):
     """An OpenAPI document that the service fetches and shows."""
 
@@ -48,6 +72,6 @@ class OpenApi(
         "Who can see it.",
         on="update",
         initial="private",
-        exposes=Exposes("anyone can read it", ("private", "public")),
+        exposes=Exposes("anyone can read it"),
         opens=("public",),
     )

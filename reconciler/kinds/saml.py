@@ -49,5 +49,7 @@ class Saml(
     entityID: str = field("The provider's own identifier.", key=True, required=True)
     ssoURL: str = field("Where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
     certificate: str = field("The provider's certificate, PEM.", required=True, lossy=True, exposes=_ELSEWHERE)
-    defaultTeam: Annotated[Address, To("team")] = field("The team that new members join.", read=_team)
+    defaultTeam: Annotated[Address, To("team")] = field(
+        "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)
+    )
     defaultRole: MemberRole = field("What new members may do.", initial=None, exposes=Exposes("new members may do more", ROLES))

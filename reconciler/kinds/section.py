@@ -6,8 +6,24 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import UNCONDITIONED, Condition, Icon, Path, path_of_title
-from reconciler.resource import DELETE, PATCH, POST, Api, Leave, Listing, Node, Published, Resource, choice, field, first, member_of, within
+from reconciler.kinds._values import CONDITION, Condition, Icon, Path, path_of_title, visitor_condition
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    Api,
+    Audience,
+    Leave,
+    Listing,
+    Node,
+    Published,
+    Resource,
+    choice,
+    field,
+    first,
+    member_of,
+    within,
+)
 
 
 class Section(
@@ -17,6 +33,7 @@ class Section(
     object="site-section",
     published=Published("urls.published"),
     leave=Leave("createContent", of="organization"),
+    audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("site",)),
 ):
     """A part of a site, shown as a tab; its variants are site spaces."""
 
@@ -48,5 +65,5 @@ class Section(
     icon: Icon = field("An icon's name.")
     path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title, address="segment")
     description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
-    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=UNCONDITIONED)
+    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
 
 from annotated_types import Len
 
-from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Keyed, Leave, Listing, Published, Resource, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    Api,
+    Audience,
+    Exposes,
+    Grant,
+    Keyed,
+    Leave,
+    Listing,
+    Published,
+    Resource,
+    field,
+    within,
+)
+from reconciler.resource.audience import LINK_HOLDERS
+
+
+def _holders(values: Mapping[str, Any]) -> Iterator[Grant]:
+    """Whoever has the link, while it works."""
+    if values.get("active") is True:
+        yield Grant(LINK_HOLDERS, own=True)
 
 
 class ShareLink(
@@ -15,6 +38,7 @@ class ShareLink(
     place=Keyed("shareLinks"),
     published=Published("urls.published", unless=("active", False), secret=True),
     leave=Leave("createContent", of="organization"),
+    audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
 ):
     """A secret address of a site. The secret itself is never shown or kept."""
 
@@ -31,6 +55,6 @@ class ShareLink(
         "Whether it works.",
         on="update",
         initial=True,
-        exposes=Exposes("whoever has the link can read the site", (False, True), born=True),
+        exposes=Exposes("whoever has the link can read the site"),
         opens=(True,),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
 from annotated_types import Len
@@ -15,7 +15,10 @@ from reconciler.resource import (
     POST,
     UNSET,
     Api,
+    Audience,
     Exposes,
+    Finding,
+    Grant,
     Keyed,
     Leave,
     Listing,
@@ -26,6 +29,7 @@ from reconciler.resource import (
     field,
     within,
 )
+from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, VISITORS
 
 
 class AdaptiveContent(TypedDict):
@@ -40,6 +44,24 @@ def _proxy(raw: Mapping[str, Any]) -> Any:
     return proxy.get("origin", UNSET) if isinstance(proxy, Mapping) else proxy
 
 
+_READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
+
+
+def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
+    """Those whom its visibility admits once it is published, and agents; holders of share links come through these."""
+    adaptive = values.get("adaptiveContent")
+    who = _READERS.get(str(values.get("visibility")))
+    if values.get("published") is True and who is not None:
+        yield Grant(who, conditional=isinstance(adaptive, Mapping) and adaptive.get("enabled") is True)
+    if values.get("agentsContext") == "included":
+        yield Grant(AGENTS, conditional=False)
+
+
+def _admits(values: Mapping[str, Any]) -> bool:
+    """Whether a share link opens it."""
+    return values.get("published") is True and values.get("visibility") != "visitor-auth"
+
+
 class Site(
     Resource,
     kind="site",
@@ -47,10 +69,15 @@ class Site(
     protected=True,
     published=Published("urls.published", unless=("published", False)),
     leave=Leave("createContent", of="organization"),
+    audience=Audience(gates=("visibility", "published", "agentsContext", "adaptiveContent"), grants=_readers, admits=_admits),
 ):
     """Published documentation."""
 
-    reads = (Listing("/orgs/{organization}/sites"), One("/orgs/{organization}/sites/{id}"))
+    reads = (
+        Listing("/orgs/{organization}/sites"),
+        One("/orgs/{organization}/sites/{id}"),
+        Finding("/orgs/{organization}/sites", by="space", query="space"),
+    )
     api = Api(
         create=POST("/orgs/{organization}/sites"),
         update=PATCH("/orgs/{organization}/sites/{id}"),
@@ -64,7 +91,7 @@ class Site(
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
         initial="public",
-        exposes=Exposes("more people can read it", ("visitor-auth", "share-link", "unlisted", "public")),
+        exposes=Exposes("more people can read it"),
         opens=("public", "unlisted"),
     )
     basename: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
@@ -73,17 +100,17 @@ class Site(
         on="publish",
         one_way=True,
         initial=False,
-        exposes=Exposes("its readers can read it, and that cannot be taken back", (False, True)),
+        exposes=Exposes("its readers can read it, and that cannot be taken back"),
     )
     agentsContext: Literal["included", "excluded"] = field(
-        "Whether agents may read it.", on="update", initial="excluded", exposes=Exposes("agents can read it", ("excluded", "included"))
+        "Whether agents may read it.", on="update", initial="excluded", exposes=Exposes("agents can read it")
     )
     adaptiveContent: AdaptiveContent = field(
         "Content that depends on the visitor.",
         on="update",
         usual={"enabled": False},
         initial={"enabled": False},
-        exposes=Exposes("conditions no longer hide anything", ({"enabled": True}, {"enabled": False})),
+        exposes=Exposes("conditions no longer hide anything"),
     )
     proxy: Annotated[str, Len(1, 512)] | None = field(
         "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True, address="whole"

@@ -6,8 +6,24 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from reconciler.address import Address
-from reconciler.kinds._values import UNCONDITIONED, Condition, Path, path_of_title
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Leave, Listing, Node, Published, Resource, To, field, inside, within
+from reconciler.kinds._values import CONDITION, Condition, Path, path_of_title, visitor_condition
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    UNSET,
+    Api,
+    Audience,
+    Leave,
+    Listing,
+    Node,
+    Published,
+    Resource,
+    To,
+    field,
+    inside,
+    within,
+)
 
 
 def _space(raw: Mapping[str, Any]) -> Any:
@@ -23,6 +39,7 @@ class SiteSpace(
     replaceable=True,
     published=Published("urls.published"),
     leave=Leave("createContent", of="organization"),
+    audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("section", "site"), shows=("space",)),
 ):
     """A space as it stands in a site."""
 
@@ -42,4 +59,4 @@ class SiteSpace(
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
     space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
     path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title, address="segment")
-    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=UNCONDITIONED)
+    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)

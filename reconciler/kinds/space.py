@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules
+from reconciler.kinds._values import LOOSER, MemberRole, MergeRules, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
     Api,
+    Audience,
     Exposes,
+    Grant,
     Leave,
     Listing,
     Node,
@@ -24,9 +27,25 @@ from reconciler.resource import (
     To,
     field,
     inside,
+    local,
+    output,
     seed,
     within,
 )
+from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, VISITORS
+
+_READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
+
+
+def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
+    """Members by its level, everybody where it is a template, and those whom its own visibility admits."""
+    yield from level_of_members(values)
+    template = values.get("template") is True
+    who = ANYONE if template else _READERS.get(str(values.get("visibility")))
+    if who is not None:
+        yield Grant(who, conditional=False)
+    if template:
+        yield Grant(AGENTS, conditional=False)
 
 
 class Space(
@@ -39,6 +58,7 @@ class Space(
     published=Published("urls.published"),
     leave=Leave("edit"),
     leave_to_make=Leave("createContent", of="organization"),
+    audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
 ):
     """A container of pages and files. The service makes one only as a copy of another."""
 
@@ -67,6 +87,11 @@ class Space(
         usual="live",
         exposes=Exposes("people may edit without a change request", ("locked", "live")),
     )
-    defaultLevel: MemberRole = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it", ROLES))
+    defaultLevel: MemberRole = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))
     language: str = field("The language of its content.", on="update", usual="en")
     mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)
+    template: bool = local(
+        "Whether it is a template, whose content everybody may read: publishing a copy of it exposes nothing.",
+        exposes=Exposes("whatever is copied from it may be published without another question", (False, True)),
+    )
+    visibility = output()

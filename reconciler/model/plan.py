@@ -88,8 +88,8 @@ class Step:
     `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
     sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
     `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete. `before`: what
-    undoing it needs. `needs` must have succeeded, `after` must have ended,
-    before it is sent.
+    undoing it needs. `gates`: the objects (kind, id) that decide who can read what it opens. `needs` must have succeeded, `after` must have
+    ended, before it is sent.
     """
 
     id: int
@@ -107,6 +107,7 @@ class Step:
     brings: tuple[tuple[str, str, Address], ...] = ()
     takes: tuple[Address, ...] = ()
     before: Before = field(default_factory=Before)
+    gates: tuple[tuple[str, str], ...] = ()
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()
 
@@ -131,8 +132,11 @@ class Exposure:
     """What becomes public, or loses its protection, by a change of the plan, or by a looser rule of the project.
 
     A rule's `address` is its word at the top of the project file, its `kind` is `project`.
-    `field`: the field that does it, "" where the object goes. `before`, `after`: its values in the shown form, UNSET where there is none.
-    `says`: what is then so, as the end of a sentence. `asked`: somebody must agree to it; not where an unfinished run made the object.
+    `field`: the field that does it, "" where no field of the object does. `before`, `after`: its values in the shown form, UNSET where
+    there is none. `says`: what is then so, as the end of a sentence. `asked`: somebody must consent to it; not where somebody did, for the
+    run that this one continues. `readers`: who can read more, () where it is about no readers. `path`: how they come to the object, from
+    it to what admits them. `cause`: what was changed or made; None where that is the object. `reaches`: what else they can read by the
+    same cause. `window`: for how many requests it lasts; 0 where it lasts.
     """
 
     address: Address
@@ -143,6 +147,16 @@ class Exposure:
     says: str
     source: Source | None = None
     asked: bool = True
+    readers: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    cause: Address | None = None
+    reaches: tuple[Address, ...] = ()
+    window: int = 0
+
+    @property
+    def names(self) -> tuple[Address, ...]:
+        """The addresses by which it can be allowed: the object's, and that of what causes it."""
+        return (self.address,) if self.cause is None else (self.address, self.cause)
 
 
 @dataclass(frozen=True)
@@ -200,7 +214,7 @@ class Plan:
     changes of state that need no request. `exposures`, `broken`, `forbidden`: what the reader must know before agreeing. `notes`:
     sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
     nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
-    where they stand.
+    where they stand. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
     """
 
     project: str
@@ -221,6 +235,7 @@ class Plan:
     managed: int = 0
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
     strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
+    questions: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def pending(self) -> bool:

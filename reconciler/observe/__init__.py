@@ -6,6 +6,7 @@ far is asked at once, then objects are matched, which makes more ids known. What
 - `survey`: what to ask
 - `readings`: asking
 - `gone`: the second look
+- `readers`: who can read what a plan opens, where it asks
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from reconciler.address import Address
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, State
 from reconciler.observe.gone import look_again
+from reconciler.observe.readers import planned
 from reconciler.observe.survey import Survey
 from reconciler.resource import Kinds
 
-__all__ = ["Survey", "observe"]
+__all__ = ["Survey", "observe", "planned"]
 
 
 async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:

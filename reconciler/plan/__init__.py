@@ -14,6 +14,8 @@
 - `arrange`: the order they shall have
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
 - `changes`: what people read of it, with `names` for ids
+- `disclosure`: who can read what (`audience`), what more people can read after the plan (`opening`), and the order that keeps the others
+  out until then (`barriers`); it asks a model of the service (`simulate`)
 - `exposure`, `broken`: what opens, and which public addresses break
 - `rules`: which rules of the project are looser than they were
 - `leave`: what the token is not allowed
@@ -31,8 +33,9 @@ from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
 from reconciler.plan.broken import broken
 from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
+from reconciler.plan.disclosure import disclosure
 from reconciler.plan.drafts import drafts, replaced
-from reconciler.plan.exposure import exposures
+from reconciler.plan.exposure import audience_lines, exposures, windows
 from reconciler.plan.keep import keep
 from reconciler.plan.leave import forbidden
 from reconciler.plan.likeness import lookalikes
@@ -90,13 +93,19 @@ def plan(
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
     rules = changed(desired, state) if about_rules else None
     looser = loosened(desired, state) if about_rules else ()
-    opened = exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ())
+    disclosed = disclosure(kinds, desired, actual, found.ids, steps)
+    opened = (
+        *audience_lines(kinds, disclosed.openings, mine, names, disclosed.called),
+        *windows(disclosed.windows, kinds, disclosed.called),
+        *exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ()),
+    )
     listed = [*changes(desired, mine, rows, names), *departures(gone)]
     return Plan(
         project=desired.project,
         environment=desired.environment,
         changes=tuple(listed),
-        steps=steps,
+        steps=disclosed.steps,
+        questions=disclosed.questions,
         unmanaged=unmanaged(kinds, desired, state, actual, found),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),

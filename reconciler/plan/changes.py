@@ -103,7 +103,7 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     found = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]
-        if field.role is Role.SEED or draft.observed is None:
+        if field.role in (Role.SEED, Role.LOCAL) or draft.observed is None:
             continue
         memory = draft.binding.seen if field.role is Role.CHOICE and draft.binding is not None else draft.observed.values
         now = memory.get(name, UNSET)

@@ -16,6 +16,7 @@ from reconciler.diff import Difference, differences
 from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
 from reconciler.plan.fate import Fate, explained, fate
 from reconciler.plan.match import Matches
+from reconciler.plan.replacement import carried_over
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
@@ -207,7 +208,12 @@ def _replace(draft: Draft, actual: Actual, id: str) -> None:
     draft.old, draft.observed, draft.id = actual.find(draft.kind.name, id), None, None
     draft.born, draft.restore = True, False
     draft.actions = {Action.REPLACE}
+    assert draft.old is not None
+    values, lost = carried_over(draft.kind, draft.old, draft.wants, actual)
+    draft.wants |= values
     draft.found = _all_fields(draft)
+    parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
+    draft.reason = " and ".join(parts)
 
 
 def _missing(draft: Draft, gone: bool, may_replace: Callable[[Address], bool]) -> None:

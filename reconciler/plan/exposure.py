@@ -1,19 +1,28 @@
-"""What becomes public or loses its protection by what the drafts and removals do. Pure."""
+"""What becomes public or loses its protection by what a plan does, each with the consent that it needs. Pure.
+
+Who can read what is a question about the whole world before and after the plan (`audience`, `opening`). The other exposures are changes of
+single fields that their declarations call dangerous, protections that end, and deletes that take one away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Desired, Exposure, Origin, State
+from reconciler.plan.audience import Key
 from reconciler.plan.drafts import Draft
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
+from reconciler.plan.opening import Opening
 from reconciler.plan.removal import Removal
-from reconciler.resource import UNSET, Field
+from reconciler.resource import UNSET, Field, Kinds, Role
 
-UNGUARDED = "it is deleted without being asked when its line goes"
+UNGUARDED: Final = "it is deleted without being asked when its line goes"
+
+Called = Callable[[Key], Address]
+"""The address of an object, managed or not."""
 
 
 def exposures(
@@ -33,6 +42,7 @@ def exposures(
     for draft in mine.values():
         if draft.active:
             found += _opened(draft, state, mine, names)
+            found += _local(draft, state)
             if draft.declared.protect is not None or draft.kind.name not in freed:
                 found += _unguarded(desired, draft)
     for removal in gone.values():
@@ -41,30 +51,87 @@ def exposures(
     return tuple(found)
 
 
+def audience_lines(
+    kinds: Kinds, openings: Collection[Opening], mine: Mapping[Address, Draft], names: Names, called: Called
+) -> tuple[Exposure, ...]:
+    """The openings as people read them."""
+    return tuple(_line(kinds, opening, mine, names, called) for opening in openings)
+
+
+def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: Names, called: Called) -> Exposure:
+    kind, address = kinds[opening.at[0]], called(opening.at)
+    draft, cause = mine.get(address), mine.get(called(opening.cause))
+    readers = tuple(dict.fromkeys(map(str, opening.readers)))
+    before = after = UNSET
+    says = f"it can be read by {'; '.join(readers)}"
+    if opening.field:
+        field = kind.fields[opening.field]
+        difference = next((one for one in draft.sendable if one.field is field), None) if draft is not None else None
+        if difference is not None:
+            before, after = _shown(field, difference.before, names, address), _shown(field, difference.after, names, address)
+        else:
+            after = _shown(field, field.initial, names, address)
+        says = field.exposes.says if field.exposes is not None else says
+    source = None
+    for origin in (draft, cause):
+        if origin is not None and source is None and (origin is cause or opening.field):
+            source = origin.declared.positions.get(opening.field, origin.declared.source)
+    return Exposure(
+        address,
+        kind.name,
+        opening.field,
+        before,
+        after,
+        says,
+        source,
+        readers=readers,
+        path=tuple(_step(called, key) for key in opening.path),
+        cause=called(opening.cause),
+        reaches=tuple(sorted({called(key) for key, _ in opening.opened} - {address})),
+    )
+
+
+def _step(called: Called, key: Key) -> str:
+    """`site-space docs/salaries`."""
+    return f"{key[0]} {'/'.join(called(key).parts[2::2])}"
+
+
+def windows(opened: Collection[tuple[Key, Any, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:
+    """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests)."""
+    for key, access, requests in opened:
+        says = f"it can be read by {access} for {requests} request{'s' if requests != 1 else ''} of this run"
+        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(str(access),), window=requests)
+
+
 def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Names) -> list[Exposure]:
+    """The fields that open something else than what can be read."""
     found = []
-    fresh = draft.born and draft.old is None
+    audience = draft.kind.audience
+    modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
     for one in draft.sendable:
         word = one.field.exposes
-        if word is None or (fresh and not (word.born and _within_what_exists(draft, mine))):
+        if word is None or one.field.name in modelled or (draft.born and draft.old is None):
             continue
         before = draft.old.values.get(one.field.name, UNSET) if draft.old is not None else one.before
         if word.opened(before, one.after):
             was, then = _shown(one.field, before, names, draft.address), _shown(one.field, one.after, names, draft.address)
             source = draft.declared.positions.get(one.field.name, draft.declared.source)
-            found.append(
-                Exposure(
-                    draft.address,
-                    draft.kind.name,
-                    one.field.name,
-                    was,
-                    then,
-                    word.says,
-                    source,
-                    not (state.unfinished and _going_on(draft, mine, one.field)),
-                )
-            )
+            asked = not (state.unfinished and _going_on(draft, mine, one.field))
+            found.append(Exposure(draft.address, draft.kind.name, one.field.name, was, then, word.says, source, asked))
     return found
+
+
+def _local(draft: Draft, state: State) -> Iterator[Exposure]:
+    """What the project newly says of an existing object and what that opens; nothing is new to a project that was never applied."""
+    if draft.observed is None or state.rules is None:
+        return
+    said = draft.binding.sent if draft.binding is not None else {}
+    for field in draft.kind.fields.values():
+        if field.role is Role.LOCAL and field.exposes is not None:
+            before, after = said.get(field.name, UNSET), draft.wants.get(field.name, UNSET)
+            if after is not UNSET and field.exposes.opened(before, after):
+                source = draft.declared.positions.get(field.name, draft.declared.source)
+                yield Exposure(draft.address, draft.kind.name, field.name, before, after, field.exposes.says, source)
 
 
 def _going_on(draft: Draft, mine: Mapping[Address, Draft], field: Field) -> bool:
@@ -72,11 +139,6 @@ def _going_on(draft: Draft, mine: Mapping[Address, Draft], field: Field) -> bool
     container = mine.get(draft.address.container) if draft.address.container is not None else None
     held = draft.binding or (container.binding if container is not None else None)
     return held is not None and held.origin is not Origin.ADOPTED and (draft.binding is None or field.name not in held.sent)
-
-
-def _within_what_exists(draft: Draft, mine: Mapping[Address, Draft]) -> bool:
-    container = mine.get(draft.address.container) if draft.address.container is not None else None
-    return container is None or not container.born
 
 
 def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:

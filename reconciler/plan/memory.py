@@ -48,6 +48,8 @@ def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     differing = {one.field.name for one in draft.found} | {name for name, _ in draft.partly}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]
+        if field.role is Role.LOCAL and want is not UNSET:
+            sent[name] = want
         if not field.compared or not field.readable or field.role is Role.CHOICE:
             continue
         now = field.remembered(draft.observed.values.get(name, UNSET), draft.id)

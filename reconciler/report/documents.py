@@ -196,6 +196,11 @@ def _exposure(one: Exposure) -> dict[str, Any]:
         "before": data(one.before),
         "after": data(one.after),
         "says": one.says,
+        "readers": list(one.readers),
+        "path": list(one.path),
+        "cause": None if one.cause is None else str(one.cause),
+        "reaches": [str(address) for address in one.reaches],
+        "window": one.window,
         "asked": one.asked,
         "source": _source(one.source),
     }

@@ -94,11 +94,16 @@ def plan_schema() -> Schema:
         {
             "address": ref("address"),
             "kind": ref("kind"),
-            "field": or_null({"type": "string"}, "The field that does it; null where the object goes."),
+            "field": or_null({"type": "string"}, "The field that does it; null where no field of the object does."),
             "before": {"description": "What is there; null also where nothing is known."},
             "after": {"description": "What is wanted."},
             "says": text("What is then so, as the end of a sentence."),
-            "asked": {"type": "boolean", "description": "Whether apply --yes wants a consent."},
+            "readers": items(text(), "Who can read more; none where it is about no readers."),
+            "path": items(text(), "How they come to the object: from it to what admits them."),
+            "cause": or_null(ref("address"), "What was changed or made; null where that is the object."),
+            "reaches": items(ref("address"), "What else they can read by the same cause."),
+            "window": number() | {"description": "For how many requests it lasts; 0 where it lasts."},
+            "asked": {"type": "boolean", "description": "Whether apply --yes requires a consent."},
             "source": source(),
         }
     )

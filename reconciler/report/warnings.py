@@ -15,7 +15,7 @@ from reconciler.resource import UNSET
 NAMED: Final = 3  # addresses of a folded group
 FOLD: Final = 10  # alike lines; more of them become one
 HIDDEN_URL: Final = "its secret address"
-CONSENT: Final = "apply --yes does none of these without --allow-exposure ADDRESS"
+CONSENT: Final = "with --yes, each of these requires --allow-exposure ADDRESS"
 
 LEAVE: Final = "take the token of a member who may, or have that member's role raised"
 
@@ -24,10 +24,12 @@ T = TypeVar("T")
 
 def write(page: Page, plan: Plan, *, full: bool) -> None:
     """Append them all; nothing where there are none."""
-    for group in _alike(plan.exposures, lambda one: (one.kind, one.field, repr(one.before), repr(one.after)), full):
+    for group in _alike(plan.exposures, lambda one: (one.kind, one.field, repr(one.before), repr(one.after), one.says), full):
         _named(page, [one.address for one in group], group[0].source)
         first = group[0]
-        page.field(Style.DELETE, "!", "exposure", f"{_change(first)}: {first.says}")
+        page.field(Style.DELETE, "!", "exposure", _told(first))
+        for detail in _details(first) if len(group) == 1 else ():
+            page.field(Style.DIM, " ", "", detail)
     if any(one.asked for one in plan.exposures):
         page.field(Style.DIM, " ", "", CONSENT)
     for some in _alike(plan.forbidden, lambda one: (one.verb, one.flag, one.of), full):
@@ -41,9 +43,24 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
         page.field(Style.DELETE, "!", "breaks", f"{broken.before or HIDDEN_URL}{after}", broken.reason)
 
 
+def _told(exposure: Exposure) -> str:
+    """`published false -> true: its readers can read it`; only the last part where no field of the object does it."""
+    if not exposure.field:
+        return exposure.says if exposure.readers else f"deleted: {exposure.says}"
+    return f"{_change(exposure)}: {exposure.says}"
+
+
+def _details(exposure: Exposure) -> Iterable[str]:
+    """Who the readers are, what else they can read, and how they come to it."""
+    if exposure.readers and exposure.field:
+        yield f"readers: {', '.join(exposure.readers)}"
+    if exposure.reaches:
+        yield f"also of {listed([str(address) for address in exposure.reaches], NAMED)}"
+    if len(exposure.path) > 1:
+        yield f"by {' -> '.join(exposure.path)}"
+
+
 def _change(one: Exposure) -> str:
-    if not one.field:
-        return "deleted"
     return " ".join([one.field, *([shown(one.before), "->"] if one.before is not UNSET else []), shown(one.after)])
 
 

@@ -1,5 +1,6 @@
 """What a kind declares (`words`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
+from reconciler.resource.audience import Audience, Grant
 from reconciler.resource.dangers import Exposes, Leave, Needed, Published
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
@@ -7,6 +8,7 @@ from reconciler.resource.registry import Kinds
 from reconciler.resource.values import UNSET, Foreign, Named, Spelled, To, Unset, Wire
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Api, Verb, placeholders
 from reconciler.resource.words import (
+    Finding,
     Keyed,
     Listing,
     Node,
@@ -18,6 +20,7 @@ from reconciler.resource.words import (
     field,
     first,
     inside,
+    local,
     member_of,
     output,
     seed,
@@ -25,7 +28,8 @@ from reconciler.resource.words import (
 )
 
 __all__ = [
-    "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Exposes", "Field", "Foreign", "Keyed", "Kind",
-    "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource", "Role", "Sighting", "Spelled", "To",
-    "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "member_of", "output", "placeholders", "seed", "within",
+    "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Audience", "Exposes", "Field", "Finding", "Foreign",
+    "Grant", "Keyed", "Kind", "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource",
+    "Role", "Sighting", "Spelled", "To", "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "local", "member_of",
+    "output", "placeholders", "seed", "within",
 ]  # fmt: skip

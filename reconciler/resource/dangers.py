@@ -14,14 +14,13 @@ class Exposes:
     """Which changes of a field open something or take a protection away; all values in the request's form.
 
     `says`: what is then so, as the end of a sentence. `order`: the values from closed to open; one that is not listed, or not known,
-    counts as closed. `when`: instead of `order`, whether a change from one value to another opens something; pure. `born`: it counts
-    also for an object that is made inside one that exists.
+    counts as closed. `when`: instead of `order`, whether a change from one value to another opens something; pure. Of a field that the
+    kind's `audience` looks at, the audiences before and after the plan decide instead.
     """
 
     says: str
     order: tuple[Any, ...] = ()
     when: Callable[[Any, Any], bool] | None = None
-    born: bool = False
 
     def opened(self, before: Any, after: Any) -> bool:
         """Whether a change opens something."""

@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 from typing_extensions import is_typeddict
 
 from reconciler.errors import DeclarationError
+from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import Leave, Needed, Published
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.values import UNSET, To, Wire
@@ -34,7 +35,7 @@ class Resource:
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
     restored, and for how long; `published`: where an object says its public address; `loses`: the protection that a delete takes away;
     `needed`: while it is in use; `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default:
-    the same, of a container).
+    the same, of a container); `audience`: who can read its objects.
     """
 
     kind: ClassVar[Kind]
@@ -59,6 +60,7 @@ class Resource:
         needed: Needed | None = None,
         leave: Leave | None = None,
         leave_to_make: Leave | None = None,
+        audience: Audience | None = None,
     ) -> None:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
@@ -68,7 +70,7 @@ class Resource:
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared, local_ids=local_ids,
             deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
-            leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None),
+            leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None), audience=audience,
         )  # fmt: skip
         check(cls.kind)
 
@@ -84,6 +86,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         scarce=word.scarce, usual=word.usual, initial=word.initial, exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
+        refers=next((part.kind for part in parts if isinstance(part, To)), None),
         exact=not word.lossy and (word.role in _REFERENCES or any(_is_exact(part) for part in parts)), doc=word.doc,
     )  # fmt: skip
 
@@ -167,6 +170,10 @@ def check(kind: Kind) -> None:
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
     if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
         raise wrong(f"it is published unless {kind.published.unless[0]}, which is no field")
+    if kind.audience is not None:
+        for name in (*kind.audience.gates, *kind.audience.inherits, *kind.audience.shows):
+            if name not in kind.fields:
+                raise wrong(f"its audience names {name}, which is no field")
     later = [verb.name for verb in kind.carriers]
     for verb in kind.api.values():
         marker = kind.fields.get(verb.marker) if verb.marker is not None else None

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
 from reconciler.resource.values import UNSET, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
@@ -20,7 +21,9 @@ from reconciler.resource.words import Keyed, Node, OnChange, Reading, Role
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """One field of a kind. `type` is the annotation, `wire` the name in requests; see `words.field` for the rest."""
+    """One field of a kind. `type` is the annotation, `wire` the name in requests, `refers` the kind that its value is a reference to; see
+    `words.field` for the rest.
+    """
 
     name: str
     type: Any
@@ -54,6 +57,7 @@ class Field:
     address: AddressPart
     opens: tuple[Any, ...]
     doc: str
+    refers: str | None = None
     seal: bytes | None = None
 
     @cached_property
@@ -73,7 +77,7 @@ class Field:
     @property
     def written(self) -> bool:
         """Whether users write it as a key of the resource (containers, choices and first children come from the place in the YAML)."""
-        return self.role in (Role.VALUE, Role.SEED)
+        return self.role in (Role.VALUE, Role.SEED, Role.LOCAL)
 
     @property
     def compared(self) -> bool:
@@ -137,6 +141,7 @@ class Kind:
     needed: Needed | None
     leave: Leave | None
     leave_to_make: Leave | None
+    audience: Audience | None
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"

@@ -9,7 +9,7 @@ from functools import cached_property
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import Keyed, Listing, Node, Role, Sighting
+from reconciler.resource.words import Finding, Keyed, Listing, Node, Reading, Role, Sighting
 
 
 class Kinds(Mapping[str, Kind]):
@@ -51,7 +51,7 @@ class Kinds(Mapping[str, Kind]):
             if field.to is not None and field.to not in self:
                 raise wrong(f"field {field.name} points to the unknown kind {field.to}")
         for reading in kind.reads:
-            other = reading.each if isinstance(reading, Listing) else reading.kind if isinstance(reading, Sighting) else None
+            other = _named_by(reading)
             if other is not None and other not in self:
                 raise wrong(f"a reading names the unknown kind {other}")
         for leave in (kind.leave, kind.leave_to_make):
@@ -136,3 +136,12 @@ class Kinds(Mapping[str, Kind]):
         if container is None:
             return Address((key,))
         return self.container(scope, container).child(kind, key)
+
+
+def _named_by(reading: Reading) -> str | None:
+    """The other kind that a reading names."""
+    if isinstance(reading, Listing):
+        return reading.each
+    if isinstance(reading, Finding):
+        return reading.by
+    return reading.kind if isinstance(reading, Sighting) else None

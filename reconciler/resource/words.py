@@ -79,7 +79,19 @@ class One:
     path: str
 
 
-Reading = Listing | Sighting | One
+@dataclass(frozen=True)
+class Finding:
+    """The objects of the kind that contain what shows one object of the kind `by`: a list, narrowed by its id in `query`.
+
+    Read only where a plan must know who can read that object.
+    """
+
+    path: str
+    by: str
+    query: str
+
+
+Reading = Listing | Sighting | One | Finding
 
 
 # -- fields -----------------------------------------------------------------------------------------------------------------------
@@ -96,6 +108,7 @@ class Role(Enum):
     FIRST = "first"  # taken from the first child, which the create brings
     SEED = "seed"  # an argument of a create, sent once, never compared
     OUTPUT = "output"  # server-assigned
+    LOCAL = "local"  # known to the project and its state only
 
 
 OnChange = Literal["send", "refuse", "report", "replace"]
@@ -222,3 +235,8 @@ def seed(doc: str, to: str, *, label: str) -> Any:
 def output(*, read: str | None = None) -> Any:
     """Server-assigned: shown, never sent, never compared."""
     return Word(role=Role.OUTPUT, on=(), read=read)
+
+
+def local(doc: str, *, exposes: Exposes | None = None) -> Any:
+    """What only the project says of an object: never sent, kept in the state."""
+    return Word(role=Role.LOCAL, on=(), readable=False, exposes=exposes, doc=doc)

@@ -16,7 +16,7 @@ SMALL: dict[str, Any] = {
     "members": {"ada@acme.example": "admin", "linus@acme.example": {"role": "edit"}},
     "teams": {"writers": {"title": "Writers", "members": ["linus@acme.example"]}},
     "content": [
-        {"space": "blank", "id": "spc_blank", "title": "Blank"},
+        {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True},
         {
             "collection": "product",
             "title": "Product",

@@ -37,7 +37,7 @@ organizations:
     teams:
       writers: {{title: Writers, members: [ada@acme.example]}}
     content:                            # the order here is the order in the sidebar
-      - {{space: blank, id: spc_blank, title: Blank}}       # exists already; new spaces are copies of it
+      - {{space: blank, id: spc_blank, title: Blank, template: true}}       # exists already; new spaces are copies of it
       - collection: product
         title: Product
         content:

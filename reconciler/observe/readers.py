@@ -1,0 +1,98 @@
+"""Who may read what a plan opens: the lists that tell, read only where the plan asks for them. Only GET.
+
+In: what was read, and objects of which the plan must know who can read them. Out: the same reading with what leads to them: the objects
+that show them and those that open these, whoever manages them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from dataclasses import replace
+
+from reconciler.client import Reader, encode
+from reconciler.errors import ServiceError
+from reconciler.model import Actual, Observed, Plan
+from reconciler.observe.readings import Readings
+from reconciler.reading import is_kind
+from reconciler.resource import Finding, Kind, Kinds, Listing, placeholders
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
+
+
+async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[Actual], Plan]) -> tuple[Plan, Actual]:
+    """A plan, and the reading that it was made from, with whatever the plan asks to know of readers."""
+    asked: set[Key] = set()
+    while questions := (plan := make(actual)).questions - asked:
+        asked |= questions
+        actual = await with_readers(reader, kinds, actual, questions)
+    return plan, actual
+
+
+async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key]) -> Actual:
+    """The reading, extended by what leads to these objects. What cannot be read is in `unknown`."""
+    leading = _Leading(reader, kinds, actual)
+    await asyncio.gather(*(task for key in sorted(questions) for task in leading.showing(key)))
+    while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
+        await asyncio.gather(*wave)
+    return leading.merged()
+
+
+class _Leading(Readings):
+    """The lists that lead to some objects, beside what was read already."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, actual: Actual) -> None:
+        super().__init__(reader, kinds)
+        self.before = actual
+        self._objects = {name: dict(actual.objects.get(name, {})) for name in kinds}
+        self._date = actual.date
+        self._found: list[Observed] = []
+
+    def merged(self) -> Actual:
+        """What was read before and here."""
+        now = self.actual()
+        unknown = (*self.before.unknown, *(failure for failure in now.unknown if failure not in self.before.unknown))
+        complete = self.before.complete | now.complete
+        return replace(self.before, objects=now.objects, complete=complete, unknown=unknown, date=now.date)
+
+    def showing(self, key: Key) -> Iterator[Awaitable[None]]:
+        """The readings that find what contains objects that show this one."""
+        observed = self.before.find(*key)
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                if observed is not None and isinstance(reading, Finding) and reading.by == key[0]:
+                    yield self._find(kind, reading, observed)
+
+    async def _find(self, kind: Kind, reading: Finding, shown: Observed) -> None:
+        path = encode(reading.path, {name: shown.within[name] for name in placeholders(reading.path)})
+        try:
+            pages = await self.reader.list(path, {reading.query: shown.id})
+        except ServiceError as error:
+            self._failed(error)
+            self.doubt(kind, None, error.message)
+            return
+        within = {name: shown.within[name] for name in self.kinds.containers(kind.name)}
+        for raw in pages.items:
+            if is_kind(kind, raw):
+                self._keep(kind, raw, within, None)
+                self._found.append(self._objects[kind.name][kind.identity(str(raw["id"]), within)])
+
+    def opening(self, key: Key) -> Iterator[Awaitable[None]]:
+        """The lists of what opens an object."""
+        observed = self._objects[key[0]].get(key[1])
+        for kind in self.kinds.values():
+            if observed is not None and kind.audience is not None and kind.audience.opens == key[0]:
+                yield from self._inside(kind, observed)
+
+    def deeper(self) -> list[Awaitable[None]]:
+        """Every list of what readers come through in what was found."""
+        readable = [kind for kind in self.kinds.values() if kind.audience is not None]
+        return [task for outer in self._found for kind in readable if kind.within == outer.kind for task in self._inside(kind, outer)]
+
+    def _inside(self, kind: Kind, outer: Observed) -> Iterator[Awaitable[None]]:
+        if (kind.name, outer.id) in self.before.complete:
+            return
+        for reading in kind.reads:
+            if isinstance(reading, Listing) and reading.each is None and not reading.lister:
+                yield from self._list(kind, reading, {**outer.within, outer.kind: outer.id}, outer.id)

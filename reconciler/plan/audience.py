@@ -1,0 +1,210 @@
+"""Who can read what in one world: the model of `docs/decisions/0007-audiences.md`. Pure.
+
+In: objects, as they are or as a plan would leave them. Out: for each object the readers it has, and the path by which they come to it.
+No kind is named: a kind says in its `audience` which readers its fields admit and whose readers it shares.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from reconciler.model import Observed
+from reconciler.resource import UNSET, Kind, Kinds, Role
+from reconciler.resource.audience import INCLUDES, LEVELS, Grant
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
+
+Objects = Mapping[str, Mapping[str, Observed]]
+
+CONTENT: Final = "read"  # what readers of a copy can do with what it was copied from
+
+
+@dataclass(frozen=True)
+class Access:
+    """One class of readers of an object and what they may do.
+
+    `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor.
+    `conditional`: whether further conditions narrow them. `through`: the class that they are to the parts of the object, "" for the same.
+    """
+
+    who: str
+    level: int
+    via: str = ""
+    conditions: frozenset[str] = frozenset()
+    conditional: bool = True
+    through: str = ""
+
+    def includes(self, other: Access) -> bool:
+        """Whether every reader of the other is one of these, and may do at least as much."""
+        same = self.who == other.who and self.via == other.via
+        return (same or other.who in INCLUDES.get(self.who, ())) and self.level >= other.level and self.conditions <= other.conditions
+
+    def __str__(self) -> str:
+        """`signed-in visitors for whom visitor.claims.partner holds`."""
+        met = " and ".join(sorted(self.conditions))
+        level = "" if self.level == 0 else f" ({LEVELS[self.level]})"
+        return f"{self.who}{f' for whom {met} hold' if met else ''}{'s' if len(self.conditions) == 1 else ''}{level}"
+
+
+def admitted(grant: Grant, id: str) -> Access:
+    """The readers that the fields of an object admit."""
+    level = LEVELS.index(grant.level)
+    return Access(grant.who, level, id if grant.own else "", conditional=grant.conditional, through=grant.through)
+
+
+def included(access: Access, among: Collection[Access]) -> bool:
+    """Whether one of several classes of readers includes this one."""
+    return access in among or any(other.includes(access) for other in among)
+
+
+class Audiences:
+    """The readers of every object of one world, worked out as they are asked for.
+
+    `copies`: what is made in this world as a copy of what. `complete`: (kind, id of the container) of the lists that were read to their
+    end; of what another list may hold nobody knows whom it admits.
+    """
+
+    def __init__(
+        self, kinds: Kinds, objects: Objects, *, complete: Collection[Key], copies: Mapping[Key, Collection[Key]] | None = None
+    ) -> None:
+        self.kinds, self.objects, self.complete, self.copies = kinds, objects, complete, copies or {}
+        self._openers: dict[str, list[str]] = defaultdict(list)
+        self._showing: dict[Key, list[Key]] = defaultdict(list)
+        self._opening: dict[Key, list[Key]] = defaultdict(list)
+        self._readers: dict[Key, frozenset[Access]] = {}
+        for kind in kinds.values():
+            if kind.audience is not None and kind.audience.opens is not None:
+                self._openers[kind.audience.opens].append(kind.name)
+            if kind.audience is not None and (kind.audience.shows or kind.audience.opens is not None):
+                for observed in objects.get(kind.name, {}).values():
+                    self._index(kind, observed)
+
+    def _index(self, kind: Kind, observed: Observed) -> None:
+        assert kind.audience is not None
+        key = (kind.name, observed.id)
+        for name in kind.audience.shows:
+            shown, to = observed.values.get(name), kind.fields[name].refers
+            if isinstance(shown, str) and to is not None:
+                self._showing[to, shown].append(key)
+        if kind.audience.opens is not None:
+            self._opening[kind.audience.opens, observed.within.get(kind.audience.opens, "")].append(key)
+
+    def find(self, key: Key) -> Observed | None:
+        """The object, None where it does not exist or is deleted."""
+        observed = self.objects.get(key[0], {}).get(key[1])
+        return observed if observed is not None and observed.deleted_at is None else None
+
+    def of(self, key: Key) -> frozenset[Access]:
+        """The readers of an object; none where it does not exist."""
+        if key not in self._readers:
+            self._readers[key] = frozenset()  # what leads back to itself admits nobody
+            self._readers[key] = _widest(access for _, access in self._sources(key))
+        return self._readers[key]
+
+    def path(self, key: Key, access: Access) -> tuple[Key, ...]:
+        """The objects through which readers come to an object, itself first and what admits them last."""
+        found, seen = [key], {key}
+        while True:
+            source = next((at for at, given in self._sources(found[-1]) if given.includes(access) and at not in seen), None)
+            if source is None:
+                return tuple(found)
+            access = next((one for one in self.of(source) if self._passed(one, found[-1], source).includes(access)), access)
+            found.append(source)
+            seen.add(source)
+
+    def _sources(self, key: Key) -> Iterator[tuple[Key, Access]]:
+        """Every class of readers of an object with where it comes from, the object itself for those it admits by its own fields."""
+        observed, kind = self.find(key), self.kinds[key[0]]
+        if observed is None or kind.audience is None:
+            return
+        if kind.audience.grants is not None:
+            for grant in kind.audience.grants(observed.values):
+                yield key, admitted(grant, observed.id)
+        if kind.audience.admits is not None and kind.audience.admits(observed.values):
+            for opener in self._openers[kind.name]:
+                if (opener, observed.id) not in self.complete:
+                    audience = self.kinds[opener].audience
+                    yield key, Access(audience.unread if audience is not None else "", 0)
+        for source in self.sources_of(key):
+            for access in self.of(source):
+                yield source, self._passed(access, key, source)
+
+    def sources_of(self, key: Key) -> Iterator[Key]:
+        """The objects whose readers can read this one."""
+        observed, kind = self.find(key), self.kinds[key[0]]
+        if observed is None or kind.audience is None:
+            return
+        whole = part_of(kind, observed)
+        if whole is not None:
+            yield whole
+        yield from self._showing.get(key, ())
+        if kind.audience.admits is not None and kind.audience.admits(observed.values):
+            yield from self._opening.get(key, ())
+        yield from self.copies.get(key, ())
+
+    def leading(self, key: Key) -> Iterator[Key]:
+        """The objects whose readers may come to read this one, whether or not its fields let them."""
+        observed, kind = self.objects.get(key[0], {}).get(key[1]), self.kinds[key[0]]
+        whole = part_of(kind, observed) if observed is not None else None
+        if whole is not None:
+            yield whole
+        yield from self._showing.get(key, ())
+        yield from self._opening.get(key, ())
+        yield from self.copies.get(key, ())
+
+    def _passed(self, access: Access, key: Key, source: Key) -> Access:
+        """The readers of a source as readers of the object, narrowed by its condition."""
+        if access.through:
+            access = replace(access, who=access.through, through="")
+        if source in self.copies.get(key, ()):
+            access = replace(access, level=LEVELS.index(CONTENT))
+        audience, observed = self.kinds[key[0]].audience, self.find(key)
+        condition = audience.condition(observed.values) if audience is not None and audience.condition and observed is not None else None
+        if condition is None or not access.conditional:
+            return access
+        return replace(access, conditions=access.conditions | {condition})
+
+
+def part_of(kind: Kind, observed: Observed) -> Key | None:
+    """What an object is part of and shares the readers of; None where it stands for itself."""
+    for name in kind.audience.inherits if kind.audience is not None else ():
+        field = kind.fields[name]
+        value = observed.within.get(field.to or "") if field.role is Role.WITHIN else observed.values.get(name)
+        if isinstance(value, str) and field.to is not None:
+            return field.to, value
+    return None
+
+
+def whole_of(kinds: Kinds, objects: Objects, key: Key) -> Iterator[Key]:
+    """What an object is part of, what that is part of, and so on."""
+    seen = {key}
+    while (observed := objects.get(key[0], {}).get(key[1])) is not None:
+        whole = part_of(kinds[key[0]], observed)
+        if whole is None or whole in seen:
+            return
+        yield whole
+        seen.add(whole)
+        key = whole
+
+
+def _widest(accesses: Iterator[Access]) -> frozenset[Access]:
+    """Those that no other of them includes."""
+    kept: list[Access] = []
+    for access in dict.fromkeys(accesses):
+        if not any(absorbs(other, access) for other in kept):
+            kept = [other for other in kept if not absorbs(access, other)] + [access]
+    return frozenset(kept)
+
+
+def absorbs(wide: Access, narrow: Access) -> bool:
+    """Whether the one class of readers includes the other, also behind a condition."""
+    return wide.includes(narrow) and (not wide.conditional or narrow.conditional)
+
+
+def changed(before: Any, after: Any) -> bool:
+    """Whether two values of a field differ; nothing known is no value."""
+    return bool(before != after) and not (before in (UNSET, None) and after in (UNSET, None))

@@ -1,0 +1,69 @@
+"""The words that say who can read an object: which readers its own fields admit, and from what it takes the readers of others. Frozen data.
+
+The model behind them is in `docs/decisions/0007-audiences.md`; `plan/audience.py` evaluates it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+LEVELS: Final = ("read", "comment", "edit", "review", "create", "admin")
+"""What a reader may do with an object, from the least; each level includes those before it."""
+
+ANYONE: Final = "anyone"
+ANYONE_WITH_THE_URL: Final = "anyone with the URL"
+VISITORS: Final = "signed-in visitors"
+LINK_HOLDERS: Final = "whoever has the share link"
+AGENTS: Final = "agents"
+MEMBERS: Final = "members"
+MEMBERS_THROUGH: Final = "members through what contains it"
+
+INCLUDES: Final[Mapping[str, frozenset[str]]] = {
+    ANYONE: frozenset({ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH}),
+    ANYONE_WITH_THE_URL: frozenset({VISITORS, LINK_HOLDERS}),
+    MEMBERS: frozenset({MEMBERS_THROUGH}),
+}
+"""The readers that a class of readers includes besides itself."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Readers that the fields of an object admit by themselves.
+
+    `who`: one of the classes above. `level`: one of LEVELS. `conditional`: whether the conditions of what they read there narrow them.
+    `own`: each object with such a grant has readers of its own, as each share link has. `through`: what these readers are to the objects
+    that this one contains, "" where they are the same.
+    """
+
+    who: str
+    level: str = "read"
+    conditional: bool = True
+    own: bool = False
+    through: str = ""
+
+
+Values = Mapping[str, Any]
+"""The fields of an object in the request form; UNSET where nothing is known."""
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who can read the objects of a kind.
+
+    `gates`: the fields that `grants`, `condition` and `admits` look at. `grants`: the readers that those fields admit. `condition`: the
+    condition that a visitor must meet, None where every visitor may. `inherits`: fields that name what the object is part of; whoever reads
+    the first of these that is set reads the object. `shows`: fields that name an object; whoever reads this one reads that.
+    `opens`: the kind of the container that whoever reads this object can read too, if the container's `admits` says so. `unread`: the
+    class of readers that such an object may admit where it could not be read.
+    """
+
+    gates: tuple[str, ...] = ()
+    grants: Callable[[Values], Iterable[Grant]] | None = None
+    condition: Callable[[Values], str | None] | None = None
+    inherits: tuple[str, ...] = ()
+    shows: tuple[str, ...] = ()
+    opens: str | None = None
+    unread: str = ANYONE
+    admits: Callable[[Values], bool] | None = None
