@@ -24,7 +24,7 @@ def tables() -> str:
 def _table(kind: Kind) -> str:
     lines = [f"#### {kind.name}", "", kind.doc, "", "| field | value | |", "|---|---|---|"]
     for field in kind.fields.values():
-        if field.written and (field.on or field.on_change != "send"):
+        if field.written and (field.on or field.on_change != "send" or field.role is Role.LOCAL):
             lines.append(f"| `{field.name}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
     for flag in load().flags(kind.name):
         lines.append(f"| `{flag}` | true | One for each parent; readers land there. |")
@@ -37,6 +37,8 @@ def _notes(kind: Kind, field: Field) -> str:
         notes.append("Required.")
     if field.role is Role.SEED:
         notes.append("Used once, when it is made.")
+    elif field.role is Role.LOCAL:
+        notes.append("Kept in the state, never sent.")
     elif field.on_change == "refuse":
         notes.append("Cannot be changed later.")
     elif field.on_change == "report":

@@ -91,7 +91,7 @@ class Space(
     language: str = field("The language of its content.", on="update", usual="en")
     mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)
     template: bool = local(
-        "Whether it is a template, whose content everybody may read: publishing a copy of it exposes nothing.",
+        "Whether its content is no secret, so that copies of it may be published.",
         exposes=Exposes("whatever is copied from it may be published without another question", (False, True)),
     )
     visibility = output()

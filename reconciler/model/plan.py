@@ -135,8 +135,8 @@ class Exposure:
     `field`: the field that does it, "" where no field of the object does. `before`, `after`: its values in the shown form, UNSET where
     there is none. `says`: what is then so, as the end of a sentence. `asked`: somebody must consent to it; not where somebody did, for the
     run that this one continues. `readers`: who can read more, () where it is about no readers. `path`: how they come to the object, from
-    it to what admits them. `cause`: what was changed or made; None where that is the object. `reaches`: what else they can read by the
-    same cause. `window`: for how many requests it lasts; 0 where it lasts.
+    it to what admits them, and `admits`: the address of that. `cause`: what was changed or made; None where that is the object. `reaches`:
+    what else they can read by the same cause. `window`: for how many requests it lasts; 0 where it lasts.
     """
 
     address: Address
@@ -150,13 +150,14 @@ class Exposure:
     readers: tuple[str, ...] = ()
     path: tuple[str, ...] = ()
     cause: Address | None = None
+    admits: Address | None = None
     reaches: tuple[Address, ...] = ()
     window: int = 0
 
     @property
     def names(self) -> tuple[Address, ...]:
-        """The addresses by which it can be allowed: the object's, and that of what causes it."""
-        return (self.address,) if self.cause is None else (self.address, self.cause)
+        """The addresses by which it can be allowed: the object's, that of what causes it, and that of what admits its readers."""
+        return tuple(dict.fromkeys(address for address in (self.address, self.cause, self.admits) if address is not None))
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,7 @@ def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: 
         readers=readers,
         path=tuple(_step(called, key) for key in opening.path),
         cause=called(opening.cause),
+        admits=called(opening.path[-1]) if opening.path else None,
         reaches=tuple(sorted({called(key) for key, _ in opening.opened} - {address})),
     )
 

@@ -169,7 +169,9 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
         yield "guarded", f"guards.minAdmins objects keep the value {field.scarce}"
     if field.sensitive:
         yield "secret", "it is never shown, and may come from the environment"
-    if not field.readable:
+    if field.role is Role.LOCAL:
+        yield "reading", "the service does not know it"
+    elif not field.readable:
         yield "reading", "the service never shows it: what was sent last is compared"
     elif field.lossy:
         yield "reading", "the service may store it in other words: what was sent last is compared too"
@@ -178,12 +180,16 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
 def _absent(field: Field) -> str:
     if field.role is Role.SEED:
         return "the object must exist already (id: …), unless defaults give one"
+    if field.role is Role.LOCAL:
+        return "nothing is said"
     return "an error" if field.required else WITHOUT
 
 
 def _change(kind: Kind, field: Field) -> str:
     if field.role is Role.SEED:
         return "means nothing: it is used once, when the object is made"
+    if field.role is Role.LOCAL:
+        return "is kept in the state; nothing is sent"
     carriers = [verb for verb in kind.carriers if verb.name in field.on]
     once = "true" if field.one_way else ""
     if carriers:
