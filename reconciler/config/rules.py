@@ -22,7 +22,7 @@ RULES = ("prune", "protect", "guards")
 
 def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:
     """The scope of every kind."""
-    words = Words.of("prune", top.entry("prune"), problems)
+    words = Words.of("prune", top.entry("prune"), problems, example="team: all")
     found: dict[str, Any] = {name: words.choice(name, PRUNE_SCOPES) or kind.prune for name, kind in kinds.items()}
     words.rest()
     return found
@@ -53,7 +53,7 @@ def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]
 def read_guards(top: Words, problems: Problems) -> Guards:
     """The limits of a run."""
     words = Words.of("guards", top.entry("guards"), problems)
-    limit = Words.of("guards.maxDelete", words.entry("maxDelete"), problems)
+    limit = Words.of("guards.maxDelete", words.entry("maxDelete"), problems, example="percent: 20, atLeast: 3")
     plain = Guards()
     made = Guards(
         limit.number("percent", plain.max_delete_percent, most=100.0),

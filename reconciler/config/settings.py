@@ -76,13 +76,13 @@ class Words:
     known: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, name: str, entry: Entry | None, problems: Problems) -> Words:
-        """The map behind a key, empty with a problem where it is none."""
+    def of(cls, name: str, entry: Entry | None, problems: Problems, *, example: str = "…") -> Words:
+        """The map behind a key, empty with a problem where it is none. `example`: what may stand between the braces."""
         if entry is not None and isinstance(entry.node, Map):
             return cls(name, entry.node.entries, problems)
         if entry is not None:
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            problems.add(entry.node.at, empty(name) if nothing else f"{name} is a map, not {described(entry.node)}")
+            problems.add(entry.node.at, empty(name) if nothing else f"{name} is a map, not {described(entry.node)}; write {{{example}}}")
         return cls(name, {}, problems)
 
     def path(self, key: str) -> str:

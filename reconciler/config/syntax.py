@@ -27,11 +27,15 @@ _SAYINGS: Final[Mapping[str, str]] = {
     "found incompatible YAML document": "this version of YAML is not known; take the line out",
 }
 _CLOSING: Final = {"did not find expected ',' or ']'": "a list", "did not find expected ',' or '}'": "a map"}
+_CONFLICT: Final = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _TAB: Final = "a tab stands in the indentation; YAML wants spaces"
 
 
 def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, int, str]:
     """Line and column, from 1, and one sentence."""
+    conflict = next((number for number, line in enumerate(lines, start=1) if line.startswith(_CONFLICT)), None)
+    if conflict is not None:
+        return conflict, 1, "a merge conflict begins here; resolve it, and delete its markers"
     problem = (error.problem or error.context or "").strip()
     mark = error.problem_mark or error.context_mark
     if problem == "found unexpected end of stream" and error.context_mark is not None:

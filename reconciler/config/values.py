@@ -204,7 +204,7 @@ def _list(made: Any, inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, List):
             null = isinstance(node, Scalar) and node.null
-            report(node.at, f"{name} is a list, not {_what(node)}; write {'[]' if null else '[…]'}")
+            report(node.at, f"{name} is a list, not {_what(node)}; write {'[]' if null else _listed(node)}")
             return INVALID
         values = [inner(item, f"{name}[{index}]", report) for index, item in enumerate(node.items)]
         if unordered:
@@ -216,6 +216,13 @@ def _list(made: Any, inner: Convert) -> Convert:
         return made(values) if made in (tuple, set, frozenset) else values
 
     return convert
+
+
+def _listed(node: Node) -> str:
+    """The same value as a list of one, where it is a plain word."""
+    if isinstance(node, Scalar) and node.plain and node.value is UNREAD and node.text and not set(node.text) & set(" ,[]{}:#&*"):
+        return f"[{node.text}]"
+    return "[…]"
 
 
 def _mapping(inner: Convert) -> Convert:

@@ -73,10 +73,15 @@ def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[
             reasons.append(f"{one.field.name} changes")
         elif read and _closes(one):
             after = None
-            reasons.append(f"{one.field.name} {one.field.shown(one.before)} -> {one.field.shown(one.after)}")
+            reasons.append(f"{one.field.name} {_text(one.field.shown(one.before))} -> {_text(one.field.shown(one.after))}")
     if reasons and url is not None:
         found.append(BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source))
     return found
+
+
+def _text(value: Any) -> str:
+    """As the YAML spells it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _closes(one: Difference) -> bool:

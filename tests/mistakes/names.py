@@ -194,4 +194,12 @@ ROWS = (
         Run("plan --detailed-exitcode"),
     ),
     mistake("nothing is wrong, and nothing is sent", nothing, apply(0, "No changes")),
+    mistake(
+        "the marks of a merge that was not finished are an error",
+        lambda folder: folder.write(
+            "people.yaml",
+            PEOPLE.replace("    title: Writers\n", "<<<<<<< HEAD\n    title: Writers\n=======\n    title: Authors\n>>>>>>> authors\n"),
+        ),
+        apply(WRONG, "people.yaml:8:1", "merge conflict"),
+    ),
 )

@@ -139,4 +139,14 @@ ROWS = (
         scene=lambda folder: (folder.edit("content.yaml", "title: Guides", "title: Manuals"), folder("plan", "--out", "plan.json")),
         becomes={"space Guides": "space Manuals"},
     ),
+    mistake(
+        "a limit that is no map is an error",
+        append("reconciler.yaml", "guards: {maxDelete: 100}\n"),
+        apply(WRONG, "reconciler.yaml:17", "percent"),
+    ),
+    mistake(
+        "a list that is no list is an error",
+        edit("reconciler.yaml", "emailDomains: [acme.example]", "emailDomains: acme.example"),
+        apply(WRONG, "reconciler.yaml:15", "[acme.example]"),
+    ),
 )
