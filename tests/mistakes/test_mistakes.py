@@ -13,16 +13,10 @@ import pytest
 from tests.mistakes import names, opens, pasts, shapes, texts
 from tests.mistakes.facts import difference, facts
 from tests.mistakes.mistake import Mistake
-from tests.mistakes.world import Folder, build
+from tests.mistakes.world import Folder
 
 ROWS = (*names.ROWS, *shapes.ROWS, *opens.ROWS, *texts.ROWS, *pasts.ROWS)
 WITHOUT_EFFECT = (1, 3, 4, 6)
-
-
-@pytest.fixture(scope="session")
-def living(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project, applied once; every row works on a copy."""
-    return build(tmp_path_factory.mktemp("mistakes"))
 
 
 def test_there_are_many_of_them_each_with_a_claim_of_its_own() -> None:
