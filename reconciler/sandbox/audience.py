@@ -74,8 +74,8 @@ class Audience:
         for space in self.spaces.values():
             yield self._entry("space", space, self._space(space, ways.get(space["id"], [])))
         for spec in self.store.select("openapi", organization=self.organization["id"]):
-            public = [_read(ANYONE)] if spec["visibility"] == "public" else []
-            yield self._entry("openapi", {"title": spec["slug"], **spec}, [*public, _read("member"), {"reader": "admin", "level": "admin"}])
+            readers = [*self._readers([], spec["visibility"]), _read("member"), {"reader": "admin", "level": "admin"}]
+            yield self._entry("openapi", {"title": spec["slug"], **spec}, readers)
 
     def _entry(self, kind: str, data: Object, readers: list[Object]) -> Object:
         return {"kind": kind, "id": data["id"], "organization": self.organization["id"], "title": data["title"], "readers": readers}

@@ -2,8 +2,8 @@
 
 A published site is read by: everybody where it is `public`; whoever knows the address where it is `unlisted`; holders of the key of an
 active link where it is not `visitor-auth`; visitors who sign in where it is `visitor-auth`. Visitors and holders of a link know the
-address. Agents of the organization read every site whose `agentsContext` is `included`, published or not, and no condition hides anything from
-them. Conditions hide sections and site spaces from all others while `adaptiveContent` is enabled.
+address. Agents of the organization read every site whose `agentsContext` is `included`, published or not, and nothing else; no condition
+hides anything from them. Conditions hide sections and site spaces from all others while `adaptiveContent` is enabled.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _shows(caller: Caller, who: Reader, space: Object) -> bool:
 def spec_reader(caller: Caller, organization: str, slug: str) -> Caller:
     """Who reads an OpenAPI specification: the caller, or a guest where it is public."""
     who = _reader(caller, organization, None)
-    specs = caller.store.select("openapi", organization=organization) if who is not None else []
+    specs = caller.store.select("openapi", organization=organization) if who is not None and not who.agent else []
     public = any(spec["slug"] == slug and spec["visibility"] == "public" for spec in specs)
     return visiting(caller, organization, reader=who) if public else caller
 

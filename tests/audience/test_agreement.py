@@ -1,0 +1,70 @@
+"""The model of the planner and the sandbox agree on who can read what: two programs that share no code, on random organizations."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from reconciler.kinds import load as kinds
+from reconciler.plan.audience import Access, Audiences
+from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
+from reconciler.resource.audience import LEVELS as MODEL_LEVELS
+from tests.audience.moments import LEVELS, Readers, Watched
+from tests.audience.proof import Proof
+from tests.audience.worlds import conditions, world
+from tests.importing.imported import everything
+
+UNSIGNED = "visitor.claims.unsigned"
+KINDS = ("site", "section", "site-space", "space", "openapi")
+CLASSES = {
+    "anyone": (ANYONE,),
+    "anyone-with-the-address": (ANYONE, ANYONE_WITH_THE_URL),
+    "visitor": (ANYONE, ANYONE_WITH_THE_URL, VISITORS),
+    "agent": (AGENTS,),
+    "member": (MEMBERS, MEMBERS_THROUGH),
+    "link": (ANYONE, ANYONE_WITH_THE_URL),
+}
+
+
+def level(accesses: Collection[Access], reader: str, held: frozenset[str]) -> int:
+    """The level that the model gives a reader of the sandbox; `held`: the signed conditions that are true for them; -1 for none."""
+    kind, _, id = reader.partition(":")
+    own = [access for access in accesses if kind == "link" and access.who == LINK_HOLDERS and access.via == id]
+    fitting = [access for access in accesses if access.who in CLASSES[kind]] + own
+    return max((LEVELS.index(MODEL_LEVELS[access.level]) for access in fitting if access.conditions <= held), default=-1)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path: Path, seed: int) -> None:
+    org, tree = Watched(tmp_path), world(random.Random(seed))
+    org.asked = conditions(tree)
+    org.write(tree)
+    org.begin()
+    Proof(org, tmp_path / "image").finish()
+    actual = everything(org)
+    audiences = Audiences(kinds(), actual.objects, complete=actual.complete)
+    held = {f"visitor:{name_of(asked)}": asked for asked in org.asked}
+    for thing, readers in org.now("").readers.items():
+        if thing[0] in KINDS:
+            unlike = differences(audiences.of(thing), readers, held)
+            if thing[0] == "openapi":  # the model says nothing of members, who can always read one
+                assert unlike.pop("member") == (-1, LEVELS.index("read"))
+            assert unlike == {}, thing
+
+
+def name_of(asked: frozenset[str]) -> str:
+    return next(iter(asked)) if len(asked) == 1 else " && ".join(f"({condition})" for condition in sorted(asked))
+
+
+def differences(accesses: Collection[Access], readers: Readers, held: dict[str, frozenset[str]]) -> dict[str, tuple[int, int]]:
+    """The readers whose levels the model and the sandbox see differently, with both levels."""
+    result = {}
+    for reader in {*readers, "anyone", "anyone-with-the-address", "visitor", "agent", "member", *held} - {"admin"}:
+        signed = frozenset(condition for condition in held.get(reader, ()) if UNSIGNED not in condition)
+        told = (level(accesses, reader, signed), readers.get(reader, -1))
+        if told[0] != told[1]:
+            result[reader] = told
+    return result
