@@ -153,8 +153,11 @@ def way(worlds: Worlds, key: Key) -> set[Key]:
     return result
 
 
-def pairs(worlds: Worlds, found: Effects) -> list[Pair]:
-    """Every narrowing step with each widening one on the same way: that of an object which the one touches leads through the other."""
+def pairs(worlds: Worlds, found: Effects) -> tuple[list[Pair], list[Pair]]:
+    """Every narrowing step with each widening one on the same way: that of an object which the one touches leads through the other.
+
+    The second list has those whose steps both narrow and widen, so that each should come before the other; the first has the opposite.
+    """
     narrowing: dict[Key, set[int]] = defaultdict(set)  # steps that narrow the object
     beyond: dict[Key, set[int]] = defaultdict(set)  # steps that narrow something that the object leads to
     ways: dict[Key, set[Key]] = {}
@@ -168,11 +171,13 @@ def pairs(worlds: Worlds, found: Effects) -> list[Pair]:
             for other in ways[key] - {key}:
                 beyond[other].add(id)
     result: set[Pair] = set()
+    opposed: set[Pair] = set()
     for id, keys in found.widens.items():
         before = {other for key in keys for at in ways[key] for other in narrowing.get(at, ())}
         before |= {other for key in keys for other in beyond.get(key, ())}
-        result |= {(other, id) for other in before if other != id and not _mutual(found, other, id)}
-    return sorted(result)
+        for narrow in before - {id}:
+            (opposed if _mutual(found, narrow, id) else result).add((narrow, id))
+    return sorted(result), sorted(opposed)
 
 
 def _mutual(found: Effects, one: int, other: int) -> bool:
@@ -181,9 +186,12 @@ def _mutual(found: Effects, one: int, other: int) -> bool:
     return both and one > other
 
 
-def arranged(steps: Sequence[Step], wanted: Sequence[Pair]) -> tuple[tuple[Step, ...], tuple[Pair, ...]]:
-    """The steps in a new order, numbered from 1, each needing the narrowing steps before it; and the pairs (new ids) left over."""
-    if not wanted:
+def arranged(steps: Sequence[Step], wanted: Sequence[Pair], opposed: Sequence[Pair] = ()) -> tuple[tuple[Step, ...], tuple[Pair, ...]]:
+    """The steps in a new order, numbered from 1, each needing the narrowing steps before it; and the pairs (new ids) left over.
+
+    `opposed`: pairs that the order need not keep, and that are left over where it does not.
+    """
+    if not wanted and not opposed:
         return tuple(steps), ()
     sequence = _sequence(steps, wanted)
     number = {id: index for index, id in enumerate(sequence, start=1)}
@@ -194,6 +202,7 @@ def arranged(steps: Sequence[Step], wanted: Sequence[Pair]) -> tuple[tuple[Step,
             needed[wide].add(number[narrow])
         else:
             left.append((number[narrow], number[wide]))
+    left += [(number[narrow], number[wide]) for narrow, wide in opposed if number[narrow] > number[wide]]
     by_id = {step.id: step for step in steps}
     made = []
     for id in sequence:

@@ -50,7 +50,7 @@ def disclosure(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Addr
     before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete)
     worlds = _worlds(kinds, actual, ids, said, before, steps)
     touched = effects(kinds, steps, worlds)
-    ordered, left = arranged(steps, pairs(worlds, touched))
+    ordered, left = arranged(steps, *pairs(worlds, touched))
     between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     if between:
         late = {wide for _, wide in left}
@@ -58,7 +58,7 @@ def disclosure(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Addr
         if changed != ordered:
             worlds = _worlds(kinds, actual, ids, said, before, changed)
             touched = effects(kinds, changed, worlds)
-            ordered, left = arranged(changed, pairs(worlds, touched))
+            ordered, left = arranged(changed, *pairs(worlds, touched))
             between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     opened = tuple(openings(kinds, before, worlds.after))
     addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
