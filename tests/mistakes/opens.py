@@ -149,4 +149,46 @@ ROWS = (
         edit("reconciler.yaml", "emailDomains: [acme.example]", "emailDomains: acme.example"),
         apply(WRONG, "reconciler.yaml:15", "[acme.example]"),
     ),
+    mistake(
+        "the secret space in place of the public one waits for consent",
+        edit("sites/docs.yaml", "spaces: [api]", "spaces: [{key: api, space: salaries}]"),
+        apply(REFUSED, "--allow-exposure", "salaries"),
+    ),
+    mistake(
+        "one more space on the public site waits for consent",
+        edit("sites/docs.yaml", "spaces: [api]", "spaces: [api, salaries]"),
+        apply(REFUSED, "--allow-exposure", "salaries"),
+    ),
+    mistake(
+        "a new public site that shows what was secret waits for consent",
+        lambda folder: folder.write(
+            "sites/jobs.yaml", "sites:\n  jobs:\n    title: Jobs\n    visibility: public\n    published: true\n    structure: [salaries]\n"
+        ),
+        apply(REFUSED, "--allow-exposure", "salaries"),
+    ),
+    mistake(
+        "a space that is moved to a collection with more rights waits for consent",
+        edit(
+            "content.yaml",
+            "      - {space: salaries, title: Salaries}\n",
+            "",
+            "title: Changelog}\n",
+            "title: Changelog}\n      - {space: salaries, title: Salaries}\n",
+        ),
+        apply(REFUSED, "--allow-exposure", "salaries"),
+        scene=lambda folder: (
+            folder.edit("content.yaml", "title: Product\n", "title: Product\n    defaultLevel: read\n"),
+            folder.applied(),
+        ),
+    ),
+    mistake(
+        "a share link that does not say whether it is active is active, and waits for consent",
+        edit("sites/intra.yaml", "    shareLinks:\n", "    shareLinks:\n      audit: {name: Audit}\n"),
+        apply(REFUSED, "--allow-exposure acme/site/intra/share-link/audit"),
+    ),
+    mistake(
+        "a condition with a typo waits for consent, since nobody can tell whom it lets in",
+        edit("sites/docs.yaml", "visitor.claims.staff", "visitor.claims.stuff"),
+        apply(REFUSED, "--allow-exposure acme/site/docs/section/staff"),
+    ),
 )
