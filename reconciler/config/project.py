@@ -211,14 +211,15 @@ class _Load:
         return None
 
     def _lister(self, settings: Settings, words: Words, linker: Linker, items: Mapping[Address, Item]) -> Address | None:
-        """The member whose token it is: of the first kind that may be referenced undeclared, in the first root that holds that kind.
+        """The member whose token it is: of the first kind that may be referenced undeclared, in the first root by key that has it.
 
         One address is enough: a project has one root as a rule, and who reaches everything in it is found there.
         """
         if settings.member is None:
             return None
         for kind in self.kinds.values():
-            root = next((item for item in items.values() if item.parent is None and item.kind.name == kind.within), None)
+            roots = [item for item in items.values() if item.parent is None and item.kind.name == kind.within]
+            root = min(roots, key=lambda item: item.address, default=None)
             if kind.undeclared and root is not None:
                 key = linker.settled(kind, settings.member)
                 try:

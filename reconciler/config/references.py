@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address, is_key
+from reconciler.config.canonical import canonical
 from reconciler.config.nodes import Entry, Map, Node, Problems, Scalar, described, scalars, shown
 from reconciler.config.shapes import Item, Shape
 from reconciler.config.suggest import a, did_you_mean
@@ -76,7 +77,7 @@ class Linker:
     _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict)
 
     def link(self) -> dict[Address, Declared]:
-        """Every resource, containers before contents; call it once."""
+        """Every resource in its canonical order, containers before contents; call it once."""
         named = self._named_by_default()
         for item in self.items.values():
             self._default(item, named)
@@ -86,7 +87,8 @@ class Linker:
             self._check(item)
         self._loops()
         self._twice()
-        found = {address: self._declared(item) for address, item in self.items.items()}
+        found = {item.address: self._declared(item) for item in canonical(self.kinds, self.items)}
+        self.implied = {address: replace(self.implied[address], index=index) for index, address in enumerate(sorted(self.implied))}
         return {**found, **self.implied}
 
     # -- defaults ------------------------------------------------------------------------------------------------------------------

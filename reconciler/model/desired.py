@@ -86,7 +86,8 @@ class Rules:
 
 @dataclass(frozen=True)
 class Desired:
-    """What the project declares: every resource, containers before what they contain, siblings in the order of the YAML.
+    """What the project declares: every resource, containers before what they contain, in an order that no file decides: maps by key,
+    ordered lists as they are written.
 
     `written`: the sections and lists that stand in the YAML, as (container, kind): only there may `prune: all` delete the unmanaged.
     `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything. `digest`: of the evaluated configuration.

@@ -1,6 +1,7 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
 - `match`: which object is which resource
+- `sequence`: the order in which resources are matched
 - `former`: which bound address became which
 - `late`: what came late, and what a list may not show yet
 - `drafts`: what happens to each declared address, `fate` to one field of it

@@ -15,6 +15,7 @@ from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observ
 from reconciler.plan.claims import wrong_ids
 from reconciler.plan.former import renames
 from reconciler.plan.late import late, may_lag, stands_there
+from reconciler.plan.sequence import by_reference, key_references
 from reconciler.reading import title, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing
 
@@ -49,7 +50,7 @@ class Matches:
 
 
 def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
-    """Find the object of every declared resource, containers first."""
+    """Find the object of every declared resource, each after its container and after what its natural key refers to."""
     found = Matches(renamed=renames(desired, state))
     former = set(found.renamed.values())
     taken = {  # what an undeclared root lets go of is free
@@ -61,8 +62,8 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
     found.late = late(kinds, state, actual, taken)
     taken |= set(found.late)
     free = {address: id for (_, id), address in sorted(found.late.items(), reverse=True)}
-    for address, declared in desired.resources.items():
-        kind = kinds[declared.kind]
+    for declared in by_reference(kinds, desired):
+        address, kind = declared.address, kinds[declared.kind]
         binding = found.binding(state, address)
         if binding is not None:
             _bound(kind, declared, binding, state, actual, found, index)
@@ -226,6 +227,8 @@ def _by_key(
         return
     values = wanted(kind, declared, found.ids)
     names = tuple(field.name for field in kind.keys)
+    if any(_waits(address, at, found) for at in key_references(declared, names)):
+        return
     sought = tuple(values.get(name, UNSET) for name in names)
     inside = kind.inside
     stands = values.get(inside.name) if inside is not None else None

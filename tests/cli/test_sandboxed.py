@@ -61,8 +61,8 @@ def test_a_new_file_holds_what_the_project_takes_for_granted(cli: Cli) -> None:
     people = [(one["organization"], one["id"], one["email"], one["role"]) for one in made["members"]]
     assert people == [
         ("org_acme", "usr_ada", "ada@acme.example", "admin"),
-        ("org_acme", "usr_linus", "linus@acme.example", "read"),
         ("org_acme", "usr_ada_2", "ada@other.example", "read"),
+        ("org_acme", "usr_linus", "linus@acme.example", "read"),
         ("org_acme", "usr_grace_hopper", "grace.hopper@acme.example", "read"),
         ("org_second", "usr_ada", "ada@acme.example", "admin"),
     ]

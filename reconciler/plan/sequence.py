@@ -1,0 +1,41 @@
+"""The order in which resources are matched: each after its container and after what its natural key refers to. Pure.
+
+In: the declared resources, in any order. Out: the same ones. An object can be recognised by a reference only where it is known which
+object that reference means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reconciler.address import Address
+from reconciler.model import Declared, Desired
+from reconciler.resource import Kinds
+
+
+def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
+    """Every declared resource once. The order of Desired is kept where references allow it; a circle of them is cut."""
+    keys = {name: tuple(field.name for field in kind.keys) for name, kind in kinds.items()}
+    resources = desired.resources
+    opened: set[Address] = set()
+    done: set[Address] = set()
+    for start in resources.values():
+        waiting = [start]
+        while waiting:
+            declared = waiting[-1]
+            again = declared.address in opened
+            ahead = [] if again else [at for at in key_references(declared, keys[declared.kind]) if at in resources and at not in done]
+            opened.add(declared.address)
+            if ahead:
+                waiting += [resources[at] for at in reversed(ahead)]
+                continue
+            waiting.pop()
+            if declared.address not in done:
+                done.add(declared.address)
+                yield declared
+
+
+def key_references(declared: Declared, names: Iterable[str]) -> list[Address]:
+    """The addresses that must be known before the natural key of a resource is: its container and what the key fields refer to."""
+    references = [value for name in names if isinstance(value := declared.values.get(name), Address)]
+    return references if declared.address.container is None else [declared.address.container, *references]
