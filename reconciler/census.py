@@ -7,13 +7,14 @@ alone show what stands in no folder.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any
 
 from reconciler.address import bare
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
+from reconciler.observe.people import people, reaching
 from reconciler.resource import Kind, Kinds, Listing
 
 
@@ -71,18 +72,3 @@ class _Census(Survey):
     def _anyone(self) -> list[Observed]:
         """Where nobody is known to reach everything: everybody."""
         return list(people(self.kinds, self._objects))
-
-
-def people(kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
-    """Whoever may be referenced without being declared."""
-    for kind in kinds.values():
-        if kind.undeclared:
-            yield from objects.get(kind.name, {}).values()
-
-
-def reaching(kinds: Kinds, objects: Mapping[str, Mapping[str, Observed]]) -> Iterator[Observed]:
-    """Those who reach most: whoever holds a value of which some must always be left."""
-    for one in people(kinds, objects):
-        scarce = [field for field in kinds[one.kind].fields.values() if field.scarce is not None]
-        if any(one.values.get(field.name) == field.body(field.scarce) for field in scarce):
-            yield one

@@ -102,6 +102,19 @@ def unborn(value: Any) -> Iterable[Address]:
                 yield from unborn(part)
 
 
+def outside(value: Any) -> Iterable[Foreign]:
+    """The references of a written value to objects outside the project."""
+    match value:
+        case Foreign():
+            yield value
+        case Mapping():
+            for part in value.values():
+                yield from outside(part)
+        case list() | tuple() | set() | frozenset():
+            for part in value:
+                yield from outside(part)
+
+
 def ids_in(value: Any) -> Iterable[str]:
     """Every text in a request form: what could be an id."""
     match value:

@@ -94,7 +94,7 @@ def _container(thing: Thing, parent: Address | None, kinds: Kinds, names: Mappin
     if parent is not None and parent != thing.address.container and kinds.of(parent).name == inside.to:
         return {inside.name: parent}
     held = thing.observed.values.get(inside.name) if thing.observed is not None else None
-    return {inside.name: Foreign(held) if isinstance(held, str) and held not in names else None}
+    return {inside.name: Foreign(held, str(inside.to)) if isinstance(held, str) and held not in names else None}
 
 
 def _named_in_paths(thing: Thing) -> dict[str, Any]:

@@ -52,7 +52,8 @@ class Actual:
     """What the service last reported.
 
     `complete`: the (kind, id of container or `each` object) whose listing ended, so that absence there is proven. `absent`: (kind, id)
-    proven gone by id. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in
+    proven gone by id. `elsewhere`: (kind, id) of objects that were shown to belong to another container, with its id; never among the
+    objects. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in
     seconds of the client's clock, which only goes forward; None where it is not known.
     """
 
@@ -62,6 +63,7 @@ class Actual:
     unknown: tuple[Unknown, ...] = ()
     date: datetime | None = None
     read_at: float | None = None
+    elsewhere: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object, or None where it was not seen."""

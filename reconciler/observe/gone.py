@@ -16,7 +16,7 @@ from reconciler.errors import ServiceError
 from reconciler.model import Binding, Observed
 from reconciler.observe.survey import Survey
 from reconciler.plan import Matches, match
-from reconciler.plan.match import listed
+from reconciler.plan.natural import listed
 from reconciler.reading import is_kind, path_ids
 from reconciler.resource import Keyed, Kind, One, placeholders
 

@@ -38,6 +38,7 @@ class Readings:
         self._objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
         self._listed: dict[tuple[str, str], Listed] = {}
         self._absent: set[tuple[str, str]] = set()
+        self._elsewhere: dict[tuple[str, str], str] = {}
         self._unknown: set[Unknown] = set()
         self._errors: list[ServiceError] = []
         self._asked: set[str] = set()
@@ -55,7 +56,8 @@ class Readings:
         """What is known so far."""
         order = {name: position for position, name in enumerate(self.kinds)}
         unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
-        return Actual(self._objects, frozenset(self._listed), frozenset(self._absent), tuple(unknown), self._date, self._began)
+        listed, absent = frozenset(self._listed), frozenset(self._absent)
+        return Actual(self._objects, listed, absent, tuple(unknown), self._date, self._began, self._elsewhere)
 
     def doubt_one(self, kind: Kind, id: str, reason: str) -> None:
         """From now on, nothing is known of this object."""
@@ -76,7 +78,11 @@ class Readings:
                 inside = one.values.get(kind.inside.name) if kind.inside is not None else None
                 for scope in (one.within.get(kind.within or ""), inside):
                     listed = self._listed.get((kind.name, scope)) if isinstance(scope, str) and one.deleted_at is None else None
-                    if listed is not None and one.id not in listed.ids:
+                    if listed is None or one.id in listed.ids or not isinstance(scope, str):
+                        continue
+                    if listed.reading.lister:  # that member does not reach everything; what the list shows is there nevertheless
+                        del self._listed[(kind.name, scope)]
+                    else:
                         self.doubt(kind, scope, f"GET {listed.path} lacks {one.id}, which is there")
 
     def is_absent(self, kind: Kind, id: str) -> bool:
@@ -86,6 +92,7 @@ class Readings:
     def forget_absence(self, kind: Kind, id: str) -> None:
         """What was not found may be there."""
         self._absent.discard((kind.name, id))
+        self._elsewhere.pop((kind.name, id), None)
 
     async def one_again(self, kind: Kind, path: str, id: str, holes: Mapping[str, str]) -> None:
         """Read an object by its id, whatever was read of it before."""
@@ -148,6 +155,15 @@ class Readings:
             ids = frozenset(kind.identity(str(raw["id"]), within) for raw in raws)
             self._listed[(kind.name, scope)] = Listed(reading, path, holes, ids, self.reader.clock.monotonic())
 
+    async def _list_until_one_ends(self, kind: Kind, reading: Listing, asked: Mapping[str, Mapping[str, str]], scope: str) -> None:
+        """Read lists of which each shows everything until one comes to its end; what failed before is then no doubt."""
+        before = set(self._unknown)
+        for path, holes in asked.items():
+            await self._read_list(kind, reading, path, dict(holes), scope)
+            if (kind.name, scope) in self._listed:
+                self._unknown -= {one for one in self._unknown - before if (one.kind, one.scope) == (kind.name, scope)}
+                return
+
     async def _read_one(self, kind: Kind, path: str, id: str, holes: dict[str, str]) -> None:
         try:
             answer: Answer = await self.reader.get(path)
@@ -167,12 +183,17 @@ class Readings:
                 self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
-        elif kind.within is not None and raw.get(kind.within, holes.get(kind.within)) != holes.get(kind.within):
+        elif (owner := _owner(kind, raw, holes)) is not None:
             self._absent.add((kind.name, id))  # it stands in another container: for this project it is not there
+            self._elsewhere[(kind.name, id)] = owner
         else:
             self._keep(kind, raw, {name: holes[name] for name in self.kinds.containers(kind.name)}, None)
 
     def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
+        owner = _owner(kind, raw, within)
+        if owner is not None:
+            self._elsewhere[(kind.name, kind.identity(str(raw["id"]), within))] = owner
+            return
         one = observed(self.kinds, kind, raw, within=within, rank=rank)
         known = self._objects[kind.name].get(one.id)
         if known is None or known.rank is None:
@@ -192,3 +213,9 @@ class Readings:
         if isinstance(error, Rejected) and error.status == 401:
             raise error
         self._errors.append(error)
+
+
+def _owner(kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str]) -> str | None:
+    """The fixed container that an object names as its own, where that is not the one it was read in."""
+    owner, expected = raw.get(kind.within or ""), within.get(kind.within or "")
+    return owner if isinstance(owner, str) and expected is not None and owner != expected else None

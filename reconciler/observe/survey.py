@@ -6,17 +6,23 @@ An object of its own is read only where no listing showed it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable
+from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.client import Reader
+from reconciler.client import Reader, encode
 from reconciler.model import Binding, Desired, State
+from reconciler.observe.people import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan import Matches, match
 from reconciler.plan.absence import missing
-from reconciler.plan.match import listed
-from reconciler.reading import path_ids
-from reconciler.resource import UNSET, Kind, Kinds, Listing, One
+from reconciler.plan.natural import listed
+from reconciler.plan.outsiders import pending, scope_of
+from reconciler.reading import outside, path_ids
+from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
+
+ADMINS_ASKED: Final = 3  # whose lists are asked for, one after the other, until one answers
 
 
 class Survey(Readings):
@@ -26,6 +32,7 @@ class Survey(Readings):
         super().__init__(reader, kinds)
         self.desired, self.state, self.everything = desired, state, everything
         self._needed = self._needs()
+        self._referring = [one for one in desired.resources.values() if any(True for _ in outside(one.values))]
 
     def suspects(self) -> dict[Address, Binding]:
         """What a plan would now take for gone, with its binding; what went along with something else is left out."""
@@ -47,7 +54,8 @@ class Survey(Readings):
         """The readings that can be asked now and were not asked yet; empty when everything needed is known."""
         found = match(self.kinds, self.desired, self.state, self.actual())
         wave = [*self._roots(), *self._listings(found), *self._each(found)]
-        return wave or self._listers(found) or self._ones(found) or (self._rest(found) if self.everything else [])
+        wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found)
+        return wave or (self._rest(found) if self.everything else [])
 
     def _rest(self, found: Matches) -> list[Awaitable[None]]:
         """Every list below what was seen that was not read yet, whoever it belongs to."""
@@ -139,25 +147,81 @@ class Survey(Readings):
         }
 
     def _listers(self, found: Matches) -> list[Awaitable[None]]:
-        lister = found.ids.get(self.desired.lister) if self.desired.lister is not None else None
-        if lister is None or self.desired.lister is None:
-            return []
+        """The list of a member who reaches everything, in each container where nothing else tells what exists."""
         wave = []
         for kind in self.kinds.values():
             for reading in kind.reads:
-                container = self.desired.lister.container
-                if isinstance(reading, Listing) and reading.lister and container is not None and container in found.ids:
-                    unseen = len(self._unseen(kind, found))
-                    if unseen > 1 or self._perhaps_new(kind, found):
-                        wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), "lister": bare(lister)}, None)
+                if isinstance(reading, Listing) and reading.lister:
+                    for container, at_root in self._undecided(kind, found).items():
+                        wave += self._list_by_member(kind, reading, container, found, needed=at_root)
         return wave
 
-    def _perhaps_new(self, kind: Kind, found: Matches) -> bool:
-        """Whether something is declared that may exist already and could only be told by its natural key."""
-        return any(
-            declared.kind == kind.name and declared.id is None and address not in found.ids and address not in self.state.bindings
-            for address, declared in self.desired.resources.items()
-        )
+    def _list_by_member(self, kind: Kind, reading: Listing, container: Address, found: Matches, *, needed: bool) -> list[Awaitable[None]]:
+        """Ask for the list of the project's member and of admins; where nobody is known and it is `needed`, look for people first."""
+        scope, holes = found.ids[container], path_ids(self.kinds, container, found.id)
+        if (kind.name, scope) in self._listed:
+            return []
+        lister = self.desired.lister
+        named = found.ids.get(lister) if lister is not None and lister.container == container else None
+        admins = sorted(one.id for one in reaching(self.kinds, self._objects) if scope in one.within.values())
+        if named is not None and named not in admins:  # it may not reach everything: its list shows what exists, not what does not
+            shown = self._list(kind, reading, {**holes, "lister": bare(named)}, None)
+            if shown:
+                return shown
+        if admins and (needed or named is not None):
+            first = sorted(admins, key=lambda id: id != named)[:ADMINS_ASKED]
+            paths = {encode(reading.path, {**holes, "lister": bare(id)}): bare(id) for id in first}
+            asked = {path: {**holes, "lister": id} for path, id in paths.items() if self._once(path)}
+            return [self._list_until_one_ends(kind, reading, asked, scope)] if asked else []
+        if not needed:
+            return []
+        return [
+            task
+            for other in self.kinds.values()
+            for people in other.reads
+            if other.undeclared and other.within == self.kinds.of(container).name and isinstance(people, Listing)
+            for task in self._list(other, people, holes, scope)
+        ]
+
+    def _undecided(self, kind: Kind, found: Matches) -> dict[Address, bool]:
+        """The containers in which several ids were not seen yet, or something may exist that only its natural key could tell.
+
+        True where that has its place at the root, which no other list shows.
+        """
+        containers: dict[Address, bool] = {}
+        unseen = Counter(self._unseen(kind, found).values())
+        for container, number in unseen.items():
+            if number > 1 and container in found.ids:
+                containers[container] = False
+        for address, declared in self.desired.resources.items():
+            outer = address.container
+            if declared.kind != kind.name or outer is None or outer not in found.ids or declared.id is not None:
+                continue
+            now = self._objects[kind.name].get(found.ids.get(address, ""))
+            tracked = found.binding(self.state, address) is not None
+            if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or address in found.gone)):
+                at_root = kind.inside is None or declared.values.get(kind.inside.name) is None
+                containers[outer] = containers.get(outer, False) or (at_root and declared.adopt)
+        return containers
+
+    def _outsiders(self, found: Matches) -> list[Awaitable[None]]:
+        """What a request may name by its id and no other reading showed: whose it is must be known before."""
+        wave = []
+        for declared in self._referring:
+            address, kind = declared.address, self.kinds[declared.kind]
+            if address in found.blocked or address in found.unknown:
+                continue
+            now = self._objects[kind.name].get(found.ids.get(address, ""))
+            for reference in pending(kind, declared, now, found.ids):
+                other, container = scope_of(self.kinds, address, reference)
+                if other is None or container is None or found.id(container) is None:
+                    continue
+                holes = path_ids(self.kinds, container, found.id)
+                id = other.identity(reference.id, holes)
+                fits = any(isinstance(one, One) and set(placeholders(one.path)) <= {*holes, "id"} for one in other.reads)
+                if fits and id not in self._objects[other.name] and (other.name, id) not in self._absent:
+                    wave += self._one(other, id, holes)
+        return wave
 
     def _ones(self, found: Matches) -> list[Awaitable[None]]:
         wave = []

@@ -1,6 +1,7 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
-- `match`: which object is which resource
+- `match`: which object is which resource, `natural` by its natural key
+- `outsiders`: references by id that belong to somebody else
 - `sequence`: the order in which resources are matched
 - `former`: which bound address became which
 - `late`: what came late, and what a list may not show yet

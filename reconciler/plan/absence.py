@@ -29,7 +29,8 @@ def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, 
     `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end.
     """
     found = match(kinds, desired, state, actual)
-    gone = [address for address in missing(state, found) if address in desired.resources or not state.unfinished]
+    seen = {*found.recreated, *found.transferred}  # another object is there, or it is elsewhere: no outage looks like that
+    gone = [address for address in missing(state, found) if address not in seen and (address in desired.resources or not state.unfinished)]
     limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
     lost = found.gone | {found.renamed[address] for address in found.gone & set(found.renamed)}
     left = any(address.container is not None and address not in lost for address in state.bindings)

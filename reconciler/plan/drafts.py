@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.diff import Difference, differences
 from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
 from reconciler.plan.fate import Fate, explained, fate
 from reconciler.plan.match import Matches
+from reconciler.plan.outsiders import outsider
 from reconciler.plan.replacement import carried_over
 from reconciler.reading import wanted
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
@@ -70,7 +71,8 @@ def drafts(
     made: dict[Address, Draft] = {}
     for address, declared in desired.resources.items():
         kind = kinds[declared.kind]
-        draft = Draft(address, kind, declared, wanted(kind, declared, found.ids), binding=found.binding(state, address))
+        binding = None if address in found.recreated else found.binding(state, address)  # what is bound is another object, and gone
+        draft = Draft(address, kind, declared, wanted(kind, declared, found.ids), binding=binding)
         made[address] = draft
         if address in found.blocked:
             draft.blocked = found.blocked[address]
@@ -88,6 +90,7 @@ def drafts(
             draft.blocked = _block(
                 draft, f"another {kind.name} is in doubt there, and what is there could not be read", "run again when the service answers"
             )
+        refuse_outsiders(kinds, draft, actual, found)
     _bring(made)
     return made
 
@@ -147,7 +150,11 @@ def _existing(
     if address in found.adopted:
         draft.actions.add(Action.ADOPT)
         came_late = (kind.name, draft.id) in found.late
-        draft.reason = draft.reason or ("made by an earlier run, whose request came late" if came_late else "exists and is unmanaged")
+        draft.reason = (
+            draft.reason
+            or _again(draft, found, actual)
+            or ("made by an earlier run, whose request came late" if came_late else "exists and is unmanaged")
+        )
     elif address in found.renamed:
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"
@@ -171,6 +178,20 @@ def _existing(
     draft.found = tuple(kept)
     for one in draft.sendable:
         draft.actions.add(Action.MOVE if one.field.container else Action.UPDATE)
+
+
+def _again(draft: Draft, found: Matches, actual: Actual) -> str:
+    """That people created the object in place of the tracked one, and what became of that; "" where they did not."""
+    if draft.address not in found.recreated:
+        return ""
+    old = actual.find(draft.kind.name, found.recreated[draft.address])
+    left = window(draft.kind, old.deleted_at, actual)[1] if old is not None and old.deleted_at is not None else timedelta(0)
+    rest = (
+        f"; the deleted one ({bare(found.recreated[draft.address])}) can be restored for another {span(left)}"
+        if left > timedelta(0)
+        else ""
+    )
+    return f"was deleted and created again outside Reconciler{rest}"
 
 
 def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta, timedelta]:
@@ -256,6 +277,25 @@ def _all_fields(draft: Draft) -> tuple[Difference, ...]:
             continue
         found.append(Difference(each, UNSET, want, Cause.YOURS))
     return tuple(found)
+
+
+def refuse_outsiders(kinds: Kinds, draft: Draft, actual: Actual, found: Matches) -> None:
+    """Block what would send a reference to an object that is not known to belong to the declared organization."""
+    if not draft.active:
+        return
+    if draft.born:
+        for name, value in draft.declared.values.items():
+            wrong = outsider(kinds, draft.declared, draft.kind.fields[name], value, actual, found)
+            draft.blocked = draft.blocked or wrong
+        return
+    for one in draft.sendable:
+        name = one.field.name
+        wrong = outsider(kinds, draft.declared, one.field, draft.declared.values.get(name), actual, found)
+        if wrong is not None:
+            draft.partly.append((name, wrong))
+            draft.found = tuple(other for other in draft.found if other is not one)
+    if draft.partly and not draft.sendable:
+        draft.actions -= {Action.UPDATE, Action.MOVE}
 
 
 def _bring(made: Mapping[Address, Draft]) -> None:

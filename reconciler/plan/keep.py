@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from reconciler.address import Address
 from reconciler.model import Actual, Blocked, Desired, Observed
 from reconciler.plan.drafts import Draft
-from reconciler.plan.match import listed
+from reconciler.plan.natural import listed
 from reconciler.plan.removal import Removal
 from reconciler.reading import title
 from reconciler.resource import Kind, Kinds, Role
@@ -162,7 +162,7 @@ class _Keep:
 
     def _was_read(self, kind: Kind, removal: Removal) -> bool:
         within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
-        return (kind.name, removal.id) in self.actual.complete or (kind.name, within) in self.actual.complete
+        return (kind.name, removal.id) in self.actual.complete or (listed(kind) and (kind.name, within) in self.actual.complete)
 
     def _awaited(self, removal: Removal) -> Blocked | None:
         """What is blocked and would have come where the removed object stands: without both, nothing would be left there."""

@@ -6,33 +6,35 @@ something the plan says. May be called while Actual is still growing: it then kn
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Observed, State
+from reconciler.model import Actual, Binding, Blocked, Declared, Desired, State
 from reconciler.plan.claims import wrong_ids
 from reconciler.plan.former import renames
 from reconciler.plan.late import late, may_lag, stands_there
-from reconciler.plan.sequence import by_reference, key_references
-from reconciler.reading import title, wanted
-from reconciler.resource import UNSET, Kind, Kinds, Listing
+from reconciler.plan.natural import Index, Natural, listed, theirs, waits, why
+from reconciler.plan.sequence import by_reference
+from reconciler.resource import Kind, Kinds
 
 
 @dataclass
 class Matches:
     """`ids`: every declared address whose object is known. `adopted`: those not bound yet.
 
-    `gone`: bound, and proven away. `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no
-    longer declared, and still there. `renamed`: address to the one it was bound under. `late`: (kind, id) of what requests
-    made that were taken for lost, with their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can
-    be said, and why. `blocked`: a decision people must take.
+    `gone`: bound, and proven away. `recreated`: those, and what is deleted and could be restored, in whose place people created another
+    object, which is in `ids`; with the id that was bound. `transferred`: those that are in another container now, with its id.
+    `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no longer declared, and still
+    there. `renamed`: address to the one it was bound under. `late`: (kind, id) of what requests made that were taken for lost, with
+    their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can be said, and why. `blocked`: a
+    decision people must take.
     """
 
     ids: dict[Address, str] = field(default_factory=dict)
     adopted: set[Address] = field(default_factory=set)
     gone: set[Address] = field(default_factory=set)
+    recreated: dict[Address, str] = field(default_factory=dict)
+    transferred: dict[Address, str] = field(default_factory=dict)
     replaced: dict[Address, str] = field(default_factory=dict)
     leaving: dict[Address, str] = field(default_factory=dict)
     renamed: dict[Address, Address] = field(default_factory=dict)
@@ -58,15 +60,17 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
     }
     wrong = wrong_ids(kinds, desired, state, actual, found.renamed)
     taken |= {(one.kind, one.id) for address, one in desired.resources.items() if one.id is not None and address not in wrong}
-    index = _Index(kinds, actual)
+    index = Index(kinds, actual)
+    natural = Natural(kinds, state, actual, found, index, taken)
     found.late = late(kinds, state, actual, taken)
-    taken |= set(found.late)
+    taken.update(found.late)
     free = {address: id for (_, id), address in sorted(found.late.items(), reverse=True)}
     for declared in by_reference(kinds, desired):
         address, kind = declared.address, kinds[declared.kind]
         binding = found.binding(state, address)
         if binding is not None:
             _bound(kind, declared, binding, state, actual, found, index)
+            _created_again(kind, declared, binding, actual, found, natural)
         elif address in wrong:
             found.blocked[address] = wrong[address]
         elif declared.id is not None:
@@ -75,7 +79,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
             found.ids[address] = free[address]
             found.adopted.add(address)
         elif _container_known(kinds, address, found):
-            _by_key(kinds, kind, declared, state, actual, found, index, taken)
+            natural.find(kind, declared)
     _undeclared(kinds, desired, state, actual, found)
     return found
 
@@ -90,8 +94,12 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, fo
             continue
         container = address.container
         scope = found.id(container) if container is not None else None
-        if actual.find(kind.name, binding.id) is not None:
+        now = actual.find(kind.name, binding.id)
+        if now is not None and (scope is None or now.within.get(kind.within or "", scope) == scope):
             found.leaving[address] = binding.id
+            continue
+        if now is not None:
+            found.gone.add(address)  # it is in another container now, and is left to whoever manages that
             continue
         unlisted = scope is not None and listed(kind) and (kind.name, scope) in actual.complete and not may_lag(state, address, actual)
         if unlisted or (kind.name, binding.id) in actual.absent or container in found.gone:
@@ -102,59 +110,16 @@ def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, fo
         found.gone |= along
 
 
-def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str | None:
-    """The id of the fixed container of an address; "" for a root, None where it is not known."""
-    return "" if address.container is None else ids.get(address.container)
-
-
 def _container_known(kinds: Kinds, address: Address, found: Matches) -> bool:
     """Whether the fixed container exists already; what stands within one that does not, does not either."""
     container = address.container
     if container is None or container in found.ids:
         return True
-    _waits(address, container, found)
+    waits(address, container, found)
     return False
 
 
-def _waits(address: Address, container: Address, found: Matches) -> bool:
-    """Note that nothing can be said of an address because nothing can be said of its container."""
-    if container in found.blocked:
-        outer = found.blocked[container]
-        found.blocked[address] = Blocked(address, f"waits for {container}, which is blocked", outer.remedy, outer.source)
-    elif container in found.unknown:
-        found.unknown[address] = f"{container} is not known"
-    else:
-        return False
-    return True
-
-
-def listed(kind: Kind) -> bool:
-    """Whether one listing of the container shows all objects of the kind."""
-    return any(isinstance(reading, Listing) and reading.each is None and not reading.lister for reading in kind.reads)
-
-
-class _Index:
-    """Objects by natural key and by title, made once per kind that needs it."""
-
-    def __init__(self, kinds: Kinds, actual: Actual) -> None:
-        self.kinds, self.actual = kinds, actual
-        self._keys: dict[str, dict[tuple[str, ...], list[Observed]]] = {}
-
-    def complete(self, kind: Kind, scope: str) -> bool:
-        return (kind.name, scope) in self.actual.complete
-
-    def candidates(self, kind: Kind, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
-        name = f"{kind.name}/{','.join(fields)}"
-        if name not in self._keys:
-            table: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
-            for one in self.actual.objects.get(kind.name, {}).values():
-                if one.deleted_at is None:
-                    table[tuple(repr(one.values.get(field, UNSET)) for field in fields)].append(one)
-            self._keys[name] = table
-        return self._keys[name].get(tuple(repr(value) for value in values), [])
-
-
-def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actual: Actual, found: Matches, index: _Index) -> None:
+def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actual: Actual, found: Matches, index: Index) -> None:
     address = declared.address
     if declared.id is not None and declared.id != binding.id:
         found.blocked[address] = Blocked(
@@ -166,10 +131,15 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
         return
     container = address.container
     if container is not None and container not in found.ids:
-        if not _waits(address, container, found):
+        if not waits(address, container, found):
             found.gone.add(address)
         return
-    if actual.find(kind.name, binding.id) is not None:
+    now = actual.find(kind.name, binding.id)
+    at = now.within.get(kind.within or "") if now is not None else actual.elsewhere.get((kind.name, binding.id))
+    if container is not None and at is not None and at != found.ids[container]:
+        found.transferred[address] = at
+        found.gone.add(address)
+    elif now is not None:
         found.ids[address] = binding.id
     elif (kind.name, binding.id) in actual.absent:
         found.gone.add(address)
@@ -179,25 +149,33 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
         else:
             found.gone.add(address)
     else:
-        found.unknown[address] = _why(kind, found.ids.get(container) if container else None, binding.id, actual)
+        found.unknown[address] = why(kind, found.ids.get(container) if container else None, binding.id, actual)
 
 
-def _theirs(declared: Declared, id: str, other: str) -> Blocked:
-    """Why an object is left to the project that has it; roots alone may be shared, as the place where projects meet."""
-    return Blocked(
-        declared.address,
-        f"{id} is bound by another project or environment of this state database",
-        f"leave it to that one, or let it go there: reconciler state forget; {other}",
-        declared.source,
-    )
+def _created_again(kind: Kind, declared: Declared, binding: Binding, actual: Actual, found: Matches, natural: Natural) -> None:
+    """Where a tracked object is gone for certain, or deleted: look for the one that people created in its place."""
+    address, container = declared.address, declared.address.container
+    now = actual.find(kind.name, binding.id)
+    if address in found.ids and now is not None and now.deleted_at is not None:
+        natural.beside(kind, declared, binding)
+    elif address in found.gone and (container is None or container in found.ids) and not declared.implied:
+        natural.again(kind, declared, binding)
+        if address in found.transferred and address not in found.ids and address not in found.blocked:
+            where = found.transferred[address]
+            found.blocked[address] = Blocked(
+                address,
+                f"{binding.id} belongs to another {kind.within} now ({where})",
+                f"declare it there, or let go of it: reconciler state forget {address}",
+                declared.source,
+            )
 
 
-def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: _Index) -> None:
+def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: Index) -> None:
     address, container = declared.address, declared.address.container
     assert declared.id is not None
     scope = found.ids.get(container) if container is not None else ""
     if (kind.name, declared.id) in state.foreign and container is not None:
-        found.blocked[address] = _theirs(declared, declared.id, "or take the id out")
+        found.blocked[address] = theirs(declared, declared.id, "or take the id out")
     elif (one := actual.find(kind.name, declared.id)) is not None:
         if kind.within is not None and one.within.get(kind.within, scope) != scope:
             found.blocked[address] = Blocked(
@@ -214,87 +192,4 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
             declared.source,
         )
     else:
-        found.unknown[address] = _why(kind, scope or None, declared.id, actual)
-
-
-def _by_key(
-    kinds: Kinds, kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: _Index, taken: set[tuple[str, str]]
-) -> None:
-    address = declared.address
-    scope = scope_id(kinds, address, found.ids) or ""
-    if listed(kind) and not index.complete(kind, scope):
-        found.unknown[address] = _why(kind, scope, None, actual)
-        return
-    values = wanted(kind, declared, found.ids)
-    names = tuple(field.name for field in kind.keys)
-    if any(_waits(address, at, found) for at in key_references(declared, names)):
-        return
-    sought = tuple(values.get(name, UNSET) for name in names)
-    inside = kind.inside
-    stands = values.get(inside.name) if inside is not None else None
-    unread = None if listed(kind) else _unread(kind, {None, stands if isinstance(stands, str) else None}, None, actual)
-    if unread is not None:
-        found.unknown[address] = unread
-        return
-    if not names or UNSET in sought:
-        return
-
-    def free(candidates: list[Observed]) -> list[Observed]:
-        return [
-            one
-            for one in candidates
-            if (kind.name, one.id) not in taken and (address.container is None or one.within.get(kind.within or "") == scope)
-        ]
-
-    here = free(index.candidates(kind, names, sought))
-    theirs = [] if declared.implied else [one for one in here if (kind.name, one.id) in state.foreign]
-    here = [one for one in here if one not in theirs]
-    if theirs and not here and declared.adopt:
-        found.blocked[address] = _theirs(declared, theirs[0].id, "to make another one, write adopt: never")
-        return
-    if len(here) > 1:
-        listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
-        found.blocked[address] = Blocked(
-            address,
-            f"{len(here)} objects could be meant: {listing}",
-            f"name one: reconciler adopt {address} ID",
-            declared.source,
-        )
-        return
-    if here and (declared.adopt or declared.implied):
-        found.ids[address] = here[0].id
-        found.adopted.add(address)
-        taken.add((kind.name, here[0].id))
-        return
-    if here:
-        return
-    if declared.implied or "create" not in kind.api:
-        key = declared.address.key
-        found.blocked[address] = Blocked(
-            address,
-            f"there is no {kind.name} {key} in {address.container}",
-            f"correct the key, or let {key} join first: a {kind.name} cannot be made here",
-            declared.source,
-        )
-        return
-    if inside is not None and inside.key and declared.adopt and inside.on_change == "send":
-        rest = tuple(name for name in names if name != inside.name)
-        candidates = free(index.candidates(kind, rest, tuple(values[name] for name in rest)))
-        elsewhere = [one for one in candidates if (kind.name, one.id) not in state.foreign]
-        if elsewhere:
-            found.blocked[address] = Blocked(
-                address,
-                f"would be made, but {elsewhere[0].id} in another place is called {title(elsewhere[0])!r} too",
-                f"if it is the same: reconciler adopt {address} {elsewhere[0].id}; if not, write adopt: never",
-                declared.source,
-            )
-
-
-def _why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:
-    return _unread(kind, {None, scope}, id, actual) or f"no reading showed whether it exists ({kind.name})"
-
-
-def _unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: Actual) -> str | None:
-    """Why nothing of the kind is known in one of the scopes, or of the object; None where their readings came to an end."""
-    failed = (one for one in actual.unknown if one.kind == kind.name and (one.scope in scopes if one.id is None else one.id == id))
-    return next((one.reason for one in failed), None)
+        found.unknown[address] = why(kind, scope or None, declared.id, actual)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Desired, Observed, State
 from reconciler.plan.drafts import Draft
-from reconciler.plan.match import Matches, listed
+from reconciler.plan.match import Matches
+from reconciler.plan.natural import listed
 from reconciler.reading import title
 from reconciler.resource import Field, Kind, Kinds
 

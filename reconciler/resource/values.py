@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final, Literal
 
@@ -36,9 +36,10 @@ class Named:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML)."""
+    """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML), and of which kind it is."""
 
     id: str
+    kind: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class To:
             if isinstance(value, str):
                 return Named(self.kind, value)
             if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
-                return Foreign(value["id"])
+                return Foreign(value["id"], self.kind)
             raise PydanticCustomError(
                 "reference", "expected the key of a {kind}, or {{id: …}} for one outside the project", {"kind": self.kind}
             )

@@ -16,7 +16,7 @@ from reconciler.config.nodes import lifted
 from reconciler.config.shapes import Shape, shapes
 from reconciler.config.values import INVALID, Reader
 from reconciler.model import Actual, Observed, Source
-from reconciler.plan.match import listed
+from reconciler.plan.natural import listed
 from reconciler.reading import title
 from reconciler.resource import UNSET, Field, Keyed, Kind, Kinds, Listing
 from reconciler.resource import Node as NodePlace

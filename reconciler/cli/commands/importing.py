@@ -163,7 +163,7 @@ def _service(service: Service, options: Options, directory: Path, owner: str | N
 
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
     """The key of the member whose token it is: the named one, else the first of those who reach most, which is said; None without any."""
-    from reconciler.census import people, reaching
+    from reconciler.observe.people import people, reaching
     from reconciler.report.escape import terminal
     from reconciler.resource import Keyed
 

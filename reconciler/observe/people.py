@@ -1,0 +1,31 @@
+"""Who reaches most: the members whose lists show what no other reading does. Pure.
+
+In: what was observed. Out: people, as the kinds declare them. Nothing is read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.model import Observed
+from reconciler.resource import Kinds
+
+Objects = Mapping[str, Mapping[str, Observed]]
+
+
+def people(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
+    """Whoever may be referenced without being declared."""
+    for kind in kinds.values():
+        if kind.undeclared:
+            yield from objects.get(kind.name, {}).values()
+
+
+def reaching(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
+    """Those who reach everything: whoever holds a value of which some must always be left (the admins)."""
+    return (person for person in people(kinds, objects) if reaches_all(kinds, person))
+
+
+def reaches_all(kinds: Kinds, person: Observed) -> bool:
+    """Whether a person holds such a value."""
+    scarce = [field for field in kinds[person.kind].fields.values() if field.scarce is not None]
+    return any(person.values.get(field.name) == field.body(field.scarce) for field in scarce)
