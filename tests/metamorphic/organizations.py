@@ -227,10 +227,10 @@ def organizations(draw: st.DrawFn, *, full: bool = False) -> Tree:
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[Tree, Tree]:
+def pairs(draw: st.DrawFn, *, full: bool = True) -> tuple[Tree, Tree]:
     """Two organizations that manage the same fields of the resources they share; either can be applied after the other."""
     profile = draw(st.integers(0, 2**20))
-    return Drawing(draw, profile, True).organization(), Drawing(draw, profile, True).organization()
+    return Drawing(draw, profile, full).organization(), Drawing(draw, profile, full).organization()
 
 
 def nodes(tree: Mapping[str, Any]) -> list[Tree]:

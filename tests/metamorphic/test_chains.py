@@ -10,7 +10,7 @@ from tests.metamorphic.relation import relation
 DERIVED = ("path", "basename", "default")  # what the service derives takes account of what nobody remembers
 
 
-@relation(pairs(), quick=4)
+@relation(pairs(), quick=3)
 def test_an_organization_whose_state_was_lost_meanwhile_has_all_that_it_had_and_nothing_tracked_twice(pair: tuple[Tree, Tree]) -> None:
     first, second = pair
     with laboratory() as world:
