@@ -47,12 +47,17 @@ def _proxy(raw: Mapping[str, Any]) -> Any:
 _READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
 
 
+def _unconditional(values: Mapping[str, Any]) -> bool:
+    """Whether conditions hide nothing: its content does not adapt to the visitor."""
+    adaptive = values.get("adaptiveContent")
+    return not (isinstance(adaptive, Mapping) and adaptive.get("enabled") is True)
+
+
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
     """Those whom its visibility admits once it is published, and agents; holders of share links come through these."""
-    adaptive = values.get("adaptiveContent")
     who = _READERS.get(str(values.get("visibility")))
     if values.get("published") is True and who is not None:
-        yield Grant(who, conditional=isinstance(adaptive, Mapping) and adaptive.get("enabled") is True)
+        yield Grant(who, conditional=not _unconditional(values))
     if values.get("agentsContext") == "included":
         yield Grant(AGENTS, conditional=False)
 
@@ -69,7 +74,12 @@ class Site(
     protected=True,
     published=Published("urls.published", unless=("published", False)),
     leave=Leave("createContent", of="organization"),
-    audience=Audience(gates=("visibility", "published", "agentsContext", "adaptiveContent"), grants=_readers, admits=_admits),
+    audience=Audience(
+        gates=("visibility", "published", "agentsContext", "adaptiveContent"),
+        grants=_readers,
+        admits=_admits,
+        unconditional=_unconditional,
+    ),
 ):
     """Published documentation."""
 

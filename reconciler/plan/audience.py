@@ -128,7 +128,7 @@ class Audiences:
             for opener in self._openers[kind.name]:
                 if (opener, observed.id) not in self.complete:
                     audience = self.kinds[opener].audience
-                    yield key, Access(audience.unread if audience is not None else "", 0)
+                    yield key, Access(audience.unread if audience is not None else "", 0, conditional=not self._unconditional(key))
         for source in self.sources_of(key):
             for access in self.of(source):
                 yield source, self._passed(access, key, source)
@@ -160,6 +160,8 @@ class Audiences:
         """The readers of a source as readers of the object, narrowed by its condition."""
         if access.through:
             access = replace(access, who=access.through, through="")
+        if source in self._opening.get(key, ()) and self._unconditional(key):
+            access = replace(access, conditional=False)
         if source in self.copies.get(key, ()):
             access = replace(access, level=LEVELS.index(CONTENT))
         audience, observed = self.kinds[key[0]].audience, self.find(key)
@@ -167,6 +169,13 @@ class Audiences:
         if condition is None or not access.conditional:
             return access
         return replace(access, conditions=access.conditions | {condition})
+
+    def _unconditional(self, key: Key) -> bool:
+        """Whether no condition narrows those who come through what opens an object."""
+        audience, observed = self.kinds[key[0]].audience, self.find(key)
+        if audience is None or audience.unconditional is None or observed is None:
+            return False
+        return audience.unconditional(observed.values)
 
 
 def part_of(kind: Kind, observed: Observed) -> Key | None:

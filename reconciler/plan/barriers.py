@@ -109,8 +109,8 @@ def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
     return less, more
 
 
-Gate = tuple[frozenset[Access], str | None, bool]
-"""(the readers that an object's own fields admit, its condition, whether it admits those of what opens it)."""
+Gate = tuple[frozenset[Access], str | None, int]
+"""(the readers that its own fields admit, its condition, whether it admits those of what opens it: 0 no, 1 yes, 2 without conditions)."""
 
 
 def gate(kind: Kind, values: Mapping[str, Any]) -> Gate:
@@ -120,13 +120,15 @@ def gate(kind: Kind, values: Mapping[str, Any]) -> Gate:
     grants = audience.grants(values) if audience.grants is not None else ()
     readers = frozenset(admitted(grant, "") for grant in grants)
     condition = audience.condition(values) if audience.condition is not None else None
-    return readers, condition, audience.admits is not None and audience.admits(values)
+    admits = audience.admits is not None and audience.admits(values)
+    unconditional = audience.unconditional is not None and audience.unconditional(values)
+    return readers, condition, (2 if unconditional else 1) if admits else 0
 
 
 def _compared(old: Gate, new: Gate) -> tuple[bool, bool]:
     """(narrows, widens)."""
-    less = any(not any(absorbs(other, access) for other in new[0]) for access in old[0]) or (old[2] and not new[2])
-    more = any(not any(absorbs(other, access) for other in old[0]) for access in new[0]) or (new[2] and not old[2])
+    less = any(not any(absorbs(other, access) for other in new[0]) for access in old[0]) or old[2] > new[2]
+    more = any(not any(absorbs(other, access) for other in old[0]) for access in new[0]) or new[2] > old[2]
     if old[1] != new[1]:
         less, more = less or new[1] is not None, more or old[1] is not None
     return less, more

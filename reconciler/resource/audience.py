@@ -56,7 +56,8 @@ class Audience:
     condition that a visitor must meet, None where every visitor may. `inherits`: fields that name what the object is part of; whoever reads
     the first of these that is set reads the object. `shows`: fields that name an object; whoever reads this one reads that.
     `opens`: the kind of the container that whoever reads this object can read too, if the container's `admits` says so. `unread`: the
-    class of readers that such an object may admit where it could not be read.
+    class of readers that such an object may admit where it could not be read. `unconditional`: whether no condition narrows those who come
+    through what `opens` this object, wherever they go in it.
     """
 
     gates: tuple[str, ...] = ()
@@ -67,3 +68,4 @@ class Audience:
     opens: str | None = None
     unread: str = ANYONE
     admits: Callable[[Values], bool] | None = None
+    unconditional: Callable[[Values], bool] | None = None

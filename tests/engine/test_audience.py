@@ -210,3 +210,14 @@ def test_a_section_that_somebody_deleted_is_a_line_when_it_comes_back(tmp_path: 
     applied(org, world())
     org.call("DELETE", f"/orgs/org_acme/sites/{org.id('acme/site/docs')}/sections/{org.id('acme/site/docs/section/guides')}")
     assert [(str(one.address), one.readers) for one in org.plan().exposures] == [("acme/space/guide", ("anyone",))]
+
+
+def test_conditions_that_hide_nothing_any_more_open_to_holders_of_a_share_link_too(tmp_path: Any) -> None:
+    """A site that only share links open: without adaptive content its conditions hide nothing from their holders."""
+    org, tree = Org(tmp_path), world()
+    site(tree).update(visibility="share-link", shareLinks={"p": {"name": "P", "active": True}})
+    applied(org, tree)
+    site(tree).update(adaptiveContent={"enabled": False})
+    org.write(tree)
+    lines = [(str(exposure.address), exposure.field, exposure.readers) for exposure in org.plan().exposures]
+    assert lines == [("acme/site/docs", "adaptiveContent", ("whoever has the share link",))]
