@@ -197,6 +197,8 @@ class Org:
                     )
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)
+                    whole = outcome.went_through and not (outcome.leftover or made.blocked or made.deferred or made.in_doubt)
+                    journal.finish(exit_code=0 if whole else 5, summary={})
                     return outcome
         finally:
             store.close()

@@ -66,6 +66,7 @@ async def apply(
     `StateError` where the journal cannot be written: no request without an intent.
     """
     run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh, nonce)
+    journal.consented(plan.consents)
     journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
     await run.all()
     journal.remember(places=run.places())

@@ -34,6 +34,7 @@ class Grant:
     seen: str | None = None
     requests: set[tuple[str, ...]] = field(default_factory=set)
     exposures: set[str] = field(default_factory=set)
+    consents: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ def grants(document: Mapping[str, Any]) -> dict[str, Grant]:
         found[step["address"]].requests.add(what)
     for one in document["exposures"]:
         found[one["address"]].exposures.add(_text(one, without=("source", "asked")))
+    for one in document["consents"]:
+        if one["address"] in found:  # else it is about what can be read by a change of something else, which has a line of its own
+            found[one["address"]].consents.add(_text(one))
     return dict(found)
 
 
@@ -110,7 +114,7 @@ def _why(at: str, asked: Grant, now: Grant | None, plan: Plan) -> str:
         return OTHER_OBJECT
     if asked.change != now.change:
         return OTHER_CHANGE
-    return OTHER_EXPOSURE if asked.exposures != now.exposures else OTHER_REQUESTS
+    return OTHER_EXPOSURE if (asked.exposures, asked.consents) != (now.exposures, now.consents) else OTHER_REQUESTS
 
 
 def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, Grant]) -> dict[str, str]:

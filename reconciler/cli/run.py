@@ -113,13 +113,15 @@ def replaceable(options: Options) -> tuple[str, ...]:
 class Session:
     """One apply: a writer over several phases of one event loop, under the lease.
 
-    `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else.
+    `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
+    continues the last run nor is continued by the next, so that each asks what it opens.
     """
 
     def __init__(self, narration: Narration, service: Service, kinds: Kinds, project: Project, journal: Journal, options: Options) -> None:
         self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
         self.journal, self.options = journal, options
         self.desired, self.selection = project.desired, selected(options)
+        self.alone = False
         self.signal: int | None = None
         self._runner = asyncio.Runner()
         self._writer: Writer | None = None
@@ -168,11 +170,15 @@ class Session:
         with self.narration.phase(f"Reading {desired.project} from {self.service.where}"):
             return self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
 
+    def _state(self) -> State:
+        state = self.journal.state()
+        return replace(state, consents=frozenset()) if self.alone else state
+
     def plan(self) -> Planned:
         with self.narration.phase(f"Reading {self.desired.project} from {self.service.where}"):
             planned = self._runner.run(
                 make_plan(
-                    self.writer, self.kinds, self.desired, self.journal.state(),
+                    self.writer, self.kinds, self.desired, self._state(),
                     selection=self.selection, allow_replace=replaceable(self.options),
                 )
             )  # fmt: skip
@@ -197,6 +203,7 @@ class Session:
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:
         from reconciler.apply import apply
 
+        plan = replace(planned.plan, consents=()) if self.alone else planned.plan
         stop = Stop(asyncio.Event())
 
         def tell() -> None:
@@ -204,7 +211,7 @@ class Session:
 
         with stopping(asyncio.get_running_loop(), stop, tell):
             outcome = await apply(
-                self.writer, self.kinds, self.desired, planned.plan, planned.actual, self.journal,
+                self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
                 stop=stop.event, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
             )  # fmt: skip

@@ -8,6 +8,7 @@ sent, and the only form that is compared; references are ids, or still an `Addre
 from __future__ import annotations
 
 from reconciler.model.actual import Actual, Observed, Unknown
+from reconciler.model.consent import Consent
 from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
 from reconciler.model.history import Entry, Run, Turn, What
 from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
@@ -40,6 +41,7 @@ __all__ = [
     "BrokenUrl",
     "Cause",
     "Change",
+    "Consent",
     "Declared",
     "Delta",
     "Desired",

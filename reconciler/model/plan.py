@@ -9,6 +9,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
+from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules, Source
 from reconciler.model.state import Before, Binding, Place
 from reconciler.resource import UNSET
@@ -136,7 +137,8 @@ class Exposure:
     there is none. `says`: what is then so, as the end of a sentence. `asked`: somebody must consent to it; not where somebody did, for the
     run that this one continues. `readers`: who can read more, () where it is about no readers. `path`: how they come to the object, from
     it to what admits them, and `admits`: the address of that. `cause`: what was changed or made; None where that is the object. `reaches`:
-    what else they can read by the same cause. `window`: for how many requests it lasts; 0 where it lasts.
+    what else they can read by the same cause. `window`: for how many requests it lasts; 0 where it lasts. `consents`: what somebody
+    consents to with it.
     """
 
     address: Address
@@ -153,6 +155,7 @@ class Exposure:
     admits: Address | None = None
     reaches: tuple[Address, ...] = ()
     window: int = 0
+    consents: tuple[Consent, ...] = ()
 
     @property
     def names(self) -> tuple[Address, ...]:
@@ -216,6 +219,7 @@ class Plan:
     sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
     nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
     where they stand. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
+    `consents`: what a run of it is allowed to open once somebody consented to it, asked or not.
     """
 
     project: str
@@ -230,6 +234,7 @@ class Plan:
     places: Mapping[Address, Place] = field(default_factory=dict)
     memory: Memory = Memory()
     exposures: tuple[Exposure, ...] = ()
+    consents: tuple[Consent, ...] = ()
     broken: tuple[BrokenUrl, ...] = ()
     forbidden: tuple[Forbidden, ...] = ()
     notes: tuple[str, ...] = ()

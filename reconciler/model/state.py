@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from reconciler.address import Address
+from reconciler.model.consent import Consent
 from reconciler.model.desired import Rules
 
 
@@ -106,7 +107,8 @@ class State:
     `held`: (kind, container) of the lists in which
     this run makes nothing, because it could not be read what an earlier one made there. `marks`: (kind, mark) of creates that were closed
     as not made, or not as this object, with their addresses: what has such a mark for a name is ours, and came late. `recent`: what was
-    written lately, with the moment (service's clock) until which a list may lack it although it is there.
+    written lately, with the moment (service's clock) until which a list may lack it although it is there. `consents`: what the last run was
+    allowed to open, where it is unfinished; else none.
     """
 
     lineage: str
@@ -119,3 +121,4 @@ class State:
     held: frozenset[tuple[str, Address | None]] = frozenset()
     marks: Mapping[tuple[str, str], Address] = field(default_factory=dict)
     recent: Mapping[Address, datetime] = field(default_factory=dict)
+    consents: frozenset[Consent] = frozenset()

@@ -18,6 +18,7 @@
 - `changes`: what people read of it, with `names` for ids
 - `disclosure`: who can read what (`audience`), what more people can read after the plan (`opening`), and the order that keeps the others
   out until then (`barriers`); it asks a model of the service (`simulate`)
+- `consents`: what somebody agrees to with a plan, and what was agreed to before
 - `exposure`, `broken`: what opens, and which public addresses break
 - `rules`: which rules of the project are looser than they were
 - `leave`: what the token is not allowed
@@ -35,9 +36,10 @@ from reconciler.model import Actual, Desired, Place, Plan, State
 from reconciler.plan.arrange import Row, arrange
 from reconciler.plan.broken import broken
 from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
+from reconciler.plan.consents import asked, consents
 from reconciler.plan.disclosure import disclosure
 from reconciler.plan.drafts import drafts, replaced
-from reconciler.plan.exposure import audience_lines, exposures, windows
+from reconciler.plan.exposure import audience_lines, exposures, who_reads_new, windows
 from reconciler.plan.keep import keep
 from reconciler.plan.leave import forbidden
 from reconciler.plan.likeness import lookalikes
@@ -101,6 +103,7 @@ def plan(
         *windows(disclosed.windows, kinds, disclosed.called),
         *exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ()),
     )
+    exposed = asked((*looser, *opened), state)
     listed = [*changes(desired, mine, rows, names), *departures(gone)]
     return Plan(
         project=desired.project,
@@ -118,7 +121,8 @@ def plan(
         },
         places=_places(rows),
         memory=replace(memory(desired, state, found, mine, gone), rules=rules),
-        exposures=(*looser, *opened),
+        exposures=exposed,
+        consents=consents(exposed, who_reads_new(disclosed.created, disclosed.called), mine, names),
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),

@@ -6,7 +6,7 @@ In: what the plan was made from, and its steps. Out: the steps in that order, th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ class Disclosure:
     """`steps`: in their order. `openings`: what more people can read. `windows`: (object, reader, for how many requests).
 
     `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
+    `created`: who can read what is new: (object, reader, what admits them).
     """
 
     steps: tuple[Step, ...]
@@ -40,6 +41,7 @@ class Disclosure:
     windows: tuple[tuple[Key, Access, int], ...] = ()
     called: Callable[[Key], Address] = _nothing
     questions: frozenset[Key] = frozenset()
+    created: tuple[tuple[Key, Access, Key], ...] = ()
 
 
 def disclosure(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], steps: Sequence[Step]) -> Disclosure:
@@ -71,7 +73,15 @@ def disclosure(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Addr
         (key, access, requests) for key, accesses in between.items() if key[1] in before.objects.get(key[0], {}) for access in accesses
     )
     asked = _questions(kinds, actual, worlds, touched, opened)
-    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked)
+    created = tuple(_created(kinds, worlds))
+    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, created)
+
+
+def _created(kinds: Kinds, worlds: Worlds) -> Iterator[tuple[Key, Access, Key]]:
+    for name, id in sorted(worlds.made):
+        if kinds[name].audience is not None:
+            for access in sorted(worlds.after.of((name, id)), key=str):
+                yield (name, id), access, worlds.after.path((name, id), access)[-1]
 
 
 def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) -> tuple[Step, ...]:

@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Desired, Exposure, Origin, State
-from reconciler.plan.audience import Key
+from reconciler.model import Consent, Desired, Exposure, State
+from reconciler.plan.audience import Access, Key
+from reconciler.plan.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.plan.drafts import Draft
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
@@ -41,13 +42,14 @@ def exposures(
     found = []
     for draft in mine.values():
         if draft.active:
-            found += _opened(draft, state, mine, names)
+            found += _opened(draft, names)
             found += _local(draft, state)
             if draft.declared.protect is not None or draft.kind.name not in freed:
                 found += _unguarded(desired, draft)
     for removal in gone.values():
         if removal.active and removal.delete and removal.replaces is None and removal.kind.loses:
-            found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses))
+            consent = consent_to(removal.address, "", canonical(removal.id))
+            found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses, consents=(consent,)))
     return tuple(found)
 
 
@@ -89,6 +91,7 @@ def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: 
         cause=called(opening.cause),
         admits=called(opening.path[-1]) if opening.path else None,
         reaches=tuple(sorted({called(key) for key, _ in opening.opened} - {address})),
+        consents=tuple(sorted(consent_to_readers(called(key), access, called(end)) for (key, access), end in opening.opened.items())),
     )
 
 
@@ -97,14 +100,21 @@ def _step(called: Called, key: Key) -> str:
     return f"{key[0]} {'/'.join(called(key).parts[2::2])}"
 
 
-def windows(opened: Collection[tuple[Key, Any, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:
+def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:
     """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests)."""
     for key, access, requests in opened:
         says = f"it can be read by {access} for {requests} request{'s' if requests != 1 else ''} of this run"
-        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(str(access),), window=requests)
+        consents = (consent_to_readers(called(key), access, called(key)),)
+        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(str(access),), window=requests, consents=consents)
 
 
-def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Names) -> list[Exposure]:
+def who_reads_new(created: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
+    """Who can read what the plan creates: (object, reader, what admits them)."""
+    for key, access, end in created:
+        yield consent_to_readers(called(key), access, called(end))
+
+
+def _opened(draft: Draft, names: Names) -> list[Exposure]:
     """The fields that open something else than what can be read."""
     found = []
     audience = draft.kind.audience
@@ -117,8 +127,8 @@ def _opened(draft: Draft, state: State, mine: Mapping[Address, Draft], names: Na
         if word.opened(before, one.after):
             was, then = _shown(one.field, before, names, draft.address), _shown(one.field, one.after, names, draft.address)
             source = draft.declared.positions.get(one.field.name, draft.declared.source)
-            asked = not (state.unfinished and _going_on(draft, mine, one.field))
-            found.append(Exposure(draft.address, draft.kind.name, one.field.name, was, then, word.says, source, asked))
+            consents = (consent_to(draft.address, one.field.name, consent_value(draft, one, names)),)
+            found.append(Exposure(draft.address, draft.kind.name, one.field.name, was, then, word.says, source, consents=consents))
     return found
 
 
@@ -132,14 +142,8 @@ def _local(draft: Draft, state: State) -> Iterator[Exposure]:
             before, after = said.get(field.name, UNSET), draft.wants.get(field.name, UNSET)
             if after is not UNSET and field.exposes.opened(before, after):
                 source = draft.declared.positions.get(field.name, draft.declared.source)
-                yield Exposure(draft.address, draft.kind.name, field.name, before, after, field.exposes.says, source)
-
-
-def _going_on(draft: Draft, mine: Mapping[Address, Draft], field: Field) -> bool:
-    """Whether the run that was cut off may have made the object, or its container, and not come to this: it was agreed to already."""
-    container = mine.get(draft.address.container) if draft.address.container is not None else None
-    held = draft.binding or (container.binding if container is not None else None)
-    return held is not None and held.origin is not Origin.ADOPTED and (draft.binding is None or field.name not in held.sent)
+                consents = (consent_to(draft.address, field.name, canonical(after)),)
+                yield Exposure(draft.address, draft.kind.name, field.name, before, after, field.exposes.says, source, consents=consents)
 
 
 def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:
@@ -151,4 +155,5 @@ def _unguarded(desired: Desired, draft: Draft) -> list[Exposure]:
     held = draft.binding is not None and draft.observed is not None and draft.binding.protected
     if not held or is_protected(desired, draft):
         return []
-    return [Exposure(draft.address, draft.kind.name, "protect", True, False, UNGUARDED, draft.declared.source)]
+    consents = (consent_to(draft.address, "protect", canonical(False)),)
+    return [Exposure(draft.address, draft.kind.name, "protect", True, False, UNGUARDED, draft.declared.source, consents=consents)]

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Desired, Exposure, Rules, Source, State
+from reconciler.plan.consents import canonical, consent_to
 
 KIND: Final = "project"
 SCOPES: Final = ("none", "owned", "all")  # of prune, from the one that deletes least
@@ -54,7 +55,8 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:
-    return Exposure(Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"))
+    consents = (consent_to(Address((word,)), name, canonical(after)),)
+    return Exposure(Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"), consents=consents)
 
 
 def _number(value: float) -> float:

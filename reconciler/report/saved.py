@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.model import Actual, Change, Plan, Step
+from reconciler.model import Actual, Change, Consent, Plan, Step
 from reconciler.report.documents import plan_document
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
 
@@ -66,6 +66,12 @@ class Digests:
         body = {name: value for name, value in step.body.items() if name not in wires} if isinstance(step.body, Mapping) else step.body
         return self.of([body, writes, identity, step.path, step.target, step.source, step.brings, step.takes])
 
+    def consent(self, kinds: Kinds, consent: Consent) -> dict[str, str]:
+        """A consent with a digest of its value."""
+        field = kinds.of(Address.parse(consent.address)).fields.get(consent.field)
+        hidden = field is not None and field.sensitive and self.key is None
+        return {name: self.mask(text) for name, text in vars(consent).items()} | {"value": "" if hidden else self.of(consent.value)}
+
     def seen(self, kinds: Kinds, actual: Actual, change: Change) -> str | None:
         """Of what was read of the object of a change, sensitive fields left out; None where there is none yet."""
         found = actual.find(change.kind, change.id) if change.id is not None else None
@@ -88,6 +94,7 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
         "preconditions": [
             {"address": str(one.address), "id": digests.mask(one.id), "seen": digests.seen(kinds, actual, one)} for one in plan.changes
         ],
+        "consents": [digests.consent(kinds, consent) for consent in plan.consents],
         "requests": [{"step": step.id, "digest": digests.request(kinds[step.kind], step)} for step in plan.steps],
     }
 

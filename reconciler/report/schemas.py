@@ -31,6 +31,7 @@ SAVED: Final = {
     "options": "those it was made with.",
     "digests": "what it was made from.",
     "preconditions": "the object of each change, as it was.",
+    "consents": "what it allows to open.",
     "requests": "what each step sends.",
 }
 
@@ -172,6 +173,18 @@ def saved_plan_schema() -> Schema:
             }
         ),
         "preconditions": items(record({"address": ref("address"), "id": or_null({"type": "string"}), "seen": seen})),
+        "consents": items(
+            record(
+                {
+                    "address": text("An address, or a rule of the project."),
+                    "field": text("Empty where the object is deleted."),
+                    "principal": text("Who."),
+                    "level": text("What they can then do."),
+                    "cause": text("What opens it; empty where it is the field itself."),
+                    "value": text("A digest of what is sent."),
+                }
+            )
+        ),
         "requests": items(record({"step": ref("step"), "digest": text("Of everything the request sends and touches.")})),
     }
     whole = plan_schema()

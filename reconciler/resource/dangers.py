@@ -28,6 +28,10 @@ class Exposes:
             return self.when(before, after)
         return self._rank(after) > self._rank(before)
 
+    def may_open(self, after: Any) -> bool:
+        """Whether a change to this value may open something, whatever the value was."""
+        return self.when is not None or after in (self.order[1:] or self.order)
+
     def _rank(self, value: Any) -> int:
         return self.order.index(value) + 1 if value in self.order else 0
 

@@ -6,7 +6,7 @@ written. Forbidden: sending; deciding; writing without the lease.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Binding, Intent, Place, Rules, State
+from reconciler.model import Binding, Consent, Intent, Place, Rules, State
 from reconciler.state import pushed, rows
 from reconciler.state.database import Database
 from reconciler.state.ending import Ending
@@ -27,6 +27,7 @@ from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, approvals, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
 from reconciler.state.spare import Spare, kept_or_not
 from reconciler.state.turns import bound, turned, write_turns
+from reconciler.state.unfinished import write_consents
 
 _RAISE_SERIAL: Final = (
     update(states)
@@ -198,6 +199,12 @@ class Journal:
         with self._database.write() as connection:
             self._lease.check(connection)
             connection.execute(insert(approvals).values(state=self._state, run=self.run, digest=plan))
+
+    def consented(self, consents: Collection[Consent]) -> None:
+        """Write down what this run is allowed to open, before its first request; the serial stays."""
+        with self._database.write() as connection:
+            self._lease.check(connection)
+            write_consents(connection, self._state, self.run, consents)
 
     def finish(self, *, exit_code: int, summary: Mapping[str, int]) -> None:
         """Write down how this run ended; a run without this was killed."""

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, insert, inspect, select, update
 
 from reconciler.errors import StateError
 from reconciler.state.rows import mapping, to_json
-from reconciler.state.schema import METADATA, afters, approvals, befores, bindings, journal, outcomes, rules, turns, version
+from reconciler.state.schema import METADATA, afters, approvals, befores, bindings, consents, journal, outcomes, rules, turns, version
 
 Migration = Callable[[Connection], None]
 
@@ -60,7 +60,12 @@ def _ids_of_members(connection: Connection) -> None:
         connection.execute(update(outcomes).where(outcomes.c.id == number).values(bound=to_json(ids, "an outcome")))
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals, _ids_of_members)
+def _consents(connection: Connection) -> None:
+    """7: what a run was allowed to open."""
+    METADATA.create_all(connection, tables=[consents])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals, _ids_of_members, _consents)
 """The nth takes version n to n + 1; they only ever grow in number."""
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."

@@ -23,6 +23,7 @@ from reconciler.state.schema import (
     approvals,
     befores,
     bindings,
+    consents,
     fields,
     journal,
     known,
@@ -122,14 +123,17 @@ def _active(connection: Connection, state: int) -> set[str]:
 
 
 def replace(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
-    """Put the document where the state's rows were. The run that does it stays; so do lease and key of digests."""
+    """Put the document where the state's rows were. The run that does it stays; so do lease and key of digests.
+
+    What runs were allowed to open is in no document: a run that is continued from another state asks again.
+    """
     refuse(connection, state, found, by=by, force=force)
     there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
     ours = [one["id"] for one in found["runs"]]
     for some in rows.chunks(ours):
         if connection.execute(select(runs.c.id).where(runs.c.id.in_(some), runs.c.state != state)).first() is not None:
             raise Refused("a run of the document belongs to another state of that database", hint="It was pushed there under another name.")
-    for table in (approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, fields, bindings):
+    for table in (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, fields, bindings):
         connection.execute(delete(table).where(table.c.state == state))
     connection.execute(delete(runs).where(runs.c.state == state, runs.c.id != by))
     serial = max(found["serial"], there.serial + 1) if force and there.lineage == found["lineage"] else found["serial"]

@@ -17,14 +17,12 @@ from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
 from reconciler.state import rows
 from reconciler.state.rules import read_rules
-from reconciler.state.schema import bindings, journal, outcomes, runs, states
+from reconciler.state.schema import bindings, journal, outcomes, states
+from reconciler.state.unfinished import is_unfinished, read_consents
 
-SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
 DONE: Final = ("done", "recovered")
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
-STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
-RUNS: Final = 100  # as far back as it is looked
 
 
 @dataclass(frozen=True)
@@ -62,16 +60,18 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
+    unfinished = is_unfinished(connection, state, by=by)
     return State(
         row.lineage,
         row.serial,
         bound,
         intents,
         read_foreign(connection, scope),
-        _unfinished(connection, state, by),
+        unfinished,
         read_rules(connection, state),
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
+        consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
     )
 
 
@@ -119,14 +119,6 @@ def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]
         except (TypeError, ValueError) as error:
             raise rows.damaged(what) from error
     return found
-
-
-def _unfinished(connection: Connection, state: int, by: str) -> bool:
-    """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
-    others = (runs.c.state == state, runs.c.id != by, runs.c.command.not_like(f"{STATE_COMMANDS}%"))
-    newest = select(runs.c.exit_code).where(*others).order_by(runs.c.started.desc())
-    codes = (code for code in connection.execute(newest.limit(RUNS)).scalars() if code not in SENT_NOTHING)
-    return next(codes, 0) != 0
 
 
 def read_foreign(connection: Connection, scope: Scope) -> frozenset[tuple[str, str]]:

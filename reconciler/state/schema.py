@@ -201,3 +201,11 @@ approvals = Table(  # append-only: runs that carried out a saved plan
     Column("run", ForeignKey("runs.id"), primary_key=True),
     Column("digest", Text, nullable=False),  # the plan's
 )
+
+consents = Table(  # append-only: what a run was allowed to open
+    "consents",
+    METADATA,
+    _state(primary=True),
+    Column("run", ForeignKey("runs.id"), primary_key=True),
+    Column("value", Text, nullable=False),  # JSON
+)

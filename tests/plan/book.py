@@ -67,7 +67,10 @@ def _declared(text: str) -> Desired:
 
 def _lines(made: Plan, state: State) -> list[str]:
     found = []
-    for name in ("changes", "steps", "unmanaged", "unknown", "in_doubt", "blocked", "exposures", "broken", "forbidden", "notes"):
+    exposures = [dataclasses.replace(one, consents=()) for one in made.exposures]  # they say the same again
+    made = dataclasses.replace(made, exposures=tuple(exposures))
+    listed = ("changes", "steps", "unmanaged", "unknown", "in_doubt", "blocked", "exposures", "broken", "forbidden", "notes")
+    for name in listed:
         found += [f"{name}: {_told(one)}" for one in getattr(made, name)]
     for name in ("deferred", "differing", "strayed"):
         found += [f"{name}: {address}: {_told(one)}" for address, one in getattr(made, name).items()]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Guards, Intent, Rules
+from reconciler.model import Actual, Consent, Guards, Intent, Rules
 from tests.engine.small import node
 from tests.plan.recording import World
 
@@ -103,6 +103,12 @@ def sites_protected(world: World) -> None:
 
 def unfinished(world: World) -> None:
     world.state.update(unfinished=True)
+
+
+def allowed(address: str, field: str, value: str) -> Any:
+    """An unfinished run was allowed to open that."""
+    consent = Consent(address, field, "", "", "", value)
+    return lambda world: world.state.update(unfinished=True, consents=world.state.get("consents", frozenset()) | {consent})
 
 
 def permit(world: World, id: str, **flags: bool) -> Any:

@@ -15,6 +15,7 @@ from tests.plan.edits import (
     SPACES,
     TEAMS,
     Page,
+    allowed,
     both,
     dated,
     deleted,
@@ -409,13 +410,21 @@ PAGES: tuple[Page, ...] = (
         lambda w: w.drop("site-docs-share-link-press"),
         lambda w: w.state.update(recent={Address.parse("acme/site/docs/share-link/press"): NOW})), seen=dated),
     Page("an update in doubt", lambda t: node(t, "one").update(title="Uno"), doubt("acme/space/one", "space", "update")),
-    Page("an unfinished run made it", lambda t: (t["sites"]["flat"].update(published=True), docs(t).update(agentsContext="included")), both(
-        unfinished, lambda w: [w.bindings["acme/site/flat"]["sent"].pop("published", None)])),
-    Page("an unfinished run had sent it before", lambda t: docs(t).update(adaptiveContent={"enabled": False}), unfinished),
-    Page("an unfinished run adopted it", lambda t: t["sites"]["flat"].update(published=True), both(
-        unfinished, lambda w: w.bindings["acme/site/flat"].update(origin="adopted"),
-        lambda w: w.bindings["acme/site/flat"]["sent"].pop("published", None))),
-    Page("an unfinished run made what it stands in", lambda t: docs(t)["shareLinks"].update(n={"name": "N", "active": True}), unfinished),
+    Page("an unfinished run was allowed one of two",
+         lambda t: (t["sites"]["flat"].update(published=True), docs(t).update(visibility="public")),
+         allowed("acme/site/flat", "published", "true")),
+    Page("an unfinished run was allowed nothing", lambda t: (t["sites"]["flat"].update(published=True)), unfinished),
+    Page("an unfinished run was allowed another value", lambda t: docs(t).update(visibility="public"),
+         both(lambda w: w.set("site-docs", visibility="visitor-auth"), allowed("acme/site/docs", "visibility", '"unlisted"'))),
+    Page("an unfinished run was allowed it elsewhere", lambda t: t["sites"]["flat"].update(published=True),
+         allowed("acme/site/docs", "published", "true")),
+    Page("an unfinished run was allowed a new link", lambda t: docs(t)["shareLinks"].update(n={"name": "N", "active": True}),
+         allowed("acme/site/docs/share-link/n", "active", "true")),
+    Page("an unfinished run was allowed to delete a provider", lambda t: t["saml"].clear(), both(
+        lambda w: w.add("/orgs/org_acme/saml", "saml-okta", "stranger", label="Other", entityID="https://other.example"),
+        allowed("acme/saml/okta", "", '"saml-okta"'))),
+    Page("an unfinished run was allowed looser rules", outside=both(
+        sites_protected, ruled(protect=frozenset({"site"})), allowed("protect", "site", "false"))),
     # -- openings
     Page("opened outside", outside=lambda w: w.set("site-docs", visibility="visitor-auth")),
     Page("no condition", lambda t: (node(t, "more").update(condition=None), node(t, "guides")["spaces"][0].update(condition=None))),

@@ -59,15 +59,15 @@ class Boundaries:
             Writer.send = real  # type: ignore[method-assign]
 
 
-def killed(cli: Cli, fatal: int) -> int:
+def killed(cli: Cli, fatal: int, *words: str, sort: type[Boundaries] = Boundaries) -> int:
     """Run it in a process of its own that dies at a boundary; the boundaries it passed, negative where it was killed."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
-        boundaries, code = Boundaries(fatal), 99
+        boundaries, code = sort(fatal), 99
         try:
             with boundaries.watching():
-                code = cli(*APPLY).exit_code
+                code = cli(*(words or APPLY)).exit_code
             os.write(theirs, str(boundaries.passed).encode())
         finally:
             os._exit(code)

@@ -14,13 +14,14 @@ from sqlalchemy import Connection, Engine, create_engine, inspect, text
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.model import Guards, Rules, State
+from reconciler.model import Consent, Guards, Rules, State
 from reconciler.state import Scope, Store, migrations
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 
 RELEASED = sorted((Path(__file__).parent / "schemas").glob("*.sql"), key=lambda path: int(path.stem))
 REMEMBERED = Scope("acme-docs", "staging", SERVICE)
+REMEMBERED_CONSENTS = frozenset({Consent("acme/site/docs", "published", "", "", "", "true")})
 REMEMBERED_RULES = Rules(Guards(20.0, 3, 1), {"team": "all"}, frozenset({"site"}))
 
 
@@ -52,6 +53,7 @@ def test_a_state_of_every_released_version_is_read_as_it_was(tmp_path: Path, dum
             (intent(id=1, run="run-1"),),
             unfinished=True,  # its run was killed
             rules=REMEMBERED_RULES if int(dump.stem) >= 3 else None,
+            consents=REMEMBERED_CONSENTS if int(dump.stem) >= 7 else frozenset(),
         )
         assert store.digest_key() == bytes(range(32))
 
@@ -63,7 +65,7 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(tmp_path: Path, dump: P
     assert tables(tmp_path / "old.db") == tables(tmp_path / "new.db")
 
 
-LATER: tuple[tuple[str, ...], ...] = (("befores", "afters"), ("rules",), ("turns",), ("approvals",), ())
+LATER: tuple[tuple[str, ...], ...] = (("befores", "afters"), ("rules",), ("turns",), ("approvals",), (), ("consents",))
 """The tables that each migration made."""
 
 

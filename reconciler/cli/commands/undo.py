@@ -68,6 +68,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         ):
             for note in session.recover():
                 screen.say(note)
+            session.alone = True
             found = _inverse(session, store, past.id)
             _about(session, found)
             _tell_what_stays(screen, found.cannot)

@@ -1,0 +1,69 @@
+"""The run that the next one continues: whether there is one, and what it was allowed to open.
+
+In: a connection inside a transaction. Out: `Consent`s, or the row of a run. Forbidden: deciding what is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, insert, select
+
+from reconciler.model import Consent
+from reconciler.state.rows import damaged, from_json, to_json
+from reconciler.state.schema import consents, runs
+
+DONE: Final = 0  # the exit code of a run that came to its end
+SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
+STATE_COMMANDS: Final = "state "  # how commands begin that change only what is remembered
+LOOKED: Final = 100  # runs, as far back as it is looked
+WHAT: Final = "what a run was allowed to open"
+
+
+def is_unfinished(connection: Connection, state: int, *, by: str) -> bool:
+    """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
+    newest = select(runs.c.exit_code).where(*_others(state, by)).order_by(runs.c.started.desc())
+    codes = (code for code in connection.execute(newest.limit(LOOKED)).scalars() if code not in SENT_NOTHING)
+    return next(codes, DONE) != DONE
+
+
+def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[Consent]:
+    """Those of the newest run that was allowed anything, or continued one that was; none where a run came to its end since."""
+    found = (
+        select(runs.c.exit_code, consents.c.value)
+        .outerjoin(consents, (consents.c.state == runs.c.state) & (consents.c.run == runs.c.id))
+        .where(*_others(state, by))
+        .order_by(runs.c.started.desc())
+    )
+    for row in connection.execute(found.limit(LOOKED)):
+        if row.exit_code == DONE:
+            break
+        if row.value is not None:
+            return _consents(from_json(row.value, WHAT))
+    return frozenset()
+
+
+def write_consents(connection: Connection, state: int, run: str, given: Collection[Consent]) -> None:
+    """Remember these as the run's. Where it continues a run, also that there are none: what that was allowed is over."""
+    if given or read_consents(connection, state, by=run):
+        value = to_json([list(_columns(consent)) for consent in sorted(given)], WHAT)
+        connection.execute(insert(consents).values(state=state, run=run, value=value))
+
+
+def _others(state: int, by: str) -> tuple[ColumnElement[bool], ...]:
+    return runs.c.state == state, runs.c.id != by, runs.c.command.not_like(f"{STATE_COMMANDS}%")
+
+
+def _columns(consent: Consent) -> tuple[str, ...]:
+    return consent.address, consent.field, consent.principal, consent.level, consent.cause, consent.value
+
+
+def _consents(value: Any) -> frozenset[Consent]:
+    try:
+        found = [Consent(*row) for row in value]
+    except TypeError as error:
+        raise damaged(WHAT) from error
+    if not all(isinstance(text, str) for consent in found for text in _columns(consent)):
+        raise damaged(WHAT)
+    return frozenset(found)
