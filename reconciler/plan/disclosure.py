@@ -176,6 +176,7 @@ def _between(
     done = [step for step in steps if step.id not in late]
     world, _ = _played(kinds, actual, ids, done)
     between = _audiences(kinds, world, said, done)
+    handed_out = {id for _, id in worlds.made}  # nobody has what admits them before the run has ended
     shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
     result: dict[Key, list[Access]] = {}
     for name, some in between.objects.items():
@@ -184,5 +185,6 @@ def _between(
             if id in known or name in shown:
                 allowed = worlds.before.of((name, id)) | worlds.after.of((name, id))
                 accesses = [access for access in sorted(between.of((name, id)), key=str) if not included(access, allowed)]
+                accesses = [access for access in accesses if access.via not in handed_out]
                 result |= {(name, id): accesses} if accesses else {}
     return result

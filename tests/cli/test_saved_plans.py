@@ -216,8 +216,8 @@ def test_an_empty_plan_does_nothing(docs: Cli) -> None:
 
 def opens(cli: Cli) -> None:
     """Make the next plan open the site to everybody."""
-    cli.edit("p/reconciler.yaml", "title: Documentation", "title: Documentation\n        visibility: unlisted")
-    assert cli("apply", "p", "--yes").exit_code == 0
+    cli.edit("p/reconciler.yaml", "title: Documentation", "title: Documentation\n        visibility: unlisted\n        published: true")
+    assert cli("apply", "p", "--yes", "--allow-exposure", "acme/site/docs").exit_code == 0
     cli.edit("p/reconciler.yaml", "visibility: unlisted", "visibility: public")
 
 
