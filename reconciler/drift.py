@@ -104,6 +104,8 @@ class Drift:
 
     `unread`: declared and bound addresses of which nothing is known, and why. `coverage`: by kind, of what was read. `whole`: everything
     there is to read was read. `silenced`: what a baseline lets be; it is not among the resources. `notes`: sentences for the reader.
+    `unjudged`: declared addresses whose objects the state does not track, so that nobody knows how they were left. `judged`: how many it
+    does track. `managed`: declared and tracked.
     """
 
     project: str
@@ -117,6 +119,13 @@ class Drift:
     whole: bool = False
     silenced: tuple[Silenced, ...] = ()
     notes: tuple[str, ...] = ()
+    unjudged: tuple[Address, ...] = ()
+    judged: int = 0
+
+    @property
+    def blind(self) -> bool:
+        """Whether there is something to judge and nothing of it can be judged: the state tracks none of it."""
+        return bool(self.unjudged) and not self.judged
 
     def count(self, status: Kept) -> int:
         """How many objects have this status."""
@@ -132,10 +141,17 @@ def drift(
     doubtful = set(plan.in_doubt)
     resources: list[Drifted] = []
     unread: dict[Address, str] = {}
+    unjudged: list[Address] = []
+    judged = 0
     for address, declared in desired.resources.items():
         binding = found.binding(state, address)
-        if binding is None or declared.implied or not chosen.takes(address):
+        if declared.implied or not chosen.takes(address):
             continue
+        if binding is None:
+            if address in found.ids or not state.bindings:  # what the state does not track and is not there yet is no drift
+                unjudged.append(address)
+            continue
+        judged += 1
         one = Drifted(address, declared.kind, Kept.DELETED, id=binding.id, source=declared.source)
         now = actual.find(declared.kind, binding.id)
         if address in doubtful:
@@ -155,9 +171,11 @@ def drift(
         unmanaged=plan.unmanaged,
         unknown=plan.unknown,
         unread=unread,
-        managed=plan.managed,
+        managed=sum(found.binding(state, address) is not None for address, one in desired.resources.items() if not one.implied),
         coverage=_coverage(kinds, desired, actual, found.ids),
         whole=whole,
+        unjudged=tuple(unjudged),
+        judged=judged,
     )
 
 

@@ -21,6 +21,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "pipelines.md").read_text(encoding=
 BLOCKS = {name: yaml.safe_load(text) for name, text in re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)}
 GITHUB = {name.rpartition("/")[2].removesuffix(".yml"): block for name, block in BLOCKS.items() if name.startswith(".github/")}
 GITLAB = BLOCKS[".gitlab-ci.yml"]
+FIRST = re.findall(r"^    (reconciler (?:plan --out plan\.json|apply --plan plan\.json --create-state))$", PAGE, re.MULTILINE)
 TOKEN = "token-of-ada"
 SEED = """\
 organizations: [{id: org_acme, title: Acme}]
@@ -141,7 +142,13 @@ def test_the_commands_lead_from_a_pull_request_to_an_applied_plan_and_to_drift(r
     first = runner.checkout("first", PROJECT)
     assert runner(first, scripts("plan")) == 0, runner.said
     assert (first / "plan.md").read_text().startswith("<!-- reconciler:plan:handbook -->\n")
+    assert "never seen project handbook" in (first / "plan.md").read_text()
+    assert runner(first, scripts("drift")) == 5, runner.said
     merged = runner.checkout("merged", PROJECT, first / "plan.json")
+    assert runner(merged, scripts("apply")) == 4, runner.said
+    assert "--create-state" in runner.said
+    assert runner(merged, FIRST) == 0, runner.said
+    assert runner(merged, scripts("plan")) == 0, runner.said
     assert runner(merged, scripts("apply")) == 0, runner.said
     assert (merged / "outcome.md").exists()
     assert runner(merged, scripts("drift")) == 0, runner.said

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reconciler.cli.run import Planned, Session
     from reconciler.cli.saved import Saved
     from reconciler.cli.screen import Screen
+    from reconciler.cli.unseen import Unseen
     from reconciler.model import Outcome, Withheld
     from reconciler.state import Store
 
@@ -51,8 +52,16 @@ class Use:
             if asked != now:
                 raise StalePlan(f"{self.saved.path} was made for the {what} {_quoted(asked)}, and this is {_quoted(now)}", hint=AGAIN)
 
-    def agree(self, session: Session, store: Store, *, full: bool) -> Planned | None:
+    def check_new(self, new: Unseen) -> None:
+        """Raise `StalePlan` where the file was made from a state and this one has never seen the project."""
+        if self.saved.document["digests"]["lineage"] != "":
+            reason = f"{self.saved.path} was made from another state than this one"
+            raise StalePlan(f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}", hint=f"Correct {new.named}. {AGAIN}")
+
+    def agree(self, session: Session, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
         """The part of a fresh plan that the file allows, noted in the journal; None where somebody declined it.
+
+        `new`: the state that this creates, where that takes consent: the file did not ask for it.
 
         Raises `StalePlan` where the file was used, belongs to another state, or does not hold and nobody said that the rest will do.
         """
@@ -77,6 +86,10 @@ class Use:
                 break
             self.screen.say("The service changed meanwhile; this is what holds now.")
             planned = again
+        if new is not None:
+            self.screen.say(new.fact)
+            if not click.confirm("Create the state there?", default=False, err=True):
+                return None
         session.journal.carry_out(self.saved.digest)
         return planned
 

@@ -11,6 +11,7 @@ from reconciler.cli import sandboxed, trust
 from reconciler.cli.connect import BASE_URL, STATE, TOKEN, Service, known_service, load, open_store
 from reconciler.cli.options import Options, near
 from reconciler.cli.screen import Screen
+from reconciler.cli.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.report.findings import Finding, Level
 
@@ -96,10 +97,13 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         identity = known_service(screen, options, project) or _nowhere()
         with open_store(screen, options, project, identity, create=False) as store:
             condition, found = store.condition(), store.read()
+            new = unseen(options, project, identity, store)
     except ReconcilerError as error:
         return None, [problem("state", error)]
     findings: list[Finding] = []
-    if condition.current is None:
+    if new is not None and new.named is not None:
+        findings.append(Finding("state", Level.WARNING, new.fact.rstrip("."), new.remedy))
+    elif condition.current is None:
         findings.append(Finding("state", Level.OK, f"there is none yet; the first apply makes {condition.where}"))
     else:
         older = " (of an older version; the next apply brings it up to date)" if not condition.current else ""

@@ -43,11 +43,11 @@ def of_plan(plan: Plan, *, detailed: bool) -> int:
 
 
 def of_drift(drift: Drift) -> int:
-    """Unmanaged objects alone are no drift."""
+    """Unmanaged objects alone are no drift; a state that tracks nothing of what is asked about cannot say that there is none."""
     codes = [DONE]
     if drift.resources:
         codes.append(PENDING)
-    if drift.unknown or drift.unread:
+    if drift.unknown or drift.unread or drift.blind:
         codes.append(PARTLY)
     return strongest(codes)
 

@@ -96,6 +96,15 @@ def state() -> Decorator:
     return click.option("--state", metavar="URL", help="The state, e.g. sqlite:///PATH; also RECONCILER_STATE.")
 
 
+def creating() -> Decorator:
+    """Whether a state may be created that is shared or named on the command line."""
+    return click.option(
+        "--create-state",
+        is_flag=True,
+        help="Create the state where it has never seen this project; needed without a terminal, for --state, RECONCILER_STATE and servers.",
+    )
+
+
 def targets() -> Decorator:
     """Which addresses the run is about."""
     return _all(
@@ -161,6 +170,7 @@ class Options:
     allow_exposure: tuple[Glob, ...] = ()
     allow_delete: int | None = None
     accept_gone: int | None = None
+    create_state: bool = False
     format: str = "text"
 
     @classmethod

@@ -20,12 +20,17 @@ def changing(screen: Screen, options: Options, address: Address, *, command: str
     """The journal of `command`, which is about an address. Raises `UsageError` where nothing can be bound yet."""
     from reconciler.cli import exits
     from reconciler.cli.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
 
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
+        screen.warn(NO_SANDBOX)
         raise not_bound(address)
+    with open_store(screen, options, project, service, create=False) as reader:
+        if warned(screen, options, project, service, reader) is not None:
+            raise not_bound(address)
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command=command) as journal,

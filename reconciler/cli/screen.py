@@ -140,6 +140,11 @@ class Screen:
         if not self.quiet:
             self._line(text)
 
+    def warn(self, text: str) -> None:
+        """What a reader must know whatever the result is; also where they asked for no narration."""
+        head = click.style("warning:", fg="yellow", bold=True) if self.colored(sys.stderr) else "warning:"
+        self._tell(head + " " + "\n         ".join(self._lines(text)) + "\n")
+
     def error(self, message: str, *, hint: str | None = None) -> None:
         """What went wrong, in one sentence, and the way past it."""
         head = click.style("error:", fg="red", bold=True) if self.colored(sys.stderr) else "error:"

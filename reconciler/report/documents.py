@@ -66,6 +66,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "unknown": _unknown(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
         "blocked": [{"address": str(one.address), "reason": one.reason, "remedy": one.remedy} for one in blocked],
+        "notes": list(plan.notes),
     }
 
 
@@ -123,6 +124,7 @@ def drift_document(drift: Drift) -> dict[str, Any]:
             "unmanaged": len(drift.unmanaged),
             "managed": drift.managed,
             "silenced": len(drift.silenced),
+            "unjudged": len(drift.unjudged),
             "coverage": {kind: share.ratio for kind, share in drift.coverage.items()},
             "whole": drift.whole,
         },
@@ -132,6 +134,7 @@ def drift_document(drift: Drift) -> dict[str, Any]:
             *_unknown(drift.unknown),
             *({"kind": address.kind, "reason": f"{address}: {reason}"} for address, reason in drift.unread.items()),
         ],
+        "unjudged": [str(address) for address in drift.unjudged],
         "silenced": [
             {"address": str(one.address), "field": one.field, "reason": one.known.reason, "until": one.known.until.isoformat()}
             for one in drift.silenced

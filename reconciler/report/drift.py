@@ -38,6 +38,10 @@ def write(page: Page, drift: Drift, *, full: bool) -> None:
     for each in drift.unknown:
         page.head(each.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not called drift")
+    if drift.unjudged:
+        page.head(f"{count(len(drift.unjudged), 'resource')} not tracked")
+        names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
+        page.field(Style.BLOCKED, "?", "unknown", f"{names}; not judged")
     if drift.unmanaged:
         _unmanaged(page, drift.unmanaged, full)
     for note in drift.notes:
@@ -132,9 +136,10 @@ def summary(drift: Drift) -> str:
     told = ", ".join(f"{number:,} {status}" for status in Kept if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [
+        f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",
         f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
         f"{len(drift.silenced):,} known and silenced" if drift.silenced else "",
         f"{count(unknown, 'reading')} failed" if unknown else "",
     ]
-    said = "; ".join(filter(None, [f"Drift: {told}" if told else "No drift", *rest]))
+    said = "; ".join(filter(None, [f"Drift: {told}" if told else "Drift is unknown" if drift.blind else "No drift", *rest]))
     return f"{said}. {count(drift.managed, 'object')} managed."

@@ -144,6 +144,7 @@ def plan_schema() -> Schema:
         "unknown": items(record({"kind": ref("kind"), "reason": text()}), "What could not be read."),
         "inDoubt": items(ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),
         "blocked": items(record({"address": ref("address"), "reason": text(), "remedy": text()}), "What cannot be done in this run."),
+        "notes": items(text(), "Sentences for the reader."),
     }
     whole = record(properties)
     whole["properties"] |= {name: {"description": f"Only in a saved plan: {says}"} for name, says in SAVED.items()}
@@ -239,7 +240,7 @@ def drift_schema() -> Schema:
             "until": {"type": "string", "format": "date"},
         }
     )
-    summary = record({name: number() for name in ("changed", "deleted", "moved", "unmanaged", "managed", "silenced")})
+    summary = record({name: number() for name in ("changed", "deleted", "moved", "unmanaged", "managed", "silenced", "unjudged")})
     summary["properties"] |= {
         "coverage": {"type": "object", "additionalProperties": share, "description": "Managed of what was read, by kind."},
         "whole": {"type": "boolean", "description": "Everything there is to read was read (--coverage)."},
@@ -254,6 +255,9 @@ def drift_schema() -> Schema:
             "resources": items(resource, "What was changed outside; nothing else is listed."),
             "unmanaged": items(record({"kind": ref("kind"), "id": text(), "title": text()})),
             "unknown": items(record({"kind": ref("kind"), "reason": text()}), "What could not be read."),
+            "unjudged": items(
+                ref("address"), "What the state does not track, so that nobody knows how it was left; no drift is found there."
+            ),
             "silenced": items(silenced, "What a baseline lets be; it is not among the resources."),
             "notes": items(text()),
         }

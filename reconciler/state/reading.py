@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -17,7 +17,7 @@ from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
 from reconciler.state import rows
 from reconciler.state.rules import read_rules
-from reconciler.state.schema import bindings, journal, outcomes, states
+from reconciler.state.schema import bindings, journal, outcomes, rules, states, turns
 from reconciler.state.unfinished import is_unfinished, read_consents
 
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
@@ -47,6 +47,24 @@ def find(connection: Connection, scope: Scope) -> Any:
     """The scope's row: id, lineage, serial, digest_key; None where nothing was ever remembered."""
     found = select(states.c.id, states.c.lineage, states.c.serial, states.c.digest_key)
     return connection.execute(found.filter_by(**scope.columns)).one_or_none()
+
+
+def has_seen(connection: Connection, state: int) -> bool:
+    """Whether a run ever tracked, sent or remembered anything in that state; a run that was refused or declined leaves nothing of that."""
+    found = (select(table.c.state).where(table.c.state == state).limit(1) for table in (bindings, journal, turns, rules))
+    return any(connection.execute(one).first() is not None for one in found)
+
+
+def read_tracking(connection: Connection, service: str) -> tuple[tuple[Scope, int], ...]:
+    """Whose states in this database track resources, and how many: those on the given service first."""
+    number = func.count().label("number")
+    found = (
+        select(states.c.project, states.c.environment, states.c.service, number)
+        .join(bindings, bindings.c.state == states.c.id)
+        .group_by(states.c.id, states.c.project, states.c.environment, states.c.service)
+    )
+    listed = [(Scope(row.project, row.environment or None, row.service), int(row.number)) for row in connection.execute(found)]
+    return tuple(sorted(listed, key=lambda one: (one[0].service != service, one[0].project, one[0].environment or "", one[0].service)))
 
 
 def read_state(connection: Connection, state: int, lag: timedelta, now: datetime, *, by: str = "") -> State:

@@ -26,7 +26,7 @@ from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.pulled import pulled
 from reconciler.state.pushed import Document, checked
-from reconciler.state.reading import Scope, find, read_foreign, read_state
+from reconciler.state.reading import Scope, find, has_seen, read_foreign, read_state, read_tracking
 from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, states
 from reconciler.state.spare import Spare
@@ -83,6 +83,19 @@ class Store:
             )
 
         return self._database.read(work) or State("", 0)
+
+    def seen(self) -> bool:
+        """Whether this state has ever seen the project: whether any run tracked, sent or remembered anything in it."""
+
+        def work(connection: Connection) -> bool:
+            row = find(connection, self._scope)
+            return row is not None and has_seen(connection, row.id)
+
+        return self._database.read(work) or False
+
+    def tracking(self) -> tuple[tuple[Scope, int], ...]:
+        """Whose states in the same database track resources, and how many; those on the same service first."""
+        return self._database.read(lambda connection: read_tracking(connection, self._scope.service)) or ()
 
     def runs(self) -> tuple[Run, ...]:
         """Every run of this state, newest first."""

@@ -71,7 +71,7 @@ def test_the_document_fits_its_schema(applied: Cli) -> None:
     valid(document, "drift")
     assert next(iter(document)) == "format"
     assert document["summary"] | {"coverage": {}} == {
-        "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "silenced": 0, "coverage": {}, "whole": True,
+        "changed": 1, "deleted": 0, "moved": 0, "unmanaged": 0, "managed": 12, "silenced": 0, "unjudged": 0, "coverage": {}, "whole": True,
     }  # fmt: skip
     assert document["summary"]["coverage"]["site"] == 1.0
     (one,) = document["resources"]

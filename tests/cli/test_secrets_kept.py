@@ -69,7 +69,7 @@ def test_a_digest_is_made_with_the_key_of_the_state_and_with_nothing_that_can_be
 
 def test_two_states_keep_the_same_secret_of_the_same_object_differently(applied: Cli) -> None:
     other = ("--state", f"sqlite:///{applied.root}/other.db")
-    assert applied("apply", "p", "--yes", *other).exit_code == 0
+    assert applied("apply", "p", "--yes", "--create-state", *other).exit_code == 0
     (first, _, id), (second, _, same) = kept(applied), kept(applied, "other.db")
     assert id == same
     assert len(first) == len(second) == 1

@@ -37,7 +37,7 @@ def test_a_state_moves_with_its_history_and_an_earlier_run_can_still_be_undone(
 ) -> None:
     cli.env["RECONCILER_STATE"] = urls[first]
     assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
+    assert cli("apply", "p", "--yes", "--create-state").exit_code == 0
     cli.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
     assert cli("apply", "p", "--yes").exit_code == 0
     assert cli("state", "pull", "p", "--out", "state.json").exit_code == 0
@@ -83,7 +83,7 @@ def test_an_older_document_is_refused_and_forced_only_by_name(renamed: Cli) -> N
 
 def test_a_state_of_another_sandbox_is_never_pushed(renamed: Cli) -> None:
     renamed("state", "pull", "p", "--out", "state.json")
-    assert renamed("apply", "p", "--yes", "--sandbox", "other.db", "--state", "sqlite:///other-state.db").exit_code == 0
+    assert renamed("apply", "p", "--yes", "--sandbox", "other.db", "--state", "sqlite:///other-state.db", "--create-state").exit_code == 0
     refused = renamed("state", "push", "state.json", "p", "--force", "--sandbox", "other.db", "--state", "sqlite:///other-state.db")
     assert (refused.exit_code, "it is the state of p on sandbox:" in refused.stderr) == (3, True)
 

@@ -32,7 +32,7 @@ def shared(cli: Cli, postgres_url: str) -> Cli:
 
 @pytest.fixture
 def applied(shared: Cli) -> Cli:
-    assert shared("apply", "p", "--yes").exit_code == 0
+    assert shared("apply", "p", "--yes", "--create-state").exit_code == 0
     return shared
 
 
@@ -47,8 +47,9 @@ def test_every_command_works_with_the_state_on_a_server(shared: Cli, tmp_path: P
 
     run("validate", "p")
     assert "9 to create" in run("plan", "p")
-    assert "there is none yet" in run("doctor", "p") or True
-    assert run("apply", "p", "--yes").endswith("Applied 11 requests. The plan is now empty.\n")
+    assert "has never seen project p" in run("doctor", "p")
+    run("apply", "p", "--yes", code=4)
+    assert run("apply", "p", "--yes", "--create-state").endswith("Applied 11 requests. The plan is now empty.\n")
     assert "No changes" in run("plan", "p", "--detailed-exitcode")
     assert len(run("state", "list", "p").splitlines()) == 13
     assert "Writers" in run("state", "show", "acme/team/writers", "p")
@@ -67,7 +68,7 @@ def test_every_command_works_with_the_state_on_a_server(shared: Cli, tmp_path: P
     assert "12 bound" in run("doctor", "p")
     assert not list(tmp_path.rglob("state.db*"))
     assert shared("init", "q", "--sandbox").exit_code == 0
-    assert shared("apply", "q", "--yes", "--state", f"sqlite:///{tmp_path}/q.db").exit_code == 0
+    assert shared("apply", "q", "--yes", "--state", f"sqlite:///{tmp_path}/q.db", "--create-state").exit_code == 0
     run("import", "taken", "--org", "org_acme", "--sandbox", "q/.reconciler/sandbox.db")
     assert "No changes" in run("plan", "taken", "--sandbox", "q/.reconciler/sandbox.db")
     assert PASSWORD not in "".join(said)
@@ -91,7 +92,7 @@ def test_a_server_that_is_not_there_is_said_without_the_password(cli: Cli) -> No
 
 def test_a_timeout_longer_than_the_lease_is_refused(shared: Cli) -> None:
     shared.edit("p/reconciler.yaml", "service:\n", "service:\n  timeout: 61\n")
-    result = shared("apply", "p", "--yes")
+    result = shared("apply", "p", "--yes", "--create-state")
     assert (result.exit_code, "service.timeout is 61 s, and a state on a server allows 60" in result.stderr) == (3, True)
 
 

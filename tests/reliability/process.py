@@ -35,7 +35,7 @@ PATIENCE = 60.0  # real seconds that a command may take
 NEVER = -9999
 
 ALLOWED = ("--allow-replace", "**", "--allow-exposure", "**")
-APPLY = ("apply", "--yes", *ALLOWED)
+APPLY = ("apply", "--yes", "--create-state", *ALLOWED)
 
 
 @dataclass(frozen=True)

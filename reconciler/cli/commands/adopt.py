@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @shared.project()
 @shared.service()
 @shared.state()
+@shared.creating()
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
@@ -37,8 +38,9 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
     """
     from reconciler.address import Glob
     from reconciler.cli import exits, run
-    from reconciler.cli.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.connect import accounted, connect, load, who
     from reconciler.cli.progress import Narration
+    from reconciler.cli.unseen import open_to_write
     from reconciler.client import Reader
     from reconciler.kinds import load as load_kinds
     from reconciler.plan import Selection
@@ -52,7 +54,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
     narration = Narration(screen)
     with (
         connect(screen, options, project, kinds) as service,
-        open_store(screen, options, project, service, create=True) as store,
+        open_to_write(screen, options, project, service) as store,
         store.lease(who=who(), command="adopt") as journal,
         accounted(journal),
     ):

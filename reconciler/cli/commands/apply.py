@@ -15,6 +15,7 @@ from reconciler.errors import StalePlan, UsageError
 
 if TYPE_CHECKING:
     from reconciler.cli.run import Planned, Session
+    from reconciler.cli.unseen import Unseen
     from reconciler.config import Project
     from reconciler.model import Outcome, Plan
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @shared.absences()
 @shared.service()
 @shared.state()
+@shared.creating()
 @click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply what this saved plan shows, and nothing else.")
 @click.option("--partial", is_flag=True, help="With --plan: where part of it does not hold any more, apply the rest.")
 @click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
@@ -51,6 +53,7 @@ def command(
     from reconciler.cli.connect import accounted, connect, load, open_store, who
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
+    from reconciler.cli.unseen import consented, to_create
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
 
@@ -68,6 +71,11 @@ def command(
     with connect(screen, options, project, kinds) as service:
         if use is not None:
             use.check(project.settings.project, service)
+        new = to_create(screen, options, project, service)
+        if new is not None and use is not None:
+            use.check_new(new)
+        if consented(screen, options, new, asks=not yes):
+            new = None
         with (
             open_store(screen, options, project, service, create=True) as store,
             store.lease(who=who(), command="apply" if use is None else "apply --plan") as journal,
@@ -77,10 +85,10 @@ def command(
             for note in session.recover():
                 screen.say(note)
             if use is None:
-                planned = agreed(screen, options, session, ask=not yes, full=full)
+                planned = agreed(screen, options, session, ask=not yes, full=full, new=new)
             else:
                 try:
-                    planned = use.agree(session, store, full=full)
+                    planned = use.agree(session, store, full=full, new=new)
                 except StalePlan:
                     if (nothing := use.nothing(journal.run)) is not None:
                         _told(screen, options, report, project, nothing, text=False)
@@ -117,8 +125,13 @@ def _told(
         screen.spans(outcome_text(outcome, width=screen.width))
 
 
-def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, full: bool) -> Planned | None:
-    """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined."""
+def agreed(
+    screen: Screen, options: Options, session: Session, *, ask: bool, full: bool, new: Unseen | None = None
+) -> Planned | None:  # fmt: skip
+    """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined.
+
+    `new`: the state that applying the plan creates, where that takes consent.
+    """
     from reconciler.apply import FRESH
     from reconciler.guard import consent, guard
 
@@ -129,7 +142,9 @@ def agreed(screen: Screen, options: Options, session: Session, *, ask: bool, ful
         if not ask or not planned.plan.pending:
             consent(planned.plan, options.allow_exposure)
             return planned
-        if not click.confirm(_question(planned.plan), default=False, err=True):
+        if new is not None:
+            screen.say(new.fact)
+        if not click.confirm(_question(planned.plan, new), default=False, err=True):
             return None
         if planned.age <= FRESH:
             return planned
@@ -150,9 +165,10 @@ def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool
         screen.narrate_spans(spans)
 
 
-def _question(plan: Plan) -> str:
+def _question(plan: Plan, new: Unseen | None) -> str:
     number, opened = len(plan.steps), len(plan.exposures)
     told = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
+    told += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
         return f"Apply this plan? It takes no request.{told}"
     return f"Apply {'this request' if number == 1 else f'these {number} requests'}?{told}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,8 @@ def command(
     report: tuple[tuple[str, Path], ...],
     **words: Any,
 ) -> int:
-    """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift.
+    """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift, with
+    5 where something could not be read or judged: a state that has never seen the project cannot say that nothing changed.
 
     Sends only GET requests, and writes nothing but, with --accept, your YAML.
 
@@ -49,6 +51,7 @@ def command(
     from reconciler.cli import accepting, baselines, exits, run
     from reconciler.cli.connect import connect, load, now, open_store
     from reconciler.cli.progress import Narration
+    from reconciler.cli.unseen import unseen
     from reconciler.drift import drift, silence
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import drift_document
@@ -62,10 +65,15 @@ def command(
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.sealed(store.digest_key())
+            new = unseen(options, project, service, store)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=coverage)
     found = drift(
         kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip
+    if new is not None:
+        found = replace(found, notes=(str(new), *found.notes))
+        if options.format != "text" or accept:
+            screen.warn(str(new))
     if accept:
         accepting.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE

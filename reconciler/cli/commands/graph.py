@@ -30,6 +30,7 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     from reconciler.cli import run
     from reconciler.cli.connect import connect, load, open_store
     from reconciler.cli.progress import Narration
+    from reconciler.cli.unseen import warned
     from reconciler.kinds import load as load_kinds
     from reconciler.report import graph
 
@@ -42,5 +43,6 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.sealed(store.digest_key())
+            warned(screen, options, project, service, store)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
     screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan)), format))

@@ -66,7 +66,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, kinds):
         found = chosen(store.runs() if store is not None else (), run)
-        assert store is not None
+        assert store is not None  # else nothing was chosen
         entries, turns = screen.masked_data((store.entries(found.id), store.turns(found.id)))
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
         names |= {binding.id: address for address, binding in store.read().bindings.items()}
@@ -80,13 +80,16 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
 def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
     """The state to read, None where there can be none yet; and the kinds."""
     from reconciler.cli.connect import known_service, load, open_store
+    from reconciler.cli.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
     project = load(screen, options, kinds)
     service = known_service(screen, options, project)
     if service is None:
+        screen.warn(NO_SANDBOX)
         yield None, kinds
         return
     with open_store(screen, options, project, service, create=False) as store:
+        warned(screen, options, project, service, store)
         yield store, kinds

@@ -36,6 +36,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option("--member", metavar="EMAIL", help="Whose token it is, written as service.member; else one who reaches everything is taken.")
 @shared.service()
 @shared.state()
+@shared.creating()
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **words: Any) -> int:
@@ -47,6 +48,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     """
     from reconciler.cli.connect import connect, load
     from reconciler.cli.progress import Narration
+    from reconciler.cli.unseen import agreed_to
     from reconciler.kinds import load as load_kinds
     from reconciler.report.escape import terminal
 
@@ -69,6 +71,8 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
             _check_empty(directory)
         actual = _read(narration, service, kinds, org)
         if project is not None:
+            if not dry_run:
+                agreed_to(screen, options, project, service)
             found = _added(screen, options, service, kinds, actual, project)
         else:
             owner = _owner(screen, kinds, actual, member)
@@ -141,9 +145,11 @@ def _declared(project: Project, org: str | None) -> str:
 def _added(screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project) -> Written:
     """What the project lacks, as changed and new files."""
     from reconciler.cli.connect import open_store
+    from reconciler.cli.unseen import warned
     from reconciler.writing.into import into
 
     with open_store(screen, options, project, service, create=False) as store:
+        warned(screen, options, project, service, store)
         state = store.read()
     root = project.settings.root
     texts = {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in map(root.joinpath, project.settings.files)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def command(
     from reconciler.cli import exits, run, saved
     from reconciler.cli.connect import connect, load, now, open_store
     from reconciler.cli.progress import Narration
+    from reconciler.cli.unseen import unseen
     from reconciler.guard import guard
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import plan_document
@@ -53,8 +55,13 @@ def command(
     with connect(screen, options, project, kinds) as service:
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
+            new = unseen(options, project, service, store)
         kinds = kinds.sealed(key)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
+    if new is not None:
+        planned = replace(planned, plan=replace(planned.plan, notes=(str(new), *planned.plan.notes)))
+    if new is not None and options.format != "text":
+        screen.warn(str(new))
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
     sheet, text = partial(plan_sheet, shown, full=full), partial(plan_text, shown, width=screen.width, full=full)

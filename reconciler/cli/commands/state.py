@@ -61,7 +61,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     elif bindings:
         screen.out(table([("address", "kind", "id"), *((str(one.address), one.kind, bare(one.id)) for one in bindings)]))
     else:
-        screen.say("Nothing is bound yet. reconciler apply binds what it makes and adopts.")
+        screen.say("Nothing is tracked yet. reconciler apply tracks what it creates and adopts.")
 
 
 @click.command("show", short_help="What is remembered of one address.")
@@ -170,6 +170,7 @@ def _summary(binding: Binding) -> dict[str, Any]:
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
     from reconciler.cli.connect import known_service, load, open_store
+    from reconciler.cli.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
     from reconciler.model import State
 
@@ -177,6 +178,8 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
     project = load(screen, options, kinds)
     identity = known_service(screen, options, project)
     if identity is None:
+        screen.warn(NO_SANDBOX)
         return State("", 0), kinds
     with open_store(screen, options, project, identity, create=False) as store:
+        warned(screen, options, project, identity, store)
         return store.read(), kinds

@@ -35,6 +35,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     """
     from reconciler.cli.connect import known_service, load, open_store
     from reconciler.cli.trust import write_private
+    from reconciler.cli.unseen import warned
     from reconciler.kinds import load as load_kinds
     from reconciler.report.escape import as_json
 
@@ -45,6 +46,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     document = None
     if service is not None:
         with open_store(screen, options, project, service, create=False) as store:
+            warned(screen, options, project, service, store)
             document = store.pull()
             if store.condition().held:
                 screen.say("A run holds the state; what it does from now on is not in the document.")
@@ -81,6 +83,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     """
     from reconciler.cli import exits
     from reconciler.cli.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.unseen import unseen
     from reconciler.kinds import load as load_kinds
     from reconciler.state.pushed import PUSH
 
@@ -92,6 +95,9 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
         raise UsageError("the sandbox does not exist yet, so that nothing can be bound to it", hint="Pass the sandbox the state is about.")
     with open_store(screen, options, project, service, create=False) as reader:
         document = reader.check(found)
+        new = unseen(options, project, service, reader)
+    if new is not None:
+        screen.say(f"Creating {new.where} for {new.project}.")
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.lease(who=who(), command=PUSH) as journal,

@@ -35,6 +35,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     """
     from reconciler.cli import exits
     from reconciler.cli.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.unseen import warned
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
@@ -44,6 +45,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
         screen.out("There is no state yet, and nothing to unlock.\n")
         return
     with open_store(screen, options, project, service, create=False) as store:
+        warned(screen, options, project, service, store)
         found = store.condition()
     if found.path is not None:
         _of_a_file(screen, found, force)

@@ -48,6 +48,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     from reconciler.cli.past import chosen
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
+    from reconciler.cli.unseen import warned
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
     from reconciler.report.history import ID_SHOWN
@@ -59,9 +60,12 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         raise UsageError("there is no terminal to ask on", hint="Pass --yes to undo without being asked.")
     kinds = load_kinds()
     project = load(screen, options, kinds)
-    with connect(screen, options, project, kinds) as service, open_store(screen, options, project, service, create=True) as store:
-        past = chosen(store.runs(), run)
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as reader:
+            warned(screen, options, project, service, reader)
+            past = chosen(reader.runs(), run)
         with (
+            open_store(screen, options, project, service, create=True) as store,
             store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
             accounted(journal),
             Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
