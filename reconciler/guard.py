@@ -22,7 +22,7 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
     found = deletes(plan)
     limits = desired.guards
-    managed = plan.managed + sum(1 for change in found if Action.DELETE in change.actions)
+    managed = plan.managed + sum(1 for change in found if Action.DELETE in change.actions and change.address not in desired.resources)
     share = int(managed * limits.max_delete_percent / 100)
     limit = allow_delete if allow_delete is not None else max(limits.max_delete_at_least, share)
     if len(found) <= limit:

@@ -92,9 +92,15 @@ class _Recovery:
         return True
 
     def end(
-        self, intent: Intent, status: Any, note: str, bind: Sequence[Binding] = (), after: Mapping[Address, Mapping[str, Any]] = {}
+        self,
+        intent: Intent,
+        status: Any,
+        note: str,
+        bind: Sequence[Binding] = (),
+        after: Mapping[Address, Mapping[str, Any]] = {},
+        forget: Sequence[Address] = (),
     ) -> None:
-        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), after=after)])
+        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after)])
         self.notes.append(note)
 
     def _close(self, intent: Intent) -> None:
@@ -203,7 +209,8 @@ class _Recovery:
             old = self.journal.state().bindings.get(intent.address)
             bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
             after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
-            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after)
+            forget = intent.before.takes if intent.verb == "delete" and now.one is None else ()
+            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget)
             return True
         if final:
             self._close(intent)

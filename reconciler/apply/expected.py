@@ -46,6 +46,7 @@ class Expected:
     def made(self, one: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
         self.world.made(one)
+        self._rearranged(one, self.world.gather(self.kinds[one.kind], one.id))
         self.loose[(one.kind, one.id)] |= {name for name, value in one.values.items() if value is UNSET}
         self._read[(one.kind, one.id)] = at
 
@@ -67,12 +68,15 @@ class Expected:
         if any(kind.fields[name].role is Role.CHOICE for name in writes):
             self._unsure.add((kind.name, id))
 
-    def reshaped(self, names: Collection[str], container: str) -> None:
-        """The service rearranged all objects of some kinds in a container."""
-        self._reshaped |= {(name, container) for name in names}
+    def _rearranged(self, one: Observed, names: Collection[str]) -> None:
+        """The service rearranged all objects of some kinds in the container of an object."""
+        self._reshaped |= {(name, one.within.get(str(self.kinds[one.kind].within), "")) for name in names}
 
     def deleted(self, kind: Kind, id: str) -> None:
         """A delete was done, with what goes along."""
+        last = self.find(kind.name, id)
+        if last is not None:
+            self._rearranged(last, self.world.alone(kind, id))
         for gone in self.world.deleted(kind, id):
             if any(gone.flags.values()):
                 containers = [field for field in self.kinds[gone.kind].fields.values() if field.container]
@@ -103,7 +107,7 @@ class Expected:
         """Whether the service changes the field by itself after what this run did: it named something that is gone, or was rearranged."""
         if any(text in self.world.removed for text in ids_in(expected) if expected is not UNSET):
             return True
-        return field.container and (kind.name, old.within.get(kind.within or "", "")) in self._reshaped
+        return (field.container or field.unique) and (kind.name, old.within.get(kind.within or "", "")) in self._reshaped
 
     def chosen(self, kind: Kind, id: str, now: World) -> Iterator[tuple[Field, Any, Any]]:
         """The choices of an object that are not as they should be: (field, expected id, id now)."""

@@ -127,5 +127,5 @@ class Steps(Answers):
             deadline=self.landing.now() + timedelta(seconds=self.timeout),
             brings={at: str(child) for _, at, child in step.brings},
             lookup=lookup,
-            before=step.before,
+            before=replace(step.before, takes=step.takes),
         )

@@ -80,13 +80,16 @@ def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
     return value
 
 
+def slug(title: str) -> str:
+    """The path that the service makes from a title; "" where it finds no letter in it."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:90]
+
+
 def path_of_title(raw: Mapping[str, Any]) -> Any:
     """The path that the service gives what nobody gave one."""
     title = raw.get("title")
-    if not isinstance(title, str):
-        return UNSET
-    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode()
-    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")
+    return slug(title) if isinstance(title, str) else UNSET
 
 
 MergeRules = Annotated[

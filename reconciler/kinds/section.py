@@ -6,13 +6,14 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import CONDITION, Condition, Icon, Path, path_of_title, visitor_condition
+from reconciler.kinds._values import CONDITION, Condition, Icon, Path, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
     PATCH,
     POST,
     Api,
     Audience,
+    Derived,
     Leave,
     Listing,
     Node,
@@ -63,7 +64,14 @@ class Section(
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
     icon: Icon = field("An icon's name.")
-    path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title, address="segment")
+    path: Path = field(
+        "Its place in the published address.",
+        on="update",
+        unique=True,
+        usual=path_of_title,
+        derived=Derived("title", slug),
+        address="segment",
+    )
     description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

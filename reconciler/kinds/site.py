@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from typing_extensions import TypedDict
 
-from reconciler.kinds._values import Path
+from reconciler.kinds._values import Path, slug
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -16,6 +16,7 @@ from reconciler.resource import (
     UNSET,
     Api,
     Audience,
+    Derived,
     Exposes,
     Finding,
     Grant,
@@ -104,7 +105,9 @@ class Site(
         exposes=Exposes("more people can read it"),
         opens=("public", "unlisted"),
     )
-    basename: Path = field("Its place in the published address.", on="update", unique=True, address="segment")
+    basename: Path = field(
+        "Its place in the published address.", on="update", unique=True, derived=Derived("title", slug), address="segment"
+    )
     published: bool = field(
         "Once published it stays published.",
         on="publish",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from reconciler.address import Address
-from reconciler.kinds._values import CONDITION, Condition, Path, path_of_title, visitor_condition
+from reconciler.kinds._values import CONDITION, Condition, Path, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -14,6 +14,7 @@ from reconciler.resource import (
     UNSET,
     Api,
     Audience,
+    Derived,
     Leave,
     Listing,
     Node,
@@ -58,5 +59,12 @@ class SiteSpace(
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
     space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
-    path: Path = field("Its place in the published address.", on="update", unique=True, usual=path_of_title, address="segment")
+    path: Path = field(
+        "Its place in the published address.",
+        on="update",
+        unique=True,
+        usual=path_of_title,
+        derived=Derived("space.title", slug),
+        address="segment",
+    )
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)

@@ -60,12 +60,13 @@ class Before:
     """What a request met and is about to change, so that it can be undone.
 
     `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `stood`: its
-    place, where the request changes that. `replaces`: the id of the object that a create stands in for.
+    place, where the request changes that. `replaces`: the id of the object that a create stands in for. `takes`: what a delete takes along.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     stood: Stood | None = None
     replaces: str | None = None
+    takes: tuple[Address, ...] = ()
 
 
 @dataclass(frozen=True)

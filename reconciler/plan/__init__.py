@@ -9,9 +9,11 @@
 - `removal`: what happens to what is no longer declared
 - `likeness`: what is probably a rename
 - `keep`: what must not go, because something needs it or stands in it
-- `reshape`: what waits for a second run
+- `along`: what nobody manages and a delete takes along
+- `reshape`: what the service rearranges, and what waits for a second run because of that
 - `scarce`: what must always be left
 - `select`: what this run is about
+- `derived`: what the service makes from other values when it creates an object
 - `standing`: where siblings stand now
 - `arrange`: the order they shall have
 - `steps`: the requests (`sketch`) and what each waits for (`edges`)
@@ -28,17 +30,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
+from reconciler.plan.along import taken_along
 from reconciler.plan.arrange import Row, arrange
 from reconciler.plan.broken import broken
 from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
 from reconciler.plan.consents import asked, consents
+from reconciler.plan.derived import block_underived, derivations, staying, suffixed
 from reconciler.plan.disclosure import disclosure
-from reconciler.plan.drafts import drafts, replaced
+from reconciler.plan.drafts import Draft, drafts, replaced
 from reconciler.plan.exposure import audience_lines, exposures, who_reads_new, windows
 from reconciler.plan.keep import keep
 from reconciler.plan.leave import forbidden
@@ -47,7 +51,7 @@ from reconciler.plan.match import Matches, match
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
 from reconciler.plan.removal import removals
-from reconciler.plan.reshape import reshape
+from reconciler.plan.reshape import defer, reshapes, settle
 from reconciler.plan.rules import changed, freed, loosened
 from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
@@ -77,34 +81,38 @@ def plan(
     def may_replace(address: Address) -> bool:
         return any(glob.matches(address) for glob in permitted)
 
-    every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
-    while replaced(every, found):
-        every = drafts(kinds, desired, state, actual, found, may_replace=may_replace)
+    every = _drafts(kinds, desired, state, actual, found, may_replace, {})
     leaving = removals(kinds, desired, state, actual, found, every)
+    changing = reshapes(kinds, actual, found, every, leaving)
+    if settled := settle(changing, found):
+        every = _drafts(kinds, desired, state, actual, found, may_replace, settled)
+        leaving = removals(kinds, desired, state, actual, found, every)
     remarked = lookalikes(desired, every, leaving)
-    keep(kinds, desired, actual, every, leaving)
+    keep(kinds, desired, actual, every, leaving, changing)
     spare(kinds, desired, actual, every, leaving)
-    reshape(kinds, actual, found, every, leaving)
+    defer(changing, kinds, actual, found, every, leaving)
     selection = selection or Selection()
     mine, gone, along = select(selection, every, leaving)
+    block_underived(every, mine)
     block_what_waits(mine)
     gone = {address: removal for address, removal in gone.items() if removal.replaces is None or mine[removal.replaces].active}
     rows = arrange(every, mine)
     names = Names((id, address) for address, id in (*found.replaced.items(), *found.ids.items()))
     names |= {binding.id: address for address, binding in state.bindings.items() if address not in desired.resources}
     places = stood([*every.values(), *leaving.values()], strangers(kinds, actual, names), names)
-    steps = requests(kinds, mine, rows, gone, found.ids, places)
+    derived = derivations(kinds, actual, found.ids, every, mine, gone)
+    steps = requests(kinds, mine, rows, gone, found.ids, places, derived)
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
     rules = changed(desired, state) if about_rules else None
     looser = loosened(desired, state) if about_rules else ()
-    disclosed = disclosure(kinds, desired, actual, found.ids, steps)
+    disclosed = disclosure(kinds, desired, actual, found.ids, steps, derived)
     opened = (
         *audience_lines(kinds, disclosed.openings, mine, names, disclosed.called),
         *windows(disclosed.windows, kinds, disclosed.called),
         *exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ()),
     )
     exposed = asked((*looser, *opened), state)
-    listed = [*changes(desired, mine, rows, names), *departures(gone)]
+    listed = [*changes(desired, mine, rows, names, derived), *departures(gone), *taken_along(kinds, actual, gone, changing)]
     return Plan(
         project=desired.project,
         environment=desired.environment,
@@ -125,13 +133,35 @@ def plan(
         consents=consents(exposed, who_reads_new(disclosed.created, disclosed.called), mine, names),
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
-        notes=(*(f"{address} comes along: a target needs it" for address in along), *remarks(mine), *remarked),
+        notes=(
+            *(f"{address} comes along: a target needs it" for address in along),
+            *remarks(mine),
+            *remarked,
+            *suffixed(derived),
+            *staying(every, mine),
+        ),
         differing=differing(mine, names),
         strayed=strayed(rows),
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
         ),
     )
+
+
+def _drafts(
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    actual: Actual,
+    found: Matches,
+    may_replace: Callable[[Address], bool],
+    settled: Mapping[Address, str],
+) -> dict[Address, Draft]:
+    """The drafts, once it is known what is replaced: references to that are looked at again."""
+    every = drafts(kinds, desired, state, actual, found, may_replace=may_replace, settled=settled)
+    while replaced(every, found):
+        every = drafts(kinds, desired, state, actual, found, may_replace=may_replace, settled=settled)
+    return every
 
 
 def _places(rows: Collection[Row]) -> dict[Address, Place]:

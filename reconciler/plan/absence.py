@@ -26,10 +26,12 @@ def missing(state: State, found: Matches) -> dict[Address, Binding]:
 def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, accept: int | None) -> None:
     """Raise `Refused` where so much is gone at once that an outage or a change of permissions is likelier.
 
-    `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end.
+    `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end,
+    and what a delete that has no outcome yet was to take along by that delete.
     """
     found = match(kinds, desired, state, actual)
     seen = {*found.recreated, *found.transferred}  # another object is there, or it is elsewhere: no outage looks like that
+    seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
     gone = [address for address in missing(state, found) if address not in seen and (address in desired.resources or not state.unfinished)]
     limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
     lost = found.gone | {found.renamed[address] for address in found.gone & set(found.renamed)}

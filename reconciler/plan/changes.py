@@ -9,6 +9,7 @@ from reconciler.address import Address
 from reconciler.diff import Difference
 from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, Spot, State, Unmanaged
 from reconciler.plan.arrange import Row
+from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts import Draft
 from reconciler.plan.match import Matches
 from reconciler.plan.memory import is_protected
@@ -18,14 +19,20 @@ from reconciler.reading import title
 from reconciler.resource import UNSET, Kinds, Role
 
 
-def changes(desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Names) -> list[Change]:
+def changes(
+    desired: Desired, mine: Mapping[Address, Draft], rows: Collection[Row], names: Names, derived: Mapping[Address, Derivation] = {}
+) -> list[Change]:
     moved = {move.item: row for row in rows for move in row.moving()}
     found = []
     for draft in mine.values():
         if not draft.active:
             continue
         row = moved.get(draft.address)
-        deltas = [*(_delta(draft, one, names) for one in draft.sendable), *_state_deltas(desired, draft, names)]
+        deltas = [
+            *(_delta(draft, one, names) for one in draft.sendable),
+            *_derived_deltas(draft, derived),
+            *_state_deltas(desired, draft, names),
+        ]
         actions = set(draft.actions)
         if row is not None and not draft.born:
             actions.add(Action.MOVE)
@@ -86,6 +93,16 @@ def _delta(draft: Draft, one: Difference, names: Names) -> Delta:
         source=draft.declared.positions.get(one.field.name),
         last=UNSET if hidden or draft.binding is None else shown(draft.binding.seen.get(one.field.name, UNSET)),
         container=one.field.container,
+    )
+
+
+def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> list[Delta]:
+    """What the service derives when it creates the object, where no request sets it."""
+    one = derived.get(draft.address)
+    return (
+        [Delta(one.field.name, UNSET, one.value if one.value is not None else UNSET, Cause.YOURS, note=one.note)]
+        if one and one.shown
+        else []
     )
 
 

@@ -14,6 +14,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience import Access, Audiences, Key, Objects, included, whole_of
 from reconciler.plan.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way
+from reconciler.plan.derived import Derivation
 from reconciler.plan.opening import Opening, openings
 from reconciler.plan.simulate import World
 from reconciler.plan.stand_in import with_stand_ins
@@ -44,8 +45,18 @@ class Disclosure:
     created: tuple[tuple[Key, Access, Key], ...] = ()
 
 
-def disclosure(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str], steps: Sequence[Step]) -> Disclosure:
-    """What the steps of a plan do to who can read what; nothing is worked out where they touch nothing of it."""
+def disclosure(
+    kinds: Kinds,
+    desired: Desired,
+    actual: Actual,
+    ids: Mapping[Address, str],
+    steps: Sequence[Step],
+    derived: Mapping[Address, Derivation] = {},
+) -> Disclosure:
+    """What the steps of a plan do to who can read what; nothing is worked out where they touch nothing of it.
+
+    `derived`: what the service derives for what they create.
+    """
     if not any(kinds[step.kind].audience is not None for step in steps):
         return Disclosure(tuple(steps))
     said = _said(kinds, desired)
@@ -56,7 +67,7 @@ def disclosure(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Addr
     between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     if between:
         late = {wide for _, wide in left}
-        changed = with_stand_ins(kinds, ordered, worlds, between, late)
+        changed = with_stand_ins(kinds, ordered, worlds, between, late, derived)
         if changed != ordered:
             worlds = _worlds(kinds, actual, ids, said, before, changed)
             touched = effects(kinds, changed, worlds)

@@ -29,7 +29,7 @@ class Draft:
     `wants`: every declared field in the request form. `found`: what differs. `id`: of the object it is now, None where it must be made.
     `differing`: the same and what no request can mend, noted. `born`: it is made in this run. `brought_by`: the address whose create makes
     it. `old`: the object it replaces. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be had, and why.
-    `deferred`: why it waits for a second run.
+    `deferred`: why it waits for a second run. `behind`: what must be created before it. `settles`: where the service moves it in this run.
     """
 
     address: Address
@@ -50,6 +50,8 @@ class Draft:
     blocked: Blocked | None = None
     partly: list[tuple[str, Blocked]] = field(default_factory=list)
     deferred: str | None = None
+    behind: tuple[Address, ...] = ()
+    settles: Address | None = None
 
     @property
     def active(self) -> bool:
@@ -63,9 +65,16 @@ class Draft:
 
 
 def drafts(
-    kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches, *, may_replace: Callable[[Address], bool]
+    kinds: Kinds,
+    desired: Desired,
+    state: State,
+    actual: Actual,
+    found: Matches,
+    *,
+    may_replace: Callable[[Address], bool],
+    settled: Mapping[Address, str] = {},
 ) -> dict[Address, Draft]:
-    """One draft a declared address, in the order of Desired."""
+    """One draft a declared address, in the order of Desired. `settled`: what the service itself moves where it is declared, and why."""
     doubtful = {intent.address for intent in state.intents}
     chosen = choices(kinds, actual)
     made: dict[Address, Draft] = {}
@@ -83,7 +92,7 @@ def drafts(
         elif address in found.replaced:
             _replace(draft, actual, found.replaced[address])
         elif address in found.ids:
-            _existing(draft, found, actual, chosen, may_replace)
+            _existing(draft, found, actual, chosen, may_replace, settled.get(address))
         else:
             _missing(draft, address in found.gone, may_replace)
         if draft.born and (kind.name, address.container) in state.held:
@@ -130,8 +139,10 @@ def _existing(
     actual: Actual,
     chosen: Mapping[tuple[str, str], Mapping[str, str]],
     may_replace: Callable[[Address], bool],
+    settled: str | None,
 ) -> None:
     kind, address = draft.kind, draft.address
+    draft.deferred = settled
     draft.id = found.ids[address]
     now = actual.find(kind.name, draft.id)
     assert now is not None
@@ -162,7 +173,7 @@ def _existing(
     draft.differing = tuple(explained(kind, one) for one in differing if fate(one) is not Fate.NOTHING)
     kept: list[Difference] = []
     for one in differing:
-        verdict = _verdict(draft, one)
+        verdict = one if settled is not None and one.field is kind.inside else _verdict(draft, one)
         if verdict == "replace":
             if not may_replace(address):
                 draft.blocked = _block(

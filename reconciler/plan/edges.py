@@ -7,28 +7,29 @@ the cycles of the service dissolve: a create goes first, the field that refers b
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.address import Address
+from reconciler.model import Observed
+from reconciler.plan.derived import Derivation, Level, level
 from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
 from reconciler.plan.sketch import Sketch, Sketches, body_of
 from reconciler.reading import ids_in, unborn
 from reconciler.resource import UNSET, Field, Kind, Role
 
-Level = tuple[str, Any, Any]
 
-
-def connect(whole: Sketches) -> None:
-    """Add every edge."""
+def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
+    """Add every edge. `derived`: what created objects get by themselves."""
     for index, sketch in enumerate(whole.sketches):
         if isinstance(sketch.draft, Draft):
             _needs(whole, index, sketch, sketch.draft)
     _containers_move_first(whole)
     _one_way_last(whole)
+    _first_gathers(whole)
     _unique_values(whole)
-    _deletes_last(whole)
+    _deletes_last(whole, {address for one in derived.values() for address in one.after})
+    _derived_after(whole, derived)
     _settle_values(whole)
     _copies_last(whole)
     _chosen_first(whole)
@@ -66,23 +67,26 @@ def _one_way_last(whole: Sketches) -> None:
                     sketch.after |= {step for step in steps if step != index}
 
 
-def _level(whole: Sketches, draft: Draft | Removal, now: bool) -> Level:
-    """What a unique value must be unique in: the node that replaces when it changes, else the fixed container."""
-    kind, inside = draft.kind, draft.kind.inside
-    stands: Any = None
-    if inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace":
-        if now:
-            stands = draft.observed.values.get(inside.name) if draft.observed else None
-        elif isinstance(draft, Draft):
-            stands = draft.wants.get(inside.name)
-    container = draft.address.container
-    return kind.name, container, stands
+def _first_gathers(whole: Sketches) -> None:
+    """What gathers objects when it comes first is created before its siblings."""
+    for address, index in whole.makers.items():
+        draft = whole.drafts[address]
+        if draft.born:
+            whole.sketches[index].needs |= {whole.makers[other] for other in draft.behind if whole.makers.get(other, index) != index}
 
 
 def _unique_values(whole: Sketches) -> None:
     """Free a value before another takes it."""
-    for (level, name), indices in _unique_writers(whole).items():
-        _free_first(whole, level, name, indices)
+    writers = _unique_writers(whole)
+    if not writers:
+        return
+    holders: dict[Level, list[Draft | Removal]] = defaultdict(list)
+    everyone: list[Draft | Removal] = [*whole.drafts.values(), *whole.removals.values()]
+    for holder in everyone:
+        if holder.observed is not None:
+            holders[level(holder, now=True)].append(holder)
+    for (where, name), indices in writers.items():
+        _free_first(whole, holders.get(where, []), name, indices)
 
 
 def _unique_writers(whole: Sketches) -> dict[tuple[Level, str], list[int]]:
@@ -91,7 +95,7 @@ def _unique_writers(whole: Sketches) -> dict[tuple[Level, str], list[int]]:
     for index, sketch in enumerate(whole.sketches):
         for name in sketch.writes:
             if isinstance(sketch.draft, Draft) and sketch.draft.kind.fields[name].unique:
-                writers[(_level(whole, sketch.draft, False), name)].append(index)
+                writers[(level(sketch.draft, now=False), name)].append(index)
     return writers
 
 
@@ -100,14 +104,14 @@ def _settle_values(whole: Sketches) -> None:
     creates: dict[Level, list[int]] = defaultdict(list)
     for address, index in whole.makers.items():
         if whole.drafts[address].born:
-            creates[_level(whole, whole.drafts[address], False)].append(index)
-    for (level, _), indices in _unique_writers(whole).items():
+            creates[level(whole.drafts[address], now=False)].append(index)
+    for (where, _), indices in _unique_writers(whole).items():
         by_maker: dict[int, list[int]] = defaultdict(list)
         for index in indices:
             if _is_born(whole, index):
                 by_maker[whole.makers[whole.sketches[index].draft.address]].append(index)
         waits = [index for index in indices if not _is_born(whole, index)]
-        for maker in sorted(set(creates.get(level, []))):
+        for maker in sorted(set(creates.get(where, []))):
             whole.sketches[maker].after |= {index for index in waits if not _depends(whole, index, maker)}
             waits = by_maker.get(maker) or waits
 
@@ -169,11 +173,10 @@ def _is_born(whole: Sketches, index: int) -> bool:
     return isinstance(draft, Draft) and draft.born
 
 
-def _free_first(whole: Sketches, level: Level, name: str, indices: Sequence[int]) -> None:
+def _free_first(whole: Sketches, everyone: Sequence[Draft | Removal], name: str, indices: Sequence[int]) -> None:
     holders: dict[str, Draft | Removal] = {}
-    everyone: list[Draft | Removal] = [*whole.drafts.values(), *whole.removals.values()]
     for other in everyone:
-        if other.observed is not None and other.kind.name == level[0] and _level(whole, other, True) == level:
+        if other.observed is not None:
             holders[repr(other.observed.values.get(name))] = other
     freeing: dict[int, int] = {}
     by_address = {whole.sketches[index].draft.address: index for index in indices}
@@ -209,8 +212,29 @@ def _step_aside(whole: Sketches, index: int, name: str) -> None:
     sketch.needs.add(new)
 
 
-def _deletes_last(whole: Sketches) -> None:
-    """A delete waits for what stops referring to it, for the deletes in it, and for new siblings: the last one must not go before them."""
+def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
+    """A create from which a value is derived needs what sets its source, and the siblings that get the same value before it.
+
+    A source that failed to change must not make the derived value wrong for ever.
+    """
+    for address, one in derived.items():
+        maker = whole.makers.get(address)
+        if maker is None:
+            continue
+        needs = {whole.makers[other] for other in one.behind if other in whole.makers}
+        needs |= {index for other in one.behind for index in whole.of.get(other, ()) if one.field.name in whole.sketches[index].writes}
+        if one.shown and one.source is not None:
+            needs |= {index for index in whole.of.get(one.source, ()) if one.derived.field in whole.sketches[index].writes}
+        deletes = {whole.deletes[other] for other in one.after if other in whole.deletes}
+        whole.sketches[maker].needs |= needs - {maker}
+        whole.sketches[maker].needs |= {index for index in deletes if not _depends(whole, index, maker)}
+
+
+def _deletes_last(whole: Sketches, first: Collection[Address]) -> None:
+    """A delete waits for what stops referring to it, for the deletes in it, and for new siblings: the last one must not go before them.
+
+    `first`: what is deleted before new siblings, others being left.
+    """
     siblings: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
     for address, maker in whole.makers.items():
         if whole.drafts[address].born:
@@ -223,23 +247,31 @@ def _deletes_last(whole: Sketches) -> None:
             if one.field.name in sketch.writes:
                 for text in ids_in(one.before) if one.before is not UNSET else ():
                     mentions[text].add(index)
+    inside: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for address, index in whole.deletes.items():
+        for outer in _stands_in(whole.removals[address].kind, whole.removals[address].observed):
+            inside[outer].add(index)
     for address, index in whole.deletes.items():
         removal = whole.removals[address]
-        waits = set(mentions.get(removal.id, ())) | siblings[(removal.kind.name, address.container)]
-        for other, step in whole.deletes.items():
-            observed = whole.removals[other].observed
-            if other != address and observed is not None and _stands_in(whole, whole.removals[other].kind, observed, removal):
-                waits.add(step)
+        waits = (
+            set(mentions.get(removal.id, ()))
+            | (set() if address in first else siblings[(removal.kind.name, address.container)])
+            | inside[removal.kind.name, removal.id]
+        )
+        waits |= {whole.deletes[other] for other in removal.behind if other in whole.deletes}
         if removal.replaces is not None and removal.replaces in whole.makers:
             waits.add(whole.makers[removal.replaces])
         whole.sketches[index].needs |= waits
 
 
-def _stands_in(whole: Sketches, kind: Kind, observed: Any, removal: Removal) -> bool:
-    inside = kind.inside
-    if inside is not None and inside.to == removal.kind.name and observed.values.get(inside.name) == removal.id:
-        return True
-    return bool(observed.within.get(removal.kind.name) == removal.id)
+def _stands_in(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str]]:
+    """The objects, by kind and id, that contain an object."""
+    if observed is None:
+        return
+    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    if kind.inside is not None and isinstance(node, str):
+        yield str(kind.inside.to), node
+    yield from observed.within.items()
 
 
 def _returns(follow: Mapping[int, int], start: int) -> bool:

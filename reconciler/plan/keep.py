@@ -5,24 +5,32 @@ In: the removals and what was read. Out: the same removals, some of them blocked
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.model import Actual, Blocked, Desired, Observed
 from reconciler.plan.drafts import Draft
 from reconciler.plan.natural import listed
 from reconciler.plan.removal import Removal
+from reconciler.plan.reshape import Reshape
 from reconciler.reading import title
 from reconciler.resource import Kind, Kinds, Role
 
 UNREAD = "run again when the service answers"
 
 
-def keep(kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> None:
+def keep(
+    kinds: Kinds,
+    desired: Desired,
+    actual: Actual,
+    drafts: Mapping[Address, Draft],
+    made: Mapping[Address, Removal],
+    changing: Sequence[Reshape] = (),
+) -> None:
     """Settle what goes along with what, then block deletes until none is left that would take along what is to stay."""
     _follow(desired, made)
-    _cover(made)
-    whole = _Keep(kinds, desired, actual, drafts, made)
+    _cover(made, {(one.kind.name, one.keeper_id) for one in changing})
+    whole = _Keep(kinds, desired, actual, drafts, made, changing)
     changed = True
     while changed:
         changed = False
@@ -47,8 +55,8 @@ def _follow(desired: Desired, made: Mapping[Address, Removal]) -> None:
             removal.delete, removal.blocked, removal.reason = False, None, f"goes along with {outer.address}"
 
 
-def _cover(made: Mapping[Address, Removal]) -> None:
-    """Mark what goes along with the delete of what it stands in, so that it sends nothing."""
+def _cover(made: Mapping[Address, Removal], keepers: Collection[tuple[str, str | None]]) -> None:
+    """Mark what goes along with the delete of what it stands in, so that it sends nothing. `keepers`: what takes nothing along."""
     leaving = {(removal.kind.name, removal.id): removal for removal in made.values() if removal.delete and removal.active}
     for removal in made.values():
         if not (removal.delete and removal.active):
@@ -60,7 +68,7 @@ def _cover(made: Mapping[Address, Removal]) -> None:
         inside = kind.inside
         if outer is None and inside is not None and inside.cascade and removal.observed is not None:
             outer = leaving.get((str(inside.to), str(removal.observed.values.get(inside.name))))
-        if outer is not None and outer.replaces is None:
+        if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in keepers:
             removal.covered_by = outer.address
 
 
@@ -68,17 +76,27 @@ class _Keep:
     """The removals, and what is known of the rest. `leaving`: (kind, id) of all that is deleted."""
 
     def __init__(
-        self, kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]
+        self,
+        kinds: Kinds,
+        desired: Desired,
+        actual: Actual,
+        drafts: Mapping[Address, Draft],
+        made: Mapping[Address, Removal],
+        changing: Sequence[Reshape],
     ) -> None:
         self.kinds, self.desired, self.actual, self.drafts, self.made = kinds, desired, actual, drafts, made
         self.leaving = {(removal.kind.name, removal.id) for removal in made.values() if removal.delete and removal.active}
         self.holders = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
+        self.keepers = {(one.kind.name, one.keeper_id): one.names for one in changing}
+        self.together = {address: one for one in changing for address in one.leaving}
+        self.stopped: dict[Address, Blocked] = {}
         self.bound = {(removal.kind.name, removal.id) for removal in made.values() if removal.binding is not None}
 
     def stay(self, removal: Removal, blocked: Blocked) -> None:
         """A blocked delete takes nothing along: what would have gone with it stays too, unless `removed` names it."""
         removal.blocked = blocked
         self.leaving.discard((removal.kind.name, removal.id))
+        self._stay_together(removal, blocked)
         for one in self.made.values():
             if one.covered_by != removal.address or one.blocked is not None:
                 continue
@@ -86,8 +104,20 @@ class _Keep:
             if one.address not in self.desired.removed:
                 self.stay(one, Blocked(one.address, f"waits for {removal.address}, which is blocked", blocked.remedy))
 
+    def _stay_together(self, removal: Removal, blocked: Blocked) -> None:
+        """Where one of them stays, none is the last to leave: those wait of which something is declared outside."""
+        reshape = self.together.get(removal.address)
+        if reshape is not None and reshape.top:
+            self.stopped.setdefault(reshape.container, blocked)
+        elif reshape is not None:
+            self.keepers.pop((reshape.kind.name, reshape.keeper_id), None)
+
     def why(self, removal: Removal) -> Blocked | None:
         """Why the object must stay, and the way past it; None where it may go."""
+        reshape = self.together.get(removal.address)
+        stopped = self.stopped.get(reshape.container) if reshape is not None else None
+        if stopped is not None:
+            return Blocked(removal.address, f"waits for {stopped.address}, which is blocked", stopped.remedy)
         comer = self._awaited(removal)
         if comer is not None:
             return Blocked(removal.address, f"waits for {comer.address}, which is to take its place", comer.remedy)
@@ -97,7 +127,9 @@ class _Keep:
         taken = list(self._taken_along(removal))
         kept = [one for one in taken if self._is_kept(one)]
         if kept:
-            return self._holds(removal, kept, "move what it holds elsewhere, or remove it too")
+            stuck = (self.holders[key].blocked for one in kept if (key := (one.kind, one.id)) in self.holders)
+            way = next((blocked.remedy for blocked in stuck if blocked is not None), "move what it holds elsewhere, or remove it too")
+            return self._holds(removal, kept, way)
         missing = self._unread(removal)
         if missing is not None:
             return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD)
@@ -124,7 +156,10 @@ class _Keep:
 
     def _taken_along(self, removal: Removal) -> Iterable[Observed]:
         """What the service deletes together with it."""
+        moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
         for kind in self.kinds.values():
+            if kind.name in moved:
+                continue
             inside = kind.inside if kind.inside is not None and kind.inside.cascade and kind.inside.to == removal.kind.name else None
             for one in self.actual.objects.get(kind.name, {}).values():
                 if one.within.get(removal.kind.name) == removal.id or (inside is not None and one.values.get(inside.name) == removal.id):

@@ -23,7 +23,8 @@ class Removal:
     """One object that leaves.
 
     `delete`: it is deleted, else only forgotten. `covered_by`: the address whose delete takes it along, so that it sends nothing.
-    `orphan`: the old object of a replacement. `reason`: one sentence.
+    `orphan`: the old object of a replacement. `reason`: one sentence. `behind`: what must be deleted before it.
+    `settles`: where the service moves it in this run.
     """
 
     address: Address
@@ -37,6 +38,8 @@ class Removal:
     covered_by: Address | None = None
     blocked: Blocked | None = None
     deferred: str | None = None
+    behind: tuple[Address, ...] = ()
+    settles: Address | None = None
     fields: tuple[Field, ...] = field(default_factory=tuple)
 
     @property

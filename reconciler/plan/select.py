@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reconciler.address import Address, Glob
 from reconciler.model import Blocked
+from reconciler.plan.derived import pending_sources
 from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
 from reconciler.reading import unborn
@@ -44,8 +45,10 @@ def select(
     along: set[Address] = set()
     waiting = [address for address in chosen if drafts[address].active and (drafts[address].actions or drafts[address].born)]
     while waiting:
-        for address in needed(drafts[waiting.pop()]):
-            if address in drafts and address not in chosen and (drafts[address].born or drafts[address].restore):
+        draft = drafts[waiting.pop()]
+        sources = set(pending_sources(drafts, draft))
+        for address in needed(draft) | sources:
+            if address in drafts and address not in chosen and (drafts[address].born or drafts[address].restore or address in sources):
                 chosen.add(address)
                 along.add(address)
                 waiting.append(address)

@@ -132,6 +132,7 @@ class World:
             if first is not None and first.to == name and first.child_field is not None:
                 values[first.child_field] = writes.get(first.name, UNSET)
             self._make(address, child, values)
+        self.gather(kind, self.ids[step.address])
 
     def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
         within = path_ids(self.kinds, address.container, self.ids.get)
@@ -155,6 +156,25 @@ class World:
         self._put(observed)
         self.place(self.kinds[observed.kind], observed.id)
 
+    def gather(self, kind: Kind, id: str) -> frozenset[str]:
+        """Move into the first object of a kind what it gathers at the top of its container; returns the kinds of that."""
+        names, scope = self.alone(kind, id), self.objects[kind.name][id].within.get(str(kind.within), "")
+        for name in names:
+            field = self.kinds[name].inside
+            for inner in [*self.inside(name, str(kind.within), scope)]:
+                if field is not None and field.to == kind.name and inner.values.get(field.name) is None:
+                    self.learned(name, inner.id, {field.name: id})
+                    self.place(self.kinds[name], inner.id)
+        return names
+
+    def alone(self, kind: Kind, id: str) -> frozenset[str]:
+        """The kinds that the service rearranges because the object is the only one of its kind in its container."""
+        names, observed = kind.reshapes, self.find(kind.name, id)
+        if not names or observed is None or kind.within is None:
+            return frozenset()
+        siblings = self.inside(kind.name, kind.within, observed.within.get(kind.within, ""))
+        return names if all(sibling.id == id for sibling in siblings) else frozenset()
+
     def learned(self, kind: str, id: str, values: Mapping[str, Any]) -> None:
         """Fields of an object have these values now."""
         old = self.objects[kind][id]
@@ -172,8 +192,12 @@ class World:
             self.place(kind, id, body)
 
     def deleted(self, kind: Kind, id: str) -> list[Observed]:
-        """A delete with all that goes along, which is returned. What else the object contained is at the root then."""
+        """A delete with all that goes along, which is returned. What else the object contained is at the root then.
+
+        The last of its kind takes along nothing that the service rearranges then.
+        """
         gone: dict[Key, Observed] = {}
+        stays = self.alone(kind, id)
         ahead = [(kind, id)]
         while ahead:
             outer, at = ahead.pop()
@@ -183,7 +207,7 @@ class World:
             gone[outer.name, at] = observed
             for other in self._holds[outer.name]:
                 for inner in [*self.inside(other.name, outer.name, at)]:
-                    if _goes_along(other, inner, outer, at):
+                    if _goes_along(other, inner, outer, at) and not (outer is kind and other.name in stays):
                         ahead.append((other, inner.id))
                     elif inner.deleted_at is None:
                         self.learned(other.name, inner.id, {field.name: None for field in _containers(other) if field.to == outer.name})

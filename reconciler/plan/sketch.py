@@ -182,6 +182,10 @@ class Sketches:
 
     def removes(self) -> None:
         """The deletes, each after whatever empties it or stops referring to it."""
+        below: dict[Address, list[Address]] = defaultdict(list)
+        for removal in self.removals.values():
+            if removal.covered_by is not None and removal.active:
+                below[removal.covered_by].append(removal.address)
         for removal in self.removals.values():
             if not (removal.delete and removal.active) or removal.covered_by is not None:
                 continue
@@ -190,12 +194,8 @@ class Sketches:
             if removal.observed is not None:
                 holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
             path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
-            self.deletes[removal.address] = self.add(Sketch(removal, verb, path, target=removal.id, takes=self._takes(removal.address)))
-
-    def _takes(self, address: Address) -> tuple[Address, ...]:
-        """What goes along with a delete, at whatever depth."""
-        below = [removal.address for removal in self.removals.values() if removal.covered_by == address and removal.active]
-        return tuple(sorted({*below, *(far for near in below for far in self._takes(near))}))
+            takes = tuple(sorted(_takes(removal.address, below)))
+            self.deletes[removal.address] = self.add(Sketch(removal, verb, path, target=removal.id, takes=takes))
 
     # -- what they meet ----------------------------------------------------------------------------------------------------------
 
@@ -233,6 +233,17 @@ class Sketches:
                 container = self.kinds.container(draft.address, name)
                 holes[name] = self.ids.get(container, container)
         return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
+
+
+def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
+    """What goes along with a delete, at whatever depth. `below`: what goes along with each."""
+    along: set[Address] = set()
+    waiting = [address]
+    while waiting:
+        new = set(below.get(waiting.pop(), ())) - along
+        along |= new
+        waiting += new
+    return along
 
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:

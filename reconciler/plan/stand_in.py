@@ -14,6 +14,7 @@ from reconciler.address import Address
 from reconciler.model import Step
 from reconciler.plan.audience import Access, Key, included
 from reconciler.plan.barriers import Worlds
+from reconciler.plan.derived import Derivation
 from reconciler.plan.sketch import body_of
 from reconciler.resource import Field, Kind, Kinds, placeholders
 
@@ -65,11 +66,17 @@ class StandIns:
 
 
 def with_stand_ins(
-    kinds: Kinds, steps: Sequence[Step], worlds: Worlds, open_for: Mapping[Key, Collection[Access]], late: Collection[int]
+    kinds: Kinds,
+    steps: Sequence[Step],
+    worlds: Worlds,
+    open_for: Mapping[Key, Collection[Access]],
+    late: Collection[int],
+    derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
     """The steps, with a stand-in in each create of `late` that would open something; the same tuple where none can be had.
 
-    `open_for`: what would be open for a while, and to whom. `late`: the steps before which something should have been narrowed.
+    `open_for`: what would be open for a while, and to whom. `late`: the steps before which something should have been
+    narrowed. `derived`: what the service would derive from what is meant, and now derives from the stand-in.
     """
     stand_ins, result, last = StandIns(kinds, worlds), list(steps), max(step.id for step in steps)
     changed = False
@@ -79,7 +86,7 @@ def with_stand_ins(
         id = stand_ins.find(shown.key[0], accesses) if shown is not None and accesses else None
         if shown is None or id is None or id == shown.key[1]:
             continue
-        meant = _meant(kinds, step, shown, last + 1, worlds)
+        meant = _meant(kinds, step, shown, last + 1, derived.get(shown.child))
         if meant is None:
             continue
         writes = {**step.writes, shown.carrier.name: id}
@@ -91,12 +98,16 @@ def with_stand_ins(
     return tuple(result) if changed else tuple(steps)
 
 
-def _meant(kinds: Kinds, step: Step, shown: Shown, number: int, worlds: Worlds) -> Step | None:
-    """The step that shows what is meant; None where no request of an existing object carries the field."""
+def _meant(kinds: Kinds, step: Step, shown: Shown, number: int, derived: Derivation | None) -> Step | None:
+    """The step that shows what is meant, with what the service derives from it; None where no request of an existing object can do that."""
     verb = next((verb for verb in shown.kind.carriers if shown.field in shown.kind.carried(verb.name)), None)
     if verb is None:
         return None
     writes: dict[str, Any] = {shown.field.name: step.writes[shown.carrier.name]}
+    if derived is not None and derived.shown and derived.derived.reference == shown.field.name:
+        if derived.value is None or derived.field not in shown.kind.carried(verb.name):
+            return None
+        writes[derived.field.name] = derived.value
     return Step(
         id=number,
         address=shown.child,

@@ -12,6 +12,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.graph import Cycle, Edges, ordered
 from reconciler.model import Step, Stood
 from reconciler.plan.arrange import Row
+from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts import Draft
 from reconciler.plan.edges import connect
 from reconciler.plan.removal import Removal
@@ -26,15 +27,16 @@ def requests(
     removals: Mapping[Address, Removal],
     ids: Mapping[Address, str],
     stood: Mapping[Address, Stood],
+    derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
-    """All steps of a plan. `stood`: where siblings stand before it."""
+    """All steps of a plan. `stood`: where siblings stand before it. `derived`: what created objects get by themselves."""
     known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].born}
     collected = Sketches(kinds, drafts, rows, removals, known, stood)
     collected.makers_first()
     collected.changes()
     collected.moves()
     collected.removes()
-    connect(collected)
+    connect(collected, derived)
     return _numbered(collected)
 
 

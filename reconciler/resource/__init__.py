@@ -5,7 +5,7 @@ from reconciler.resource.dangers import Exposes, Leave, Needed, Published
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.registry import Kinds
-from reconciler.resource.values import UNSET, Foreign, Named, Spelled, To, Unset, Wire
+from reconciler.resource.values import UNSET, Derived, Foreign, Named, Spelled, To, Unset, Wire
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Api, Verb, placeholders
 from reconciler.resource.words import (
     Finding,
@@ -28,8 +28,8 @@ from reconciler.resource.words import (
 )
 
 __all__ = [
-    "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Audience", "Exposes", "Field", "Finding", "Foreign",
-    "Grant", "Keyed", "Kind", "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource",
+    "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Audience", "Derived", "Exposes", "Field", "Finding",
+    "Foreign", "Grant", "Keyed", "Kind", "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource",
     "Role", "Sighting", "Spelled", "To", "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "local", "member_of",
     "output", "placeholders", "seed", "within",
 ]  # fmt: skip

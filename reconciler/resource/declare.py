@@ -83,7 +83,8 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         read=_reader(word.read if word.read is not None else name), required=word.required, clear=word.clear, sensitive=word.sensitive,
         readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
-        scarce=word.scarce, usual=word.usual, initial=word.initial, exposes=word.exposes, address=word.address, opens=word.opens,
+        scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
+        exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),
@@ -167,6 +168,8 @@ def check(kind: Kind) -> None:
             and not field.key
         ):
             raise wrong(f"field {name} cannot be changed after creation: say on_change")
+        if field.derived is not None and (field.derived.reference or field.derived.field) not in kind.fields:
+            raise wrong(f"field {name} is derived from {field.derived.source}, which is no field")
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
     if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
         raise wrong(f"it is published unless {kind.published.unless[0]}, which is no field")

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
-from reconciler.resource.values import UNSET, Wire
+from reconciler.resource.values import UNSET, Derived, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
 from reconciler.resource.words import Keyed, Node, OnChange, Reading, Role
 
@@ -53,6 +53,7 @@ class Field:
     travels: Wire | None
     unordered: bool
     exact: bool
+    derived: Derived | None
     exposes: Exposes | None
     address: AddressPart
     opens: tuple[Any, ...]
@@ -174,6 +175,11 @@ class Kind:
     def carriers(self) -> tuple[Verb, ...]:
         """The verbs that carry fields of an object that exists, in the order they are tried."""
         return tuple(verb for name, verb in self.api.items() if name not in LIFECYCLE)
+
+    @cached_property
+    def reshapes(self) -> frozenset[str]:
+        """The kinds that the service rearranges when the first object of this kind comes or the last one leaves."""
+        return frozenset(name for verb in self.api.values() for name in verb.reshapes)
 
     @cached_property
     def ordered(self) -> bool:

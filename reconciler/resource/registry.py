@@ -50,6 +50,10 @@ class Kinds(Mapping[str, Kind]):
         for field in kind.fields.values():
             if field.to is not None and field.to not in self:
                 raise wrong(f"field {field.name} points to the unknown kind {field.to}")
+            if field.derived is not None and field.derived.reference is not None:
+                refers = kind.fields[field.derived.reference].refers
+                if refers is None or refers not in self or field.derived.field not in self[refers].fields:
+                    raise wrong(f"field {field.name} is derived from {field.derived.source}, which leads to no field")
         for reading in kind.reads:
             other = _named_by(reading)
             if other is not None and other not in self:

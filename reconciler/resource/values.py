@@ -78,6 +78,29 @@ class Wire:
 
 
 @dataclass(frozen=True)
+class Derived:
+    """The service makes the value from another one when it creates the object, and never again: a path from a title.
+
+    `source`: the field that it is made from: `title` of the object itself, or `space.title` of what its field `space` refers to.
+    `form`: the plain value that comes out, "" where only the service can tell; where siblings may not hold the same
+    value (`unique`), the service appends -2, -3, … Total and pure.
+    """
+
+    source: str
+    form: Callable[[str], str]
+
+    @property
+    def reference(self) -> str | None:
+        """The field that refers to the object with the source; None where that is the object itself."""
+        return self.source.partition(".")[0] if "." in self.source else None
+
+    @property
+    def field(self) -> str:
+        """The name of the field that it is made from."""
+        return self.source.rpartition(".")[2]
+
+
+@dataclass(frozen=True)
 class Spelled:
     """How a request's value is written in the YAML again, where its type does not tell. Stands in `Annotated[...]`, beside the type.
 

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, Literal
 
 from reconciler.resource.dangers import AddressPart, Exposes
-from reconciler.resource.values import UNSET
+from reconciler.resource.values import UNSET, Derived
 from reconciler.resource.verbs import Verb
 
 # -- places in the YAML -----------------------------------------------------------------------------------------------------------
@@ -141,6 +141,7 @@ class Word:
     scarce: str | None = None
     usual: Any = UNSET
     initial: Any = UNSET
+    derived: Derived | None = None
     exposes: Exposes | None = None
     address: AddressPart = ""
     opens: tuple[Any, ...] = ()
@@ -169,6 +170,7 @@ def field(
     scarce: str | None = None,
     usual: Any = UNSET,
     initial: Any = UNSET,
+    derived: Derived | None = None,
     exposes: Exposes | None = None,
     address: AddressPart = "",
     opens: tuple[Any, ...] = (),
@@ -183,13 +185,14 @@ def field(
     `guards.minAdmins` objects must always be left. `usual`: what an object has for which nobody chose (request form, or a pure function of
     the object): `import` leaves it out. `initial`: what the service sets when a create says nothing of the field (request form); unlike
     `usual` it is a fact about a request and not about taste: a new share link works, which nobody would call a link's usual state, and a
-    copy has the usual language only if its source has. `exposes`: which changes open something. `address`: the value is a segment of the
-    public address, or the whole of one. `opens`: the values with which everybody reads the object at its public address.
+    copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
+    `exposes`: which changes open something. `address`: the value is a segment of the public address, or the whole of one. `opens`: the
+    values with which everybody reads the object at its public address.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
-        exposes=exposes, address=address, opens=opens, doc=doc,
+        derived=derived, exposes=exposes, address=address, opens=opens, doc=doc,
     )  # fmt: skip
 
 

@@ -249,12 +249,14 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
     if before == Before():
         return None
     stood = before.stood
-    value = {
+    value: dict[str, Any] = {
         "values": {name: value for name, value in before.values.items() if value is not UNSET},
         "absent": sorted(name for name, value in before.values.items() if value is UNSET),
         "stood": None if stood is None else [str(stood.parent), stood.index, None if stood.previous is None else str(stood.previous)],
         "replaces": before.replaces,
     }
+    if before.takes:
+        value["takes"] = [str(address) for address in before.takes]
     return {"state": state, "intent": intent.id, "value": to_json(value, f"what {intent.verb} {intent.address} met")}
 
 
@@ -272,7 +274,8 @@ def _before(text: str | None, what: str) -> Before:
     if value["stood"] is not None:
         parent, index, previous = value["stood"]
         stood = Stood(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
-    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"])
+    takes = tuple(Address.parse(text) for text in value.get("takes", ()))
+    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"], takes)
 
 
 def read_intents(connection: Connection, state: int) -> tuple[Intent, ...]:

@@ -1,0 +1,286 @@
+"""Values that the service makes from other values when it creates an object: which ones, and what each needs first. Pure.
+
+In: drafts, removals, and what was read. Out: the value that each created object will have, whose value it comes from, and which requests
+must have succeeded so that it comes out as shown. The service sets such a value once; it never follows its source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Blocked, Observed
+from reconciler.plan.drafts import Draft
+from reconciler.plan.removal import Removal
+from reconciler.reading import ids_in, title
+from reconciler.resource import UNSET, Derived, Field, Foreign, Kinds, Role
+
+Level = tuple[str, Any, Any]
+"""Where a unique value must be unique: the kind, the fixed container, and the node that replaces when it changes."""
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What a created object gets in one field. `value`: None where only the service can tell. `taken`: what keeps it from the plain value.
+
+    `source`: the resource whose value it comes from, None for an object outside the project. `behind`: siblings that must have their own
+    value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here.
+    """
+
+    field: Field
+    derived: Derived
+    value: str | None
+    source: Address | None
+    shown: bool
+    plain: str
+    taken: str = ""
+    behind: tuple[Address, ...] = ()
+    after: tuple[Address, ...] = ()
+
+    @property
+    def note(self) -> str:
+        if self.value is None:
+            return f"the service derives it from the {self.derived.field}"
+        return f"from the {self.derived.field}" + (f"; {self.taken} has {self.plain}" if self.taken else "")
+
+
+def level(draft: Draft | Removal, *, now: bool) -> Level:
+    """Where the object is now, or where it will be."""
+    kind, inside = draft.kind, draft.kind.inside
+    node: Any = None
+    if inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace":
+        if now and draft.settles is not None:
+            node = draft.settles
+        elif now:
+            node = draft.observed.values.get(inside.name) if draft.observed else None
+        elif isinstance(draft, Draft):
+            node = draft.wants.get(inside.name)
+    return kind.name, draft.address.container, node
+
+
+# -- where a value comes from -------------------------------------------------------------------------------------------------------
+
+
+def source_of(derived: Derived, draft: Draft) -> Address | Foreign | None:
+    """The resource whose value it comes from; None where nothing says it."""
+    if derived.reference is None:
+        return draft.address
+    named = draft.declared.values.get(derived.reference, UNSET)
+    return named if isinstance(named, Address | Foreign) else None
+
+
+def _text(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], derived: Derived, draft: Draft) -> Any:
+    """The value it is derived from, as it will be when the object is created; UNSET where it is not known."""
+    source = source_of(derived, draft)
+    if isinstance(source, Address) and source in drafts:
+        wanted = drafts[source].wants.get(derived.field, UNSET)
+        observed = drafts[source].observed
+        return wanted if wanted is not UNSET or observed is None else observed.values.get(derived.field, UNSET)
+    kind = draft.kind.fields[derived.reference].refers if derived.reference is not None else None
+    now = actual.find(kind, source.id) if kind is not None and isinstance(source, Foreign) else None
+    return now.values.get(derived.field, UNSET) if now is not None else UNSET
+
+
+def pending_sources(drafts: Mapping[Address, Draft], draft: Draft) -> Iterator[Address]:
+    """The existing resources from which a created one derives a value that this plan is to change first."""
+    for one in derived_fields(draft) if draft.born else ():
+        assert one.derived is not None
+        source = source_of(one.derived, draft)
+        other = drafts.get(source) if isinstance(source, Address) and source != draft.address else None
+        if other is not None and other.observed is not None and draft.wants.get(one.name, UNSET) is UNSET:
+            wanted = other.wants.get(one.derived.field, UNSET)
+            if wanted is not UNSET and wanted != other.observed.values.get(one.derived.field, UNSET):
+                yield other.address
+
+
+def derived_fields(draft: Draft | Removal) -> list[Field]:
+    return [one for one in draft.kind.fields.values() if one.derived is not None]
+
+
+def block_underived(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> None:
+    """Create nothing from a value that is still to change and cannot change in this run: what is derived would stay wrong."""
+    for draft in mine.values():
+        if not draft.active:
+            continue
+        for source in pending_sources(drafts, draft):
+            other = drafts[source]
+            if source in mine and other.active:
+                continue
+            remedy = other.blocked.remedy if other.blocked is not None else f"include {source}, or write the value"
+            names = " and ".join(one.name for one in derived_fields(draft))
+            reason = f"waits for {source}: the service derives {names} from what is still to change there"
+            draft.blocked = Blocked(draft.address, reason, remedy, draft.declared.source)
+            parent = mine.get(draft.brought_by) if draft.brought_by is not None else None
+            if parent is not None and parent.active:
+                parent.blocked = Blocked(parent.address, f"waits for {draft.address}, which is blocked", remedy, parent.declared.source)
+
+
+# -- what it will be ----------------------------------------------------------------------------------------------------------------
+
+
+def derivations(
+    kinds: Kinds,
+    actual: Actual,
+    ids: Mapping[Address, str],
+    drafts: Mapping[Address, Draft],
+    mine: Mapping[Address, Draft],
+    removals: Mapping[Address, Removal],
+) -> dict[Address, Derivation]:
+    """What the created objects get, by address, in the order of their creation. `drafts`: all; `mine` and `removals`: of this run."""
+    born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
+    for draft in mine.values():
+        if draft.born and draft.active:
+            for one in derived_fields(draft):
+                born[one.name, level(draft, now=False)].append(draft)
+    if not born:
+        return {}
+    everyone = _Everyone(kinds, actual, ids, drafts, mine, removals)
+    made: dict[Address, Derivation] = {}
+    for (name, where), created in born.items():
+        made.update(_level(everyone, where, kinds[where[0]].fields[name], created))
+    return made
+
+
+@dataclass
+class _Row:
+    """The values that are held on one level. `freed`: by whose change or delete in this run."""
+
+    taken: dict[str, str] = field(default_factory=dict)
+    freed: dict[str, list[Address]] = field(default_factory=lambda: defaultdict(list))
+    last: dict[str, Address] = field(default_factory=dict)
+
+    def free(self, plain: str) -> str:
+        number, value = 1, plain
+        while value in self.taken:
+            number += 1
+            value = f"{plain}-{number}"
+        return value
+
+
+class _Everyone:
+    """Who holds a value now, by level; made once."""
+
+    def __init__(
+        self,
+        kinds: Kinds,
+        actual: Actual,
+        ids: Mapping[Address, str],
+        drafts: Mapping[Address, Draft],
+        mine: Mapping[Address, Draft],
+        removals: Mapping[Address, Removal],
+    ) -> None:
+        self.kinds, self.actual, self.drafts, self.mine = kinds, actual, drafts, mine
+        self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.delete and removal.active}
+        self.holding = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
+        self.mentioned = {
+            text
+            for draft in mine.values()
+            if draft.active
+            for one in draft.sendable
+            if one.before is not UNSET
+            for text in ids_in(one.before)
+        }
+        containers = {id: address for address, id in ids.items()}
+        self.present: dict[Level, list[Observed]] = defaultdict(list)
+        for kind in kinds.values():
+            if all(one.derived is None for one in kind.fields.values()):
+                continue
+            inside = kind.inside
+            nested = inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace"
+            for one in actual.objects.get(kind.name, {}).values():
+                managed = self.leaving.get((kind.name, one.id)) or self.holding.get((kind.name, one.id))
+                node = one.values.get(inside.name) if inside is not None and nested else None
+                if managed is not None and managed.settles is not None:
+                    node = managed.settles
+                if one.deleted_at is None:
+                    self.present[kind.name, containers.get(one.within.get(kind.within or "", "")), node].append(one)
+
+    def row(self, where: Level, one: Field) -> _Row:
+        """What is held on a level before anything is created there."""
+        row, leaving = _Row(), []
+        for now in self.present.get(where, ()):
+            value = now.values.get(one.name)
+            if not isinstance(value, str):
+                continue
+            removal, draft = self.leaving.get((now.kind, now.id)), self.holding.get((now.kind, now.id))
+            change = next((each for each in draft.sendable if each.field is one), None) if draft is not None else None
+            if removal is not None:
+                leaving.append((value, removal))
+            elif draft is not None and change is not None and draft.active and draft.address in self.mine:
+                row.freed[value].append(draft.address)
+                row.taken[str(change.after)] = str(draft.address)
+            else:
+                row.taken[value] = str(draft.address) if draft is not None else f"{now.kind} {title(now)!r}"
+        remain = bool(row.taken)
+        for value, removal in leaving:
+            if remain and removal.covered_by is None and removal.replaces is None and bare(removal.id) not in self.mentioned:
+                row.freed[value].append(removal.address)
+            else:
+                row.taken.setdefault(value, str(removal.address))
+        return row
+
+
+def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draft]) -> Iterator[tuple[Address, Derivation]]:
+    """The values on one level, in the order in which the objects are created."""
+    row, derived = everyone.row(where, one), one.derived
+    assert derived is not None
+    for draft in created:
+        written = draft.wants.get(one.name, UNSET)
+        text = _text(everyone.kinds, everyone.actual, everyone.drafts, derived, draft)
+        plain = derived.form(text) if isinstance(text, str) else ""
+        source = source_of(derived, draft)
+        value = (row.free(plain) if one.unique else plain) if plain else None
+        taken = row.taken.get(plain, "") if value != plain else ""
+        behind = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
+        yield draft.address, Derivation(
+            field=one, derived=derived, value=value, source=source if isinstance(source, Address) else None, shown=written is UNSET,
+            plain=plain, taken=taken,
+            behind=tuple(at for at in behind if at in everyone.mine), after=tuple(at for at in behind if at not in everyone.mine),
+        )  # fmt: skip
+        if plain:
+            row.last[plain] = draft.address
+        if isinstance(written, str):
+            row.taken[written] = str(draft.address)
+            row.last[written] = draft.address
+        elif value is not None:
+            row.taken[value] = str(draft.address)
+
+
+# -- what people are told -------------------------------------------------------------------------------------------------------------
+
+
+def suffixed(made: Mapping[Address, Derivation]) -> list[str]:
+    """A sentence for each created object that does not get the plain value."""
+    return [
+        f"{address}: {one.field.name} will be {one.value}, because {one.taken} has {one.plain}; write {one.field.name} to choose another"
+        for address, one in made.items()
+        if one.shown and one.taken and one.value is not None
+    ]
+
+
+def staying(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> list[str]:
+    """A sentence for each value that does not follow although this plan changes what it was derived from."""
+    told = []
+    for draft in drafts.values():
+        if draft.observed is None or draft.declared.implied:
+            continue
+        for one in derived_fields(draft):
+            now = draft.observed.values.get(one.name)
+            if draft.wants.get(one.name, UNSET) is not UNSET or not isinstance(now, str) or one.derived is None:
+                continue
+            source = source_of(one.derived, draft)
+            other = mine.get(source) if isinstance(source, Address) else None
+            change = (
+                next((each for each in other.sendable if each.field.name == one.derived.field), None) if other and other.active else None
+            )
+            if change is None or not isinstance(change.before, str) or not isinstance(change.after, str):
+                continue
+            old, new = one.derived.form(change.before), one.derived.form(change.after)
+            if old != new and re.fullmatch(rf"{re.escape(old)}(-\d+)?", now):
+                way = f"; to change it, write {one.name}: {new}" if new else ""
+                told.append(f"{draft.address}: {one.name} stays {now}, it does not follow the {one.derived.field}{way}")
+    return told
