@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Observed, Step
@@ -19,6 +19,9 @@ from reconciler.plan.opening import Opening, openings
 from reconciler.plan.simulate import World
 from reconciler.plan.stand_in import with_stand_ins
 from reconciler.resource import UNSET, Finding, Kinds, Role
+
+MOMENTS: Final = 32
+"""How many moments of a plan are looked at for windows, beside the one before all steps that come too late."""
 
 
 def _nothing(key: Key) -> Address:
@@ -182,9 +185,28 @@ def _audiences(kinds: Kinds, world: World, said: Said, steps: Iterable[Step]) ->
 def _between(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, steps: Sequence[Step], left: Sequence[Pair]
 ) -> dict[Key, list[Access]]:
-    """What would be open if none of the narrowing steps that come too late were done yet, by object; of what is new, only what is shown."""
-    late = depending(steps, (narrow for narrow, _ in left))
-    done = [step for step in steps if step.id not in late]
+    """What would be open while narrowing steps come too late, by object: before all of them, and before those that each widening step is
+    ahead of. The first `MOMENTS` widening steps are looked at by themselves.
+    """
+    ahead: dict[int, set[int]] = defaultdict(set)
+    for narrow, wide in left:
+        ahead[wide].add(narrow)
+    every = depending(steps, (narrow for narrow, _ in left))
+    moments = dict.fromkeys([every, *(depending(steps, ahead[wide]) for wide in sorted(ahead)[:MOMENTS])])
+    result: dict[Key, dict[Access, None]] = defaultdict(dict)
+    for late in moments:
+        for key, accesses in _open_without(kinds, actual, ids, said, worlds, [step for step in steps if step.id not in late]).items():
+            result[key] |= dict.fromkeys(accesses)
+    return {key: list(accesses) for key, accesses in result.items()}
+
+
+def _open_without(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, done: Sequence[Step]
+) -> dict[Key, list[Access]]:
+    """What is open once these steps are done and no others, by object, to whom neither end of the plan lets read it.
+
+    Of what is new, only what is shown counts.
+    """
     world, _ = _played(kinds, actual, ids, done)
     between = _audiences(kinds, world, said, done)
     handed_out = {id for _, id in worlds.made}  # nobody has what admits them before the run has ended

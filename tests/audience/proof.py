@@ -85,7 +85,7 @@ class Ends:
         """Those who may read an object at any moment."""
         yield self.before.get(thing, {})
         yield self.after.get(self.name(thing, addresses), {})
-        if thing[0] == "space" and thing[1] in copies:
+        if thing[0] == "space" and thing[1] in copies:  # who could read the source
             yield from self.allowed(("space", copies[thing[1]]), addresses, copies)
 
 
@@ -180,5 +180,6 @@ class Proof:
             allowed = list(ends.allowed(thing, addresses, self.org.copies))
             for raw, level in readers.items():
                 reader = ends.reader(raw, addresses)
-                if reader is not None and level > max((some.get(reader, -1) for some in allowed), default=-1):
+                names = (reader, "anyone-with-the-address") if raw.startswith("link:") else (reader,)  # who has a link knows the address
+                if reader is not None and level > max((some.get(str(name), -1) for some in allowed for name in names), default=-1):
                     yield ends.name(thing, addresses), reader, level, thing

@@ -28,7 +28,7 @@ def said(found: Result) -> str:
     return "\n".join(map(str, found.violations[:3]))
 
 
-@pytest.mark.parametrize(("seed", "changes"), [(8, 3), (32, 6), (177, 6)])
+@pytest.mark.parametrize(("seed", "changes"), [(8, 3), (32, 6), (177, 6), (231, 6)])
 def test_no_order_of_requests_lets_anybody_read_too_much(tmp_path: Path, seed: int, changes: int) -> None:
     found = result(tmp_path, seed, changes, *ORDER)
     assert found.writes > 3
@@ -61,8 +61,9 @@ def test_no_two_refused_requests_let_anybody_read_too_much(tmp_path: Path, seed:
         assert said(result(tmp_path / "pairs", seed, 3, "pairs")) == ""
 
 
-def test_two_steps_that_should_each_come_before_the_other_are_shown_as_a_window(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", [127, 221])
+def test_two_steps_that_should_each_come_before_the_other_are_shown_as_a_window(tmp_path: Path, seed: int) -> None:
     """A site opens for visitors and closes for the holders of its link while a variant in it shows another space."""
-    found = result(tmp_path, 127, 6, *ORDER)
+    found = result(tmp_path, seed, 6, *ORDER)
     assert found.windows > 0
     assert said(found) == ""
