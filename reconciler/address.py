@@ -100,6 +100,16 @@ class Address:
         """The outermost container; a root is its own."""
         return self if len(self.parts) == 1 else Address(self.parts[:1])
 
+    @property
+    def containers(self) -> tuple[Address, ...]:
+        """Every address this one lies in, the nearest first."""
+        container = self.container
+        return () if container is None else (container, *container.containers)
+
+    def renamed(self, old: Address, new: Address) -> Address:
+        """This address, which is `old` or lies within it, once `old` is called `new`."""
+        return Address(new.parts + self.parts[len(old.parts) :])
+
     def child(self, kind: str, key: str | None = None) -> Address:
         """The address of `kind` and `key` in this one; without a key, of its singleton. Raises ValueError below a singleton."""
         if self.is_singleton:

@@ -144,7 +144,7 @@ def drift(
     unjudged: list[Address] = []
     judged = 0
     for address, declared in desired.resources.items():
-        binding = found.binding(state, address)
+        binding = found.binding(address)
         if declared.implied or not chosen.takes(address):
             continue
         if binding is None:
@@ -171,7 +171,7 @@ def drift(
         unmanaged=plan.unmanaged,
         unknown=plan.unknown,
         unread=unread,
-        managed=sum(found.binding(state, address) is not None for address, one in desired.resources.items() if not one.implied),
+        managed=sum(found.binding(address) is not None for address, one in desired.resources.items() if not one.implied),
         coverage=_coverage(kinds, desired, actual, found.ids),
         whole=whole,
         unjudged=tuple(unjudged),

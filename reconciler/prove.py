@@ -23,8 +23,10 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     """The plan as it came. Raises `ReconcilerError` naming what it would leave undone."""
     if not plan.steps:
         return plan
-    world = simulate(kinds, actual, match(kinds, desired, state, actual).ids, plan.steps)
-    again = make_plan(kinds, desired, _remembered(kinds, desired, state, plan, world), world.actual(), selection=selection)
+    found = match(kinds, desired, state, actual)
+    world = simulate(kinds, actual, found.ids, plan.steps)
+    remembered = _remembered(kinds, desired, found.former.state, plan, world)
+    again = make_plan(kinds, desired, remembered, world.actual(), selection=selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)
     left = [step for step in again.steps if step.address not in waiting]
     if left:
@@ -60,4 +62,5 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world:
         for name, _, address in step.brings:
             remember(address, kinds[name], {})
     placed = {address: replace(binding, place=plan.places.get(address, binding.place)) for address, binding in bindings.items()}
-    return replace(state, bindings=placed)
+    fulfilled = state.fulfilled if plan.memory.fulfilled is None else plan.memory.fulfilled
+    return replace(state, bindings=placed, fulfilled=fulfilled)

@@ -19,6 +19,7 @@ from reconciler.errors import StateError
 from reconciler.graph import Edges, Schedule
 from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
 from reconciler.plan import Selection
+from reconciler.plan.memory import remembered
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 
@@ -65,9 +66,9 @@ async def apply(
     again before it is written. `nonce`: chance, eight hexadecimal digits, where what is made is to have a mark for a name first. Raises
     `StateError` where the journal cannot be written: no request without an intent.
     """
-    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh, nonce)
     journal.consented(plan.consents)
-    journal.remember(bind=plan.memory.bind.values(), forget=plan.memory.forget)
+    journal.remember(**remembered(plan.memory))
+    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh, nonce)
     await run.all()
     journal.remember(places=run.places())
     found = Found()

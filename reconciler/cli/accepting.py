@@ -33,8 +33,8 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     root, before = read(options.project)
     plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
     picked = chosen(drift, words)
-    ids = match(kinds, project.desired, planned.state, planned.actual).ids
-    acceptance = Acceptance(kinds, project.desired, planned.state, planned.actual, ids, plain)
+    found = match(kinds, project.desired, planned.state, planned.actual)
+    acceptance = Acceptance(kinds, project.desired, found.former.state, planned.actual, found.ids, plain)
     texts = acceptance.edited(picked, planned.plan.strayed)
     for file, made in texts.items():
         _write(root / file, _as_it_was(made, before[file]))

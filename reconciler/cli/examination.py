@@ -69,7 +69,11 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
     except ServiceError as error:
         return [problem("reach", error)]
     found = match(kinds, desired, state, actual)
-    findings = [_root(kinds, one, state, actual, found, reachable) for one in desired.resources.values() if one.address.container is None]
+    findings = [
+        _root(kinds, one, found.former.state, actual, found, reachable)
+        for one in desired.resources.values()
+        if one.address.container is None
+    ]
     if any(one.level is Level.PROBLEM for one in findings):
         return findings
     for (kind, reason), scopes in _unread(actual).items():

@@ -66,6 +66,7 @@ def of_outcome(outcome: Outcome, *, signal: int | None = None) -> int:
             not any(outcome.count(status) for status in (Status.DONE, Status.IN_DOUBT, Status.STALE))
             and not plan.memory.bind
             and not plan.memory.forget
+            and not plan.memory.rename
         )
         codes.append(FAILED if untouched else PARTLY)
     if plan.deferred or outcome.leftover or outcome.edited or outcome.unverified:

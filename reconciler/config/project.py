@@ -21,7 +21,7 @@ from reconciler.config.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.includes import included
 from reconciler.config.nodes import PROBLEMS_MAX, Enough, Entry, Map, Problems, Scalar, described
 from reconciler.config.references import Linker, read_defaults
-from reconciler.config.renames import check_previously, read_moved, read_removed
+from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.reserved import later
 from reconciler.config.rules import read_guards, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
@@ -126,15 +126,15 @@ class _Load:
         for held in fragments:
             self._fragment(held, tree)
         items = tree.ordered()
-        check_previously(items, self.problems)
         linker = Linker(self.kinds, compiled, self.problems, items, defaults)
         resources = linker.link()
         lister = self._lister(settings, words, linker, items)
         if lister is not None and lister in linker.implied:
             resources = {**resources, lister: linker.implied[lister]}
+        renamed = read_moved(self.kinds, moved, items, self.problems)
         desired = Desired(
             project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
-            moved=read_moved(self.kinds, moved, items, self.problems), removed=read_removed(self.kinds, removed, items, self.problems),
+            moved=renamed, removed=read_removed(self.kinds, removed, items, renamed, self.problems),
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
         )  # fmt: skip
         settings = replace(settings, files=tuple(files.seen))

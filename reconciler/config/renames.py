@@ -6,7 +6,7 @@ In: lists of every file, and the addresses that are declared. Out: `Moved` and `
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Literal, cast
+from typing import Final, Literal, cast
 
 from reconciler.address import Address
 from reconciler.config.nodes import Entry, List, Map, Node, Problems, Scalar, described
@@ -17,6 +17,8 @@ from reconciler.config.values import empty
 from reconciler.config.words import REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
+
+WAY: Final = "; take the line out if it has had its effect, or to exchange two keys, name the former key of that one too"
 
 
 def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
@@ -33,10 +35,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         if old is None or new is None:
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
-        if old in items:
-            way = "; to exchange two keys, apply a third key in between"
-            problems.add(at, f"moved.from is {old}, which is still declared at {_place(items[old].at)}{way}")
-        elif old in found:
+        if old in found:
             problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}")
         elif kinds.of(old) is not kinds.of(new):
             problems.add(target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}")
@@ -47,6 +46,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         else:
             found[old] = Moved(old, new, at)
             targets[old] = target
+    _check_former(items, found, problems)
     for old, move in found.items():
         last, steps = move.new, 0
         while last not in items and last in found and steps <= len(found):
@@ -58,8 +58,29 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
     return tuple(found.values())
 
 
-def read_removed(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> dict[Address, Removed]:
+def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved], problems: Problems) -> None:
+    """A former address belongs to one resource; where another is declared there now, that one has a former address too."""
+    renamed = {move.new for move in moved.values()} | {item.address for item in items.values() if item.previously}
+    claimed: dict[Address, tuple[Address, Source]] = {old: (move.new, move.source) for old, move in moved.items()}
+    for item in items.values():
+        for old, at in item.previously:
+            new, first = claimed.setdefault(old, (item.address, at))
+            if old == item.address:
+                problems.add(at, f'previously names "{old.key}", which is its key; take it out', item.address)
+            elif old in items and old not in renamed:
+                problems.add(at, f'previously names "{old.key}", which is still declared at {_place(items[old].at)}{WAY}', item.address)
+            elif new != item.address:
+                problems.add(at, f'previously names "{old.key}", as does {_place(first)}', item.address)
+    for old, move in moved.items():
+        if old in items and not any(above in renamed for above in (old, *old.containers)):
+            problems.add(move.source, f"moved.from is {old}, which is still declared at {_place(items[old].at)}{WAY}")
+
+
+def read_removed(
+    kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems
+) -> dict[Address, Removed]:
     """What shall happen to single addresses."""
+    renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
     found: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):
         words = Words("removed", node.entries, problems)
@@ -73,23 +94,14 @@ def read_removed(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Ite
         at = node.entries["address"].node.at
         if address in items:
             problems.add(at, f"removed.address is {address}, which is still declared at {_place(items[address].at)}")
+        elif address in renamed:
+            way = "keep one of the two lines"
+            problems.add(at, f"removed.address is {address}, which is a former address of {renamed[address]}; {way}")
         elif address in found:
             problems.add(at, f"{address} is removed twice; first at {_place(found[address].source)}")
         else:
             found[address] = Removed(address, cast(Literal["forget", "delete", "delete-all"], action), at)
     return found
-
-
-def check_previously(items: Mapping[Address, Item], problems: Problems) -> None:
-    """No former address may still be declared, nor be claimed twice."""
-    claimed: dict[Address, Source] = {}
-    for item in items.values():
-        for old, at in item.previously:
-            if old in items:
-                problems.add(at, f'previously names "{old.key}", which is still declared at {_place(items[old].at)}', item.address)
-            elif old in claimed:
-                problems.add(at, f'previously names "{old.key}", as does {_place(claimed[old])}', item.address)
-            claimed.setdefault(old, at)
 
 
 def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:

@@ -64,8 +64,8 @@ def _of_turn(kinds: Kinds, project: Desired, turn: Turn) -> list[Line]:
     match turn.what:
         case What.FORGET if declared is not None and there:
             return [Line(turn.address, declared.source, "adopts it again")] if declared.adopt or declared.id else []
-        case What.RENAME if turn.old is not None and not there:
-            return _of_rename(kinds, project, turn.address, turn.old)
+        case What.RENAME if turn.old is not None:
+            return _of_rename(kinds, project, turn.address, turn.old, there=there)
         case What.PROTECT | What.UNPROTECT if declared is not None and there:
             wanted = declared.protect if declared.protect is not None else declared.kind in project.protect
             if wanted != (turn.what is What.PROTECT):
@@ -73,16 +73,18 @@ def _of_turn(kinds: Kinds, project: Desired, turn: Turn) -> list[Line]:
     return []
 
 
-def _of_rename(kinds: Kinds, project: Desired, back: Address, now: Address) -> list[Line]:
-    """What the YAML says of an object that is called `back` again and no longer `now`."""
+def _of_rename(kinds: Kinds, project: Desired, back: Address, now: Address, *, there: bool) -> list[Line]:
+    """What the YAML says of an object that is called `back` again and no longer `now`. `there`: something is declared at `back`."""
     declared = project.resources.get(now)
     if declared is None or declared.implied:
-        return [_leaving(kinds, project, back)]
+        return [] if there else [_leaving(kinds, project, back)]
     for moved in project.moved:
         if (back == moved.old and now == moved.new) or (back.is_within(moved.old) and now.is_within(moved.new)):
             return [Line(moved.new, moved.source, f"renames it from {moved.old} again")]
     if back in declared.previously:
         return [Line(now, declared.source, f"renames it from {back} again")]
+    if there:
+        return []
     if now.container is not None and back.container is not None and now.container != back.container:
         return []  # said of what it stands in
     return [_leaving(kinds, project, back), Line(now, declared.source, f"makes another beside {back}")]

@@ -202,11 +202,15 @@ class Unmanaged:
 class Memory:
     """What apply writes to the state without a request: the whole binding as it shall be, before any step runs.
 
-    `rules`: what is to be remembered of the project when the run went through; None where the state has it already.
+    `rename`: every tracked address that changes, with its new one; `bind` and `forget` use the new ones. `fulfilled`: the renames of the
+    YAML that have had their effect by then; None where the state has them already. `rules`: what is to be remembered of the project when
+    the run went through; None where the state has it already.
     """
 
     bind: Mapping[Address, Binding] = field(default_factory=dict)
     forget: frozenset[Address] = frozenset()
+    rename: Mapping[Address, Address] = field(default_factory=dict)
+    fulfilled: Mapping[Address, Address] | None = None
     rules: Rules | None = None
 
 

@@ -109,7 +109,8 @@ class State:
     this run makes nothing, because it could not be read what an earlier one made there. `marks`: (kind, mark) of creates that were closed
     as not made, or not as this object, with their addresses: what has such a mark for a name is ours, and came late. `recent`: what was
     written lately, with the moment (service's clock) until which a list may lack it although it is there. `consents`: what the last run was
-    allowed to open, where it is unfinished; else none.
+    allowed to open, where it is unfinished; else none. `fulfilled`: the renames of the YAML, former address to new, that earlier runs
+    carried out or had nothing to do for. `renamed`: addresses that the YAML renames now, with those that the database still has.
     """
 
     lineage: str
@@ -123,3 +124,5 @@ class State:
     marks: Mapping[tuple[str, str], Address] = field(default_factory=dict)
     recent: Mapping[Address, datetime] = field(default_factory=dict)
     consents: frozenset[Consent] = frozenset()
+    fulfilled: Mapping[Address, Address] = field(default_factory=dict)
+    renamed: Mapping[Address, Address] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from reconciler.observe.people import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan import Matches, match
 from reconciler.plan.absence import missing
+from reconciler.plan.former import follow
 from reconciler.plan.natural import listed
 from reconciler.plan.outsiders import pending, scope_of
 from reconciler.reading import outside, path_ids
@@ -30,13 +31,13 @@ class Survey(Readings):
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
         super().__init__(reader, kinds)
-        self.desired, self.state, self.everything = desired, state, everything
+        self.desired, self.state, self.everything = desired, follow(desired, state).state, everything
         self._needed = self._needs()
         self._referring = [one for one in desired.resources.values() if any(True for _ in outside(one.values))]
 
     def suspects(self) -> dict[Address, Binding]:
         """What a plan would now take for gone, with its binding; what went along with something else is left out."""
-        return missing(self.state, match(self.kinds, self.desired, self.state, self.actual()))
+        return missing(match(self.kinds, self.desired, self.state, self.actual()))
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
         """Which kinds are wanted in which containers; all of them in one that is about to go."""
@@ -116,9 +117,9 @@ class Survey(Readings):
                 parent = declared.values.get(inside.name, UNSET)
                 if isinstance(parent, Address) and parent in found.ids:
                     wanted[parent] = found.ids[parent]
-        former, known = set(found.renamed.values()), {str(address) for address in wanted}
+        known = {str(address) for address in wanted}
         for address, binding in self.state.bindings.items():
-            gone = address not in self.desired.resources and address not in former
+            gone = address not in self.desired.resources
             place = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
             stood = Address.parse(place) if place and place not in known else None
             if stood is not None and stood.kind == each and stood in found.ids:
@@ -198,7 +199,7 @@ class Survey(Readings):
             if declared.kind != kind.name or outer is None or outer not in found.ids or declared.id is not None:
                 continue
             now = self._objects[kind.name].get(found.ids.get(address, ""))
-            tracked = found.binding(self.state, address) is not None
+            tracked = found.binding(address) is not None
             if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or address in found.gone)):
                 at_root = kind.inside is None or declared.values.get(kind.inside.name) is None
                 containers[outer] = containers.get(outer, False) or (at_root and declared.adopt)

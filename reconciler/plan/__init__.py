@@ -3,7 +3,8 @@
 - `match`: which object is which resource, `natural` by its natural key
 - `outsiders`: references by id that belong to somebody else
 - `sequence`: the order in which resources are matched
-- `former`: which bound address became which
+- `former`: the state under today's addresses, and the renames that cannot happen
+- `identity`: what an object can never become
 - `late`: what came late, and what a list may not show yet
 - `drafts`: what happens to each declared address, `fate` to one field of it
 - `removal`: what happens to what is no longer declared
@@ -44,10 +45,12 @@ from reconciler.plan.derived import block_underived, derivations, staying, suffi
 from reconciler.plan.disclosure import disclosure
 from reconciler.plan.drafts import Draft, drafts, replaced
 from reconciler.plan.exposure import audience_lines, exposures, who_reads_new, windows
+from reconciler.plan.former import called_today
+from reconciler.plan.identity import identified as match
 from reconciler.plan.keep import keep
 from reconciler.plan.leave import forbidden
 from reconciler.plan.likeness import lookalikes
-from reconciler.plan.match import Matches, match
+from reconciler.plan.match import Matches
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
 from reconciler.plan.removal import removals
@@ -77,6 +80,8 @@ def plan(
     """
     permitted = [Glob.parse(text) for text in allow_replace]
     found = match(kinds, desired, state, actual)
+    state = found.former.state
+    desired = replace(desired, removed=called_today(desired.removed, found.former))
 
     def may_replace(address: Address) -> bool:
         return any(glob.matches(address) for glob in permitted)
@@ -128,7 +133,7 @@ def plan(
             **{removal.address: removal.deferred for removal in gone.values() if removal.deferred is not None},
         },
         places=_places(rows),
-        memory=replace(memory(desired, state, found, mine, gone), rules=rules),
+        memory=replace(memory(desired, found, mine, gone, whole=selection == Selection()), rules=rules),
         exposures=exposed,
         consents=consents(exposed, who_reads_new(disclosed.created, disclosed.called), mine, names),
         broken=broken(kinds, actual, mine, gone),

@@ -10,16 +10,17 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.model import Actual, Binding, Desired, State
-from reconciler.plan.match import Matches, match
+from reconciler.plan.identity import identified
+from reconciler.plan.match import Matches
 from reconciler.resource import Kinds
 
 AT_LEAST: Final = 3  # objects that may always be gone
 SHARE: Final = 0.1  # of what is bound, that may be gone at once
 
 
-def missing(state: State, found: Matches) -> dict[Address, Binding]:
+def missing(found: Matches) -> dict[Address, Binding]:
     """What is bound and gone, with its binding; what went along with its container is no news of its own and left out."""
-    gone = {address: found.binding(state, address) for address in sorted(found.gone) if address.container not in found.gone}
+    gone = {address: found.binding(address) for address in sorted(found.gone) if address.container not in found.gone}
     return {address: binding for address, binding in gone.items() if binding is not None}
 
 
@@ -29,13 +30,13 @@ def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, 
     `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end,
     and what a delete that has no outcome yet was to take along by that delete.
     """
-    found = match(kinds, desired, state, actual)
+    found = identified(kinds, desired, state, actual)
+    state = found.former.state
     seen = {*found.recreated, *found.transferred}  # another object is there, or it is elsewhere: no outage looks like that
     seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
-    gone = [address for address in missing(state, found) if address not in seen and (address in desired.resources or not state.unfinished)]
+    gone = [address for address in missing(found) if address not in seen and (address in desired.resources or not state.unfinished)]
     limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
-    lost = found.gone | {found.renamed[address] for address in found.gone & set(found.renamed)}
-    left = any(address.container is not None and address not in lost for address in state.bindings)
+    left = any(address.container is not None and address not in found.gone for address in state.bindings)
     if len(gone) <= (accept if accept is not None else limit if left else 1):
         return
     names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")

@@ -1,25 +1,21 @@
 """Ids in the YAML that belong to another resource. Pure.
 
-In: Desired, State, Actual, and the addresses tracked resources had before. Out: by address, why its `id` cannot be meant.
+In: Desired, State (under today's addresses), Actual. Out: by address, why its `id` cannot be meant.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Declared, Desired, State
 from reconciler.resource import UNSET, Keyed, Kind, Kinds
 
 
-def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual, renamed: Mapping[Address, Address]) -> dict[Address, Blocked]:
+def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> dict[Address, Blocked]:
     """Resources whose written `id` is tracked under another declared address, or is an object that has another key on the service."""
-    untracked = [one for at, one in desired.resources.items() if one.id is not None and renamed.get(at, at) not in state.bindings]
+    untracked = [one for at, one in desired.resources.items() if one.id is not None and at not in state.bindings]
     if not untracked:
         return {}
-    tracked = {
-        (binding.kind, binding.id): at for at in desired.resources if (binding := state.bindings.get(renamed.get(at, at))) is not None
-    }
+    tracked = {(binding.kind, binding.id): at for at in desired.resources if (binding := state.bindings.get(at)) is not None}
     found: dict[Address, Blocked] = {}
     for declared in untracked:
         id, kind = str(declared.id), kinds[declared.kind]

@@ -6,8 +6,8 @@ In: Desired, State, Actual and what was matched. Out: one `Draft` an address. Re
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,6 +15,7 @@ from reconciler.address import Address, bare
 from reconciler.diff import Difference, differences
 from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
 from reconciler.plan.fate import Fate, explained, fate
+from reconciler.plan.identity import is_other, other
 from reconciler.plan.match import Matches
 from reconciler.plan.outsiders import outsider
 from reconciler.plan.replacement import carried_over
@@ -80,10 +81,13 @@ def drafts(
     made: dict[Address, Draft] = {}
     for address, declared in desired.resources.items():
         kind = kinds[declared.kind]
-        binding = None if address in found.recreated else found.binding(state, address)  # what is bound is another object, and gone
+        binding = None if address in found.recreated else found.binding(address)  # what is bound is another object, and gone
         draft = Draft(address, kind, declared, wanted(kind, declared, found.ids), binding=binding)
         made[address] = draft
-        if address in found.blocked:
+        hindered = found.former.hindered(address, parents(desired, declared))
+        if hindered is not None:
+            draft.blocked = replace(hindered, address=address, source=hindered.source or declared.source)
+        elif address in found.blocked:
             draft.blocked = found.blocked[address]
         elif address in doubtful:
             draft.blocked = _block(draft, "a request of an earlier run is in doubt", "reconciler apply reads what became of it")
@@ -102,6 +106,14 @@ def drafts(
         refuse_outsiders(kinds, draft, actual, found)
     _bring(made)
     return made
+
+
+def parents(desired: Desired, declared: Declared) -> Iterator[Address]:
+    """What a resource is declared in, the nearest first."""
+    parent = declared.parent
+    while parent is not None:
+        yield parent
+        parent = desired.resources[parent].parent if parent in desired.resources else parent.container
 
 
 def replaced(made: Mapping[Address, Draft], found: Matches) -> bool:
@@ -173,6 +185,10 @@ def _existing(
     draft.differing = tuple(explained(kind, one) for one in differing if fate(one) is not Fate.NOTHING)
     kept: list[Difference] = []
     for one in differing:
+        if is_other(one):
+            draft.blocked = _block(draft, *other(kind, one, draft.id, draft.declared.id is not None, address))
+            draft.actions = set()
+            return
         verdict = one if settled is not None and one.field is kind.inside else _verdict(draft, one)
         if verdict == "replace":
             if not may_replace(address):

@@ -1,40 +1,267 @@
-"""The names that addresses had before. Pure.
+"""The state under the addresses that the YAML uses today: `previously` and `moved` rename what is tracked. Pure.
 
-In: Desired and State. Out: which bound address became which.
+In: Desired and State. Out: the same State under new addresses, and the renames that cannot happen. A container takes along everything that
+is tracked below it, declared or not. A rename that was carried out once is not carried out again, however long its line stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address
-from reconciler.model import Desired, State
+from reconciler.model import Binding, Blocked, Desired, Removed, Source, State
 
 
-def renames(desired: Desired, state: State) -> dict[Address, Address]:
-    """New address to the bound address it had before: by `previously`, by `moved`, and below a renamed container."""
-    found: dict[Address, Address] = {}
-    moves: dict[Address, tuple[Address, ...]] = {}
-    for move in desired.moved:
-        moves[move.new] = (*moves.get(move.new, ()), move.old)
-    for address, declared in desired.resources.items():
-        if address in state.bindings:
-            continue
-        for old in (*declared.previously, *_former(address, moves), *_former(address, {new: (old,) for new, old in found.items()})):
-            if old in state.bindings and old not in desired.resources and old not in found.values():
-                found[address] = old
-                break
-        else:
-            if declared.previously:
-                moves[address] = (*moves.get(address, ()), *declared.previously)
-    return found
+@dataclass(frozen=True)
+class Stuck:
+    """Why a rename cannot happen, and the way past it."""
+
+    reason: str
+    remedy: str
 
 
-def _former(address: Address, names: Mapping[Address, tuple[Address, ...]]) -> list[Address]:
-    """What the address would be under the former names of itself and of what it stands within."""
-    found = []
+@dataclass(frozen=True)
+class Former:
+    """What became of the addresses of a state.
+
+    `before`: the state as it was read. `state`: the same under today's addresses. `renames`: every rename of the YAML that is not refused,
+    former address to today's. `moves`: tracked address to today's, where they differ. `followed`: the former address, as the YAML has it,
+    of each tracked address that a line of the YAML renames. `refused`: both addresses of each rename that cannot happen.
+    """
+
+    before: State
+    state: State
+    renames: Mapping[Address, Address] = field(default_factory=dict)
+    moves: Mapping[Address, Address] = field(default_factory=dict)
+    followed: Mapping[Address, Address] = field(default_factory=dict)
+    refused: Mapping[Address, Blocked] = field(default_factory=dict)
+
+    def hindered(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
+        """Why nothing is done at an address: it, or one of its parents, has a rename that cannot happen."""
+        if address in self.refused:
+            return self.refused[address]
+        above = next((parent for parent in parents if parent in self.refused), None)
+        if above is None:
+            return None
+        return Blocked(address, f"waits for {above}, which is blocked", self.refused[above].remedy, self.refused[above].source)
+
+
+def renames(desired: Desired) -> dict[Address, Address]:
+    """Every rename that the YAML asks for: former address to today's."""
+    asked = {move.old: move.new for move in desired.moved}
+    asked |= {old: address for address, declared in desired.resources.items() for old in declared.previously}
+    return {old: new for old, new in asked.items() if old != new}
+
+
+def follow(desired: Desired, state: State, *, impossible: Mapping[Address, Stuck] | None = None) -> Former:
+    """Rename what is tracked as the YAML says. Following the result again changes nothing.
+
+    `impossible`: tracked addresses that must keep their names, for a reason that only the objects show.
+    """
+    asked = renames(desired)
+    if not _concerned({old for old, new in asked.items() if state.fulfilled.get(old) != new}, state):
+        return Former(state, state, asked)
+    return _Following(desired, asked, state, impossible or {}).whole()
+
+
+def _concerned(former: Collection[Address], state: State) -> bool:
+    """Whether anything tracked, or what it is in, may have one of these former addresses."""
+    if not former:
+        return False
+    tails = {old.parts[-2:] for old in former}
+    tracked = (*state.bindings, *(intent.address for intent in state.intents))
+    return any(address.parts[max(end - 2, 0) : end] in tails for address in tracked for end in range(len(address.parts), 0, -2))
+
+
+def stands_in(bindings: Mapping[Address, Binding], address: Address) -> list[Address]:
+    """The addresses that a tracked object is in: where it was last placed, and its containers."""
+    above: list[Address] = []
     at: Address | None = address
-    while at is not None:
-        found += [Address(old.parts + address.parts[len(at.parts) :]) for old in names.get(at, ())]
-        at = at.container
+    while at is not None and at not in above:
+        binding = bindings.get(at)
+        above.append(at)
+        at = Address.parse(binding.place.parent) if binding is not None and binding.place is not None and binding.place.parent else None
+    return [*above[1:], *address.containers]
+
+
+def carried(address: Address, moves: Mapping[Address, Address]) -> Address:
+    """The address below the new name of the nearest renamed container."""
+    for container in address.containers:
+        if container in moves:
+            return address.renamed(container, moves[container])
+    return address
+
+
+def called_today(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
+    """`removed` under today's addresses: what it names may have been in a container that has another name now."""
+    found: dict[Address, Removed] = {}
+    for address, removal in removed.items():
+        today = address
+        if address not in former.state.bindings:
+            above = next((container for container in address.containers if container in former.renames), None)
+            below = address if above is None else address.renamed(above, former.renames[above])
+            today = below if below in former.state.bindings else address
+        found[today] = replace(removal, address=today)
     return found
+
+
+class _Following:
+    """One pass over the tracked addresses, containers first."""
+
+    def __init__(self, desired: Desired, asked: dict[Address, Address], state: State, impossible: Mapping[Address, Stuck]) -> None:
+        self.desired, self.asked, self.state, self.impossible = desired, asked, state, impossible
+        self.tracked = {*state.bindings, *(intent.address for intent in state.intents)}
+        doubtful = {address for intent in state.intents for address in (intent.address, *intent.before.takes)}
+        self.doubtful = {above for address in doubtful for above in (address, *address.containers)}
+        self.final: dict[Address, Address] = {}
+        self.aliases: dict[Address, tuple[Address, ...]] = {}
+        self.followed: dict[Address, Address] = {}
+        self.refused: dict[Address, Blocked] = {}
+        self.refused_lines: set[Address] = set()
+
+    def whole(self) -> Former:
+        levels: dict[int, set[Address]] = defaultdict(set)
+        for address in self.tracked:
+            for one in (address, *address.containers):
+                levels[len(one.parts)].add(one)
+        fulfilled: dict[int, dict[Address, Address]] = defaultdict(dict)
+        for old, new in self.state.fulfilled.items():
+            fulfilled[len(old.parts)][old] = new
+        carried_out: dict[Address, Address] = {}
+        for depth in sorted({*levels, *fulfilled}):
+            done = {carried(old, self.final): carried(new, self.final) for old, new in fulfilled[depth].items()}
+            carried_out |= done
+            self._level(sorted(levels[depth]), done)
+        moves = {address: self.final[address] for address in self.state.bindings if self.final[address] != address}
+        kept = {old: new for old, new in self.asked.items() if old not in self.refused_lines}
+        carried_out |= {line: self.asked[line] for line in self.followed.values()}
+        return Former(self.state, self._renamed(moves, carried_out), kept, moves, self.followed, self.refused)
+
+    def _level(self, nodes: list[Address], done: Mapping[Address, Address]) -> None:
+        """The names of what lies equally deep; the names of all containers are known."""
+        plain = {address: self._plain(address) for address in nodes}
+        lines: dict[Address, Address] = {}
+        for address in nodes:
+            above = self.aliases[address.container] if address.container is not None else ()
+            own = (plain[address], address, *(address.renamed(address.container, alias) for alias in above if address.container))
+            self.aliases[address] = tuple(dict.fromkeys(own))
+            line = next((alias for alias in self.aliases[address] if self._leads(alias, plain[address], done)), None)
+            if line is not None:
+                lines[address] = line
+        self._settle(nodes, plain, lines)
+        used = {*lines.values()}
+        for address in nodes:
+            line = lines.get(address)
+            self.final[address] = plain[address] if line is None else self.asked[line]
+            self.aliases[address] = tuple(dict.fromkeys((self.final[address], *self.aliases[address])))
+            if line is not None and address in self.tracked:
+                self.followed[address] = line
+            stray = self.asked.get(address)
+            astray = stray is not None and address not in used and address not in self.refused_lines and done.get(address) != stray
+            if stray is not None and astray and address in self.tracked and plain[address] == address and line is None:
+                self._refuse_stray(address, stray)
+
+    def _plain(self, address: Address) -> Address:
+        """The name below the new name of its container."""
+        container = address.container
+        return address if container is None else address.renamed(container, self.final[container])
+
+    def _leads(self, alias: Address, plain: Address, done: Mapping[Address, Address]) -> bool:
+        """Whether a line of the YAML renames what is called `alias`, within its container, and was not carried out yet."""
+        new = self.asked.get(alias)
+        return new is not None and new not in (plain, done.get(alias)) and new.container == plain.container
+
+    def _settle(self, nodes: list[Address], plain: Mapping[Address, Address], lines: dict[Address, Address]) -> None:
+        """Take back every rename to an address that something else keeps or gets too; `lines` keeps those that can happen."""
+        claims: dict[Address, list[Address]] = defaultdict(list)
+        for address in nodes:
+            if address in self.tracked:
+                claims[self.asked[lines[address]] if address in lines else plain[address]].append(address)
+        crowded = list(claims)
+
+        def stay(address: Address, stuck: Stuck) -> None:
+            line = lines.pop(address)
+            new = self.asked[line]
+            claims[new].remove(address)
+            claims[plain[address]].append(address)
+            crowded.append(plain[address])
+            self._refuse(line, plain[address], new, stuck)
+
+        for address in nodes:
+            if address in lines and address in self.tracked:
+                if address in self.impossible:
+                    stay(address, self.impossible[address])
+                elif address in self.doubtful:
+                    stay(address, _in_doubt(address))
+        while crowded:
+            new = crowded.pop()
+            claimants = claims[new]
+            if len(claimants) < 2:
+                continue
+            movers = [address for address in claimants if address in lines]
+            holder = next((address for address in claimants if address not in lines), None)
+            for address in movers:
+                stay(address, self._taken(plain[address], new, holder, [plain[mover] for mover in movers]))
+
+    def _taken(self, old: Address, new: Address, holder: Address | None, movers: list[Address]) -> Stuck:
+        """Why something cannot get an address: it has an object that keeps it, or several would get it."""
+        if holder is None:
+            names = " and ".join(str(mover) for mover in sorted(movers))
+            return Stuck(f"{names} are all tracked, and only one of them can become {new}", "name only that one as its former address")
+        if holder not in self.state.bindings:
+            return _in_doubt(new)
+        return Stuck(
+            f"{old} cannot become {new}: both are tracked, and {new} has an object of its own, which keeps the address",
+            f"if {old} may be deleted, take it out of previously or moved; to keep its object as {new}, first apply without {new}; "
+            f"to exchange the two, write previously at both",
+        )
+
+    def _refuse(self, line: Address, old: Address, new: Address, stuck: Stuck) -> None:
+        self.refused_lines.add(line)
+        source = self._source(line, new)
+        for address in (new, old):
+            self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source))
+
+    def _refuse_stray(self, old: Address, new: Address) -> None:
+        """A line that leads out of the container, where no object can go."""
+        stuck = Stuck(
+            f"{old} cannot become {new}: its object is in {old.container} and cannot leave it",
+            f"take the line out: {old} is then deleted, and {new} created",
+        )
+        self._refuse(old, old, new, stuck)
+
+    def _source(self, line: Address, new: Address) -> Source | None:
+        move = next((move for move in self.desired.moved if move.old == line), None)
+        declared = self.desired.resources.get(new)
+        return move.source if move is not None else declared.source if declared is not None else None
+
+    def _renamed(self, moves: Mapping[Address, Address], fulfilled: Mapping[Address, Address]) -> State:
+        state = self.state
+        names = {str(old): str(new) for old, new in moves.items()}
+
+        def called(address: Address) -> Address:
+            return self.final[address] if address in self.final else carried(address, self.final)
+
+        def tracked(binding: Binding) -> Binding:
+            place = binding.place
+            if place is not None and place.parent in names:
+                place = replace(place, parent=names[place.parent])
+            return replace(binding, address=called(binding.address), place=place)
+
+        bindings = sorted((tracked(binding) for binding in state.bindings.values()), key=lambda binding: binding.address)
+        return replace(
+            state,
+            bindings={binding.address: binding for binding in bindings},
+            intents=tuple(replace(intent, address=called(intent.address)) for intent in state.intents),
+            held=frozenset((kind, called(container) if container is not None else None) for kind, container in state.held),
+            marks={mark: called(address) for mark, address in state.marks.items()},
+            recent={called(address): until for address, until in state.recent.items()},
+            renamed={**state.renamed, **{new: state.renamed.get(old, old) for old, new in moves.items()}},
+            fulfilled=dict(fulfilled),
+        )
+
+
+def _in_doubt(address: Address) -> Stuck:
+    return Stuck(f"a request of an earlier run for {address} is in doubt", "reconciler apply reads what became of it")

@@ -7,6 +7,7 @@ until the YAML says which it is. What only stands in the same place is a remark.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 from reconciler.address import Address
@@ -28,7 +29,12 @@ def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[
     while pair := _pair(vanished, fresh, same):
         old, new = vanished.pop(pair[0]), fresh.pop(pair[1])
         same[new.address] = old.id
-        _block(old, new)
+        name = title(old.observed) if old.observed is not None else old.id
+        _block(old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared")
+    for address, meant in _mistyped(desired, vanished, fresh).items():
+        old, new = vanished.pop(meant), fresh.pop(address)
+        former = "names a former key that nothing is tracked under"
+        _block(old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
     return tuple(_remarks(vanished.values(), fresh.values()))
 
 
@@ -38,6 +44,21 @@ def _pair(
     """The next two that look alike; `same`: those found so far, whose referrers then look alike too."""
     pairs = ((old, new) for old in vanished.values() for new in fresh.values() if _beside(old, new) and _alike(old, new, same))
     return next(((old.address, new.address) for old, new in pairs), None)
+
+
+def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft]) -> dict[Address, Address]:
+    """What would be created although it names a former key, with what would be deleted although it may be what is meant."""
+    moved = {move.new: move.old.key for move in desired.moved}
+    beside: dict[tuple[str, Address | None], dict[str, Address]] = {}
+    for address, removal in vanished.items():
+        beside.setdefault((removal.kind.name, address.container), {})[address.key] = address
+    found: dict[Address, Address] = {}
+    for address, draft in fresh.items():
+        former = [*(old.key for old in draft.declared.previously), *([moved[address]] if address in moved else [])]
+        keys = beside.get((draft.kind.name, address.container), {})
+        if former and (close := get_close_matches(former[0], keys, n=1, cutoff=0.0)):
+            found[address] = keys.pop(close[0])
+    return found
 
 
 def _vanished(desired: Desired, one: Removal) -> bool:
@@ -66,15 +87,13 @@ def _was(old: Removal, name: str) -> Any:
     return old.observed.values.get(name, old.observed.raw.get(name, UNSET)) if old.observed is not None else UNSET
 
 
-def _block(old: Removal, new: Draft) -> None:
-    name = title(old.observed) if old.observed is not None else old.id
+def _block(old: Removal, new: Draft, gone: str, come: str) -> None:
+    """Let both wait. `gone`, `come`: why the one may have become the other."""
     source = new.declared.source
     line = f"previously: [{old.address.key}]"
     way = f"if so, write {line} at {new.address}; if not, add to removed: {{address: {old.address}, action: delete}}"
-    old.blocked = Blocked(old.address, f"is no longer declared, and {new.address} looks like it ({name!r}): probably a rename", way, source)
-    new.blocked = Blocked(
-        new.address, f"would be made, and looks like {old.address}, which is no longer declared: probably a rename", way, source
-    )
+    old.blocked = Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source)
+    new.blocked = Blocked(new.address, f"would be made, and {come}: probably a rename", way, source)
 
 
 def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[str]:

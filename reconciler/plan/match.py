@@ -6,12 +6,13 @@ something the plan says. May be called while Actual is still growing: it then kn
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, State
 from reconciler.plan.claims import wrong_ids
-from reconciler.plan.former import renames
+from reconciler.plan.former import Former, follow
 from reconciler.plan.late import late, may_lag, stands_there
 from reconciler.plan.natural import Index, Natural, listed, theirs, waits, why
 from reconciler.plan.sequence import by_reference
@@ -25,11 +26,12 @@ class Matches:
     `gone`: bound, and proven away. `recreated`: those, and what is deleted and could be restored, in whose place people created another
     object, which is in `ids`; with the id that was bound. `transferred`: those that are in another container now, with its id.
     `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no longer declared, and still
-    there. `renamed`: address to the one it was bound under. `late`: (kind, id) of what requests made that were taken for lost, with
-    their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can be said, and why. `blocked`: a
-    decision people must take.
+    there. `former`: the state under today's addresses, and what of it was renamed. `late`: (kind, id) of what requests made that were
+    taken for lost, with their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can be said, and
+    why. `blocked`: a decision people must take.
     """
 
+    former: Former
     ids: dict[Address, str] = field(default_factory=dict)
     adopted: set[Address] = field(default_factory=set)
     gone: set[Address] = field(default_factory=set)
@@ -37,7 +39,6 @@ class Matches:
     transferred: dict[Address, str] = field(default_factory=dict)
     replaced: dict[Address, str] = field(default_factory=dict)
     leaving: dict[Address, str] = field(default_factory=dict)
-    renamed: dict[Address, Address] = field(default_factory=dict)
     late: dict[tuple[str, str], Address] = field(default_factory=dict)
     unknown: dict[Address, str] = field(default_factory=dict)
     blocked: dict[Address, Blocked] = field(default_factory=dict)
@@ -46,19 +47,27 @@ class Matches:
         """The id of an object that is there, declared or leaving."""
         return self.ids.get(address, self.leaving.get(address))
 
-    def binding(self, state: State, address: Address) -> Binding | None:
+    @property
+    def renamed(self) -> Mapping[Address, Address]:
+        """Every address that changes now, with the one it had before."""
+        return self.former.state.renamed
+
+    def binding(self, address: Address) -> Binding | None:
         """The binding of an address, under the name it had before where it was renamed."""
-        return state.bindings.get(self.renamed.get(address, address))
+        return self.former.state.bindings.get(address)
 
 
-def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
-    """Find the object of every declared resource, each after its container and after what its natural key refers to."""
-    found = Matches(renamed=renames(desired, state))
-    former = set(found.renamed.values())
+def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, former: Former | None = None) -> Matches:
+    """Find the object of every declared resource, each after its container and after what its natural key refers to.
+
+    `former`: what became of the state's addresses, where that is known.
+    """
+    found = Matches(follow(desired, state) if former is None else former)
+    state = found.former.state
     taken = {  # what an undeclared root lets go of is free
-        (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources or address in former
+        (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources
     }
-    wrong = wrong_ids(kinds, desired, state, actual, found.renamed)
+    wrong = wrong_ids(kinds, desired, state, actual)
     taken |= {(one.kind, one.id) for address, one in desired.resources.items() if one.id is not None and address not in wrong}
     index = Index(kinds, actual)
     natural = Natural(kinds, state, actual, found, index, taken)
@@ -67,7 +76,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
     free = {address: id for (_, id), address in sorted(found.late.items(), reverse=True)}
     for declared in by_reference(kinds, desired):
         address, kind = declared.address, kinds[declared.kind]
-        binding = found.binding(state, address)
+        binding = found.binding(address)
         if binding is not None:
             _bound(kind, declared, binding, state, actual, found, index)
             _created_again(kind, declared, binding, actual, found, natural)
@@ -86,11 +95,11 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Match
 
 def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> None:
     """What is bound and no longer declared: still there, or proven gone; containers first, and with them what goes along."""
-    former, inner = set(found.renamed.values()), dict[Address, Address]()
+    inner = dict[Address, Address]()
     for address in sorted(state.bindings):
         binding = state.bindings[address]
         kind = kinds.get(binding.kind)
-        if kind is None or address in desired.resources or address in former:
+        if kind is None or address in desired.resources:
             continue
         container = address.container
         scope = found.id(container) if container is not None else None

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Binding, Desired, Memory, Origin, State
-from reconciler.plan.drafts import Draft
+from reconciler.model import Binding, Desired, Memory, Origin
+from reconciler.plan.drafts import Draft, parents
+from reconciler.plan.former import Former, carried
 from reconciler.plan.match import Matches
 from reconciler.plan.removal import Removal
 from reconciler.resource import UNSET, Role
 
 
 def memory(
-    desired: Desired, state: State, found: Matches, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]
+    desired: Desired, found: Matches, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal], *, whole: bool
 ) -> Memory:  # fmt: skip
-    """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree."""
+    """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree.
+
+    `whole`: the run is about everything, so that what the YAML no longer says is forgotten.
+    """
     bind: dict[Address, Binding] = {}
     forget: set[Address] = set()
     for draft in mine.values():
@@ -24,17 +29,63 @@ def memory(
             continue
         if draft.observed is not None and draft.id is not None:
             binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in found.late else Origin.ADOPTED)
-            if binding != state.bindings.get(draft.address):
+            if binding != found.binding(draft.address):
                 bind[draft.address] = binding
-        if draft.address in found.renamed:
-            forget.add(found.renamed[draft.address])
     for removal in gone.values():
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
             forget.add(removal.replaces)
             bind[removal.address] = replace(removal.binding, address=removal.address, protected=False, place=None)
         elif removal.active and not removal.delete:
             forget.add(removal.address)
-    return Memory(bind, frozenset(forget))
+    rename = found.former.moves if whole else _touched(desired, found.former, mine, gone)
+    fulfilled = _fulfilled(found.former, rename, mine, whole=whole)
+    return Memory(bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled)
+
+
+def remembered(memory: Memory) -> dict[str, Any]:
+    """What a journal is told of it. A journal forgets before it renames, so that it needs the old addresses of what is forgotten."""
+    before = {new: old for old, new in memory.rename.items()}
+    forget = [before.get(address, address) for address in memory.forget if address in before or address not in memory.rename]
+    return {"bind": memory.bind.values(), "forget": forget, "rename": memory.rename, "fulfilled": memory.fulfilled}
+
+
+def _touched(
+    desired: Desired, former: Former, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]
+) -> dict[Address, Address]:  # fmt: skip
+    """The renames that a run needs which is about some addresses only: those of what it is about, with all that changes with them."""
+    if not former.moves:
+        return {}
+    about = {*mine, *gone}
+    for address in (*mine, *gone):
+        about.update(parents(desired, mine[address].declared) if address in mine else address.containers)
+    group = {address: address for address in former.moves}
+
+    def leader(address: Address) -> Address:
+        while group[address] != address:
+            address = group[address]
+        return address
+
+    def join(one: Address, other: Address | None) -> None:
+        if other in group:
+            group[leader(one)] = leader(other)
+
+    for old, new in former.moves.items():
+        join(old, next((container for container in old.containers if container in former.moves), None))
+        join(old, new)
+    wanted = {leader(old) for old, new in former.moves.items() if new in about}
+    return {old: new for old, new in former.moves.items() if leader(old) in wanted}
+
+
+def _fulfilled(
+    former: Former, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool
+) -> Mapping[Address, Address]:  # fmt: skip
+    """The renames of the YAML that have had their effect when these are done."""
+    if whole:
+        return former.renames
+    waiting = {line for old, line in former.followed.items() if old in former.moves and old not in rename}
+    done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
+    followed = {line for old, line in former.followed.items() if old in rename}
+    return done | {line: new for line, new in former.renames.items() if line in followed or (new in mine and line not in waiting)}
 
 
 def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:

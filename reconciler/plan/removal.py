@@ -7,11 +7,12 @@ proven removes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Binding, Blocked, Desired, Observed, State
 from reconciler.plan.drafts import Draft
+from reconciler.plan.former import stands_in
 from reconciler.plan.match import Matches
 from reconciler.plan.natural import listed
 from reconciler.reading import title
@@ -53,11 +54,10 @@ def removals(
     """One removal an address that leaves, the old objects of replacements included."""
     made: dict[Address, Removal] = {}
     roots = {address for address in desired.resources if address.container is None}
-    former = set(found.renamed.values())
     doubtful = {intent.address for intent in state.intents}
     claimed = {(kinds[desired.resources[address].kind].name, id) for address, id in found.ids.items()}
     for address, binding in state.bindings.items():
-        if address in desired.resources or address in former:
+        if address in desired.resources:
             continue
         kind = kinds.get(binding.kind)
         if kind is None or (kind.name, binding.id) in claimed:
@@ -65,6 +65,9 @@ def removals(
             made[address] = Removal(address, made_kind, binding.id, False, "another address holds it now", binding=binding)
             continue
         made[address] = _undeclared(kinds, kind, desired, actual, found, address, binding, roots)
+        hindered = found.former.hindered(address, stands_in(state.bindings, address))
+        if hindered is not None:
+            made[address].blocked = replace(hindered, address=address)
         if address in doubtful:
             made[address].blocked = Blocked(address, "a request of an earlier run is in doubt", "reconciler apply reads what became of it")
     for draft in drafts.values():
@@ -116,6 +119,8 @@ def _undeclared(
     else:
         removal.delete = True
         removal.reason = "no longer declared" if removed is None else removed.says
+    if removal.delete and removal.blocked is None and address in found.renamed:
+        removal.reason += f" (was {found.renamed[address]})"
     return removal
 
 

@@ -112,7 +112,9 @@ def state_schema() -> Schema:
         "turns": items(turn, "What changed of the bindings without a request."),
         "approvals": items(record({"run": text(), "digest": text("The plan's.")}), "Runs that carried out a saved plan."),
     }
-    return document("A whole state", record(whole), {})
+    renames = items(record({"old": ref("address"), "new": ref("address")}), "Of the YAML, which have had their effect; absent: none.")
+    schema = record(whole)
+    return document("A whole state", schema | {"properties": {**schema["properties"], "renames": renames}}, {})
 
 
 def _moment() -> Schema:

@@ -23,6 +23,7 @@ from reconciler.state.ending import Ending
 from reconciler.state.lease import Lease
 from reconciler.state.pushed import Document
 from reconciler.state.reading import read_state
+from reconciler.state.renames import after, read_renames, write_renames
 from reconciler.state.rules import write_rules
 from reconciler.state.schema import afters, approvals, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
 from reconciler.state.spare import Spare, kept_or_not
@@ -155,17 +156,22 @@ class Journal:
         places: Mapping[Address, Place] = {},
         rename: Mapping[Address, Address] = {},
         protect: Mapping[Address, bool] = {},
+        fulfilled: Mapping[Address, Address] | None = None,
     ) -> None:
         """Change bindings without a request: forget, then rename, then bind, then place and protect. What changed is kept as `Turn`s.
 
         `rename` names every address, those below a renamed one too, and may swap; places under a renamed address follow. Addresses
-        that are not bound are passed over.
+        that are not bound are passed over. `fulfilled`: the renames of the YAML that have had their effect then; without it, those that
+        are remembered follow what is renamed, and one that is taken back is forgotten.
         """
         forget, bind = list(forget), list(bind)
         with self._writing() as connection:
             before = bound(connection, self._state) if forget or bind or rename or protect else {}
             rows.unbind(connection, self._state, forget)
             self._rename(connection, rename)
+            if fulfilled is not None or rename:
+                known = read_renames(connection, self._state) if fulfilled is None else fulfilled
+                write_renames(connection, self._state, after(known, rename) if fulfilled is None else known)
             rows.bind(connection, self._state, bind)
             at = {"of": self._state}
             if places:

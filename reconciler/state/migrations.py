@@ -12,7 +12,20 @@ from sqlalchemy import Connection, insert, inspect, select, update
 
 from reconciler.errors import StateError
 from reconciler.state.rows import mapping, to_json
-from reconciler.state.schema import METADATA, afters, approvals, befores, bindings, consents, journal, outcomes, rules, turns, version
+from reconciler.state.schema import (
+    METADATA,
+    afters,
+    approvals,
+    befores,
+    bindings,
+    consents,
+    journal,
+    outcomes,
+    renames,
+    rules,
+    turns,
+    version,
+)
 
 Migration = Callable[[Connection], None]
 
@@ -65,7 +78,12 @@ def _consents(connection: Connection) -> None:
     METADATA.create_all(connection, tables=[consents])
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals, _ids_of_members, _consents)
+def _renames(connection: Connection) -> None:
+    """8: which renames of the YAML have had their effect."""
+    METADATA.create_all(connection, tables=[renames])
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals, _ids_of_members, _consents, _renames)
 """The nth takes version n to n + 1; they only ever grow in number."""
 
 NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."

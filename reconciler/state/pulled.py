@@ -23,6 +23,7 @@ from reconciler.state.schema import (
     known,
     open_intents,
     outcomes,
+    renames,
     rules,
     runs,
     states,
@@ -63,6 +64,7 @@ def pulled(connection: Connection, state: int) -> dict[str, Any]:
         "known": {one.digest: from_json(one.ids, "a list of ids") for one in _rows(connection, known, state, "digest")},
         "requests": _requests(connection, state),
         "turns": [_part(one, TURN) for one in _rows(connection, turns, state, "id")],
+        "renames": [{"old": one.old, "new": one.new} for one in _rows(connection, renames, state, "old")],
         "approvals": [_part(one, APPROVAL) for one in _rows(connection, approvals, state, "run")],
     }
 

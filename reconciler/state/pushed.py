@@ -11,12 +11,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
+from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
 from reconciler.report.conform import conform
 from reconciler.report.schema_of_state import STATE_FORMAT, state_schema
 from reconciler.state import rows
 from reconciler.state.pulled import APPROVAL, JSON, OUTCOME, REQUEST, RUN, TURN
 from reconciler.state.reading import Scope
+from reconciler.state.renames import write_renames
 from reconciler.state.rules import rules_of, write_rules
 from reconciler.state.schema import (
     afters,
@@ -29,6 +31,7 @@ from reconciler.state.schema import (
     known,
     open_intents,
     outcomes,
+    renames,
     rules,
     runs,
     states,
@@ -71,7 +74,15 @@ def _loose(found: Document) -> str | None:
     at = [one["address"] for one in found["bindings"]]
     objects = [(one["kind"], one["id"]) for one in found["bindings"]]
     requests, changed = [one["id"] for one in found["requests"]], [one["id"] for one in found["turns"]]
-    for name, listed in (("runs", run_ids), ("bindings", at), ("bindings", objects), ("requests", requests), ("turns", changed)):
+    former = [one["old"] for one in found.get("renames", ())]
+    for name, listed in (
+        ("renames", former),
+        ("runs", run_ids),
+        ("bindings", at),
+        ("bindings", objects),
+        ("requests", requests),
+        ("turns", changed),
+    ):
         if len(set(listed)) < len(listed):
             return f"{name}: one stands there twice"
     told = [*found["requests"], *found["turns"], *found["approvals"], *(ended for one in found["requests"] for ended in one["outcomes"])]
@@ -133,7 +144,7 @@ def replace(connection: Connection, state: int, found: Document, *, by: str, for
     for some in rows.chunks(ours):
         if connection.execute(select(runs.c.id).where(runs.c.id.in_(some), runs.c.state != state)).first() is not None:
             raise Refused("a run of the document belongs to another state of that database", hint="It was pushed there under another name.")
-    for table in (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, fields, bindings):
+    for table in (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, renames, fields, bindings):
         connection.execute(delete(table).where(table.c.state == state))
     connection.execute(delete(runs).where(runs.c.state == state, runs.c.id != by))
     serial = max(found["serial"], there.serial + 1) if force and there.lineage == found["lineage"] else found["serial"]
@@ -147,6 +158,7 @@ def _write(connection: Connection, state: int, found: Document, by: str) -> None
     _insert(connection, fields, (row for one in found["bindings"] for row in _fields(state, one)))
     if found["rules"] is not None:
         write_rules(connection, state, rules_of(found["rules"]))
+    write_renames(connection, state, {Address.parse(one["old"]): Address.parse(one["new"]) for one in found.get("renames", ())})
     _insert(connection, runs, (_row(state, one, RUN) for one in found["runs"] if one["id"] != by))
     _insert(connection, known, ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
     _insert(connection, journal, (_row(state, one, REQUEST) for one in requests))

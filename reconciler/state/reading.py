@@ -16,6 +16,7 @@ from reconciler.errors import StateError
 from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
 from reconciler.state import rows
+from reconciler.state.renames import read_renames
 from reconciler.state.rules import read_rules
 from reconciler.state.schema import bindings, journal, outcomes, rules, states, turns
 from reconciler.state.unfinished import is_unfinished, read_consents
@@ -90,6 +91,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
+        fulfilled=read_renames(connection, state),
     )
 
 

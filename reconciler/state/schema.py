@@ -194,6 +194,14 @@ turns = Table(  # append-only: what changed of the bindings without a request
     Index("turns_by_run", "run"),
 )
 
+renames = Table(
+    "renames",
+    METADATA,
+    _state(primary=True),
+    Column("old", Text, primary_key=True),  # an address as the YAML had it
+    Column("new", Text, nullable=False),  # the one that took its place, under its name of today
+)
+
 approvals = Table(  # append-only: runs that carried out a saved plan
     "approvals",
     METADATA,

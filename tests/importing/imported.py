@@ -21,6 +21,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.plan import plan
+from reconciler.plan.memory import remembered
 from reconciler.prove import prove
 from reconciler.state import Scope, Store
 from reconciler.writing.into import into
@@ -76,7 +77,7 @@ def bound(org: Org, folder: Path, actual: Actual, found: Written) -> tuple[Writt
         with opened.lease(who="test", command="import") as journal:
             made = prove(kinds(), desired, journal.state(), actual, plan(kinds(), desired, journal.state(), actual))
             assert troubles(made) == [], troubles(made)
-            journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
+            journal.remember(**remembered(made.memory))
             journal.remember(places=made.places)
         state = opened.read()
 

@@ -79,6 +79,8 @@ def _lines(made: Plan, state: State) -> list[str]:
     found += [f"placed: {len(made.places)}, managed: {made.managed}, bound: {len(made.memory.bind)}"]
     found += [f"bind: {_binding(one, state)}" for one in made.memory.bind.values() if state.bindings.get(one.address) != one]
     found += [f"forget: {address}" for address in sorted(made.memory.forget)]
+    found += [f"rename: {old} -> {new}" for old, new in sorted(made.memory.rename.items())]
+    found += [f"fulfilled: {old} -> {new}" for old, new in sorted((made.memory.fulfilled or {}).items())]
     return [*found, f"rules: {'changed' if made.memory.rules is not None else 'the same'}"]
 
 

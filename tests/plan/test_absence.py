@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,8 +86,8 @@ def test_what_was_renamed_and_is_gone_is_not_left() -> None:
 def test_what_is_missing_is_told_with_the_binding_it_had_and_without_what_went_with_it() -> None:
     desired, state, actual = world(2, 1, renamed=True)
     found = match(kinds(), desired, state, actual)
-    assert missing(state, found) == {team(0, "new"): state.bindings[team(2)]}
+    assert missing(found) == {team(0, "new"): replace(state.bindings[team(2)], address=team(0, "new"))}
     found.gone |= {ACME}
-    assert list(missing(state, found)) == [ACME]
+    assert list(missing(found)) == [ACME]
     found.gone = {ACME.child("team", "never")}
-    assert missing(state, found) == {}
+    assert missing(found) == {}

@@ -202,6 +202,7 @@ def _adopt(
     from reconciler.cli import exits
     from reconciler.cli.connect import accounted, open_store, who
     from reconciler.plan import plan
+    from reconciler.plan.memory import remembered
     from reconciler.prove import prove
 
     with (
@@ -211,7 +212,7 @@ def _adopt(
     ):
         state, kinds = journal.state(), kinds.sealed(store.digest_key())
         made = prove(kinds, project.desired, state, actual, plan(kinds, project.desired, state, actual))
-        journal.remember(bind=made.memory.bind.values(), forget=made.memory.forget)
+        journal.remember(**remembered(made.memory))
         journal.remember(places=made.places)
         code = _tell(screen, options.project, made, found)
         journal.finish(exit_code=code, summary={})

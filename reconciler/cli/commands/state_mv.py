@@ -32,11 +32,12 @@ def command(screen: Screen, /, old: Address, new: Address, **words: Any) -> None
       reconciler state mv acme/team/writers acme/team/authors examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli.remembered import changing
+    from reconciler.state.renames import after
 
     with changing(screen, Options.of(screen, words), old, command="state mv") as journal:
         state = journal.state()
         rename = renamed(state, old, new)
-        journal.remember(rename=rename)
+        journal.remember(rename=rename, fulfilled={**after(state.fulfilled, rename), old: new})
     screen.out("".join(f"{to} is bound to {bare(state.bindings[at].id)} (was {at}).\n" for at, to in sorted(rename.items())))
 
 
