@@ -71,6 +71,11 @@ def reading() -> tuple[Decorator, ...]:
     )
 
 
+def project_words() -> Decorator:
+    """The same without the project, which the command finds among its words."""
+    return _all(*reading())
+
+
 def project_option() -> Decorator:
     """The same where the arguments are something else."""
     return _all(

@@ -7,7 +7,9 @@ state that somebody named, or that is on a server, is created only with consent.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -33,12 +35,14 @@ class Unseen:
 
     `where`: the state. `project`: the project and its environment, and on which service. `named`: what gave the address of the state where
     creating it takes consent; None for the project's own file. `tracks`: what the same database does track, "" where that is nothing.
+    `former`: the only other project of its environment and service, as it is typed: it may be this one's former name; "" for none.
     """
 
     where: str
     project: str
     named: str | None
     tracks: str = ""
+    former: str = ""
 
     @property
     def fact(self) -> str:
@@ -48,9 +52,10 @@ class Unseen:
     @property
     def remedy(self) -> str:
         """What to do about it."""
+        renamed = f"If the project was renamed: reconciler state mv --project {self.former}. " if self.former else ""
         if self.named is None:
-            return "The first apply creates it."
-        return f"Correct {self.named} if that is the wrong address; else the first apply creates the state, with --create-state."
+            return f"{renamed}The first apply creates it."
+        return f"{renamed}Correct {self.named} if that is the wrong address; else the first apply creates the state, with --create-state."
 
     def __str__(self) -> str:
         return f"{self.fact} {self.remedy}"
@@ -72,19 +77,21 @@ def unseen(options: Options, project: Project, service: Service, store: Store) -
     condition, name = store.condition(), project.settings.project
     where = condition.where if condition.path is None else f"the state {near(condition.path)}"
     whose = f"project {name}{f' in {options.env}' if options.env else ''} on {service.where}"
-    return Unseen(where, whose, origin(options, project), _tracks(store, service))
+    tracking = store.tracking()
+    others = [scope.project for scope, _ in tracking if (scope.service, scope.environment) == (service.identity, options.env or None)]
+    former = quote(others[0]) if len(others) == 1 else ""
+    return Unseen(where, whose, origin(options, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
 
 
-def _tracks(store: Store, service: Service) -> str:
-    """`It tracks 12 resources of other on the same service.`"""
+def named(found: Sequence[tuple[Scope, int]], service: Service) -> str:
+    """`12 resources of other on the same service`."""
     from reconciler.report.words import count, listed
 
-    def named(scope: Scope, number: int) -> str:
+    def one(scope: Scope, number: int) -> str:
         place = "the same service" if scope.service == service.identity else scope.service
         return f"{count(number, 'resource')} of {scope.project}{f' in {scope.environment}' if scope.environment else ''} on {place}"
 
-    found = [named(scope, number) for scope, number in store.tracking()]
-    return f"It tracks {listed(found, NAMED)}." if found else ""
+    return listed([one(scope, number) for scope, number in found], NAMED)
 
 
 def to_create(screen: Screen, options: Options, project: Project, service: Service) -> Unseen | None:

@@ -103,6 +103,8 @@ class State:
     """The bindings by address and the intents in doubt. `lineage` never changes for a state; `serial` grows with every run that writes.
 
     `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
+    `former`: those among them of a project in the same environment that tracks all that this one tracks, with its name: this project may
+    have been called so.
     `unfinished`: the last run that was not refused did not come to its end, or not well. `rules`: those of the project's last run that
     went through; None where none did, or none since states remember them.
     `held`: (kind, container) of the lists in which
@@ -126,3 +128,4 @@ class State:
     consents: frozenset[Consent] = frozenset()
     fulfilled: Mapping[Address, Address] = field(default_factory=dict)
     renamed: Mapping[Address, Address] = field(default_factory=dict)
+    former: Mapping[tuple[str, str], str] = field(default_factory=dict)

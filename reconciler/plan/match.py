@@ -184,7 +184,7 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
     assert declared.id is not None
     scope = found.ids.get(container) if container is not None else ""
     if (kind.name, declared.id) in state.foreign and container is not None:
-        found.blocked[address] = theirs(declared, declared.id, "or take the id out")
+        found.blocked[address] = theirs(declared, declared.id, "or take the id out", state)
     elif (one := actual.find(kind.name, declared.id)) is not None:
         if kind.within is not None and one.within.get(kind.within, scope) != scope:
             found.blocked[address] = Blocked(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from reconciler.address import Address
@@ -135,7 +136,7 @@ class Natural:
     def _decide(self, kind: Kind, declared: Declared, here: list[Observed], others: list[Observed], binding: Binding | None) -> bool:
         address, found = declared.address, self.found
         if others and not here and declared.adopt:
-            found.blocked[address] = theirs(declared, others[0].id, "to make another one, write adopt: never")
+            found.blocked[address] = theirs(declared, others[0].id, "to make another one, write adopt: never", self.state)
         elif len(here) > 1:
             listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
             forget = f"reconciler state forget {address}, then " if binding is not None else ""
@@ -200,8 +201,16 @@ class Natural:
             )
 
 
-def theirs(declared: Declared, id: str, other: str) -> Blocked:
+def theirs(declared: Declared, id: str, other: str, state: State) -> Blocked:
     """Why an object is left to the project that has it; roots alone may be shared, as the place where projects meet."""
+    former = state.former.get((declared.kind, id))
+    if former is not None:
+        return Blocked(
+            declared.address,
+            f"it is tracked under the project name {former!r}",
+            f"if this project had that name before: reconciler state mv --project {quote(former)}; if not, leave it to that project",
+            declared.source,
+        )
     return Blocked(
         declared.address,
         f"{id} is bound by another project or environment of this state database",

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Consent, Intent, Place, Rules, State
-from reconciler.state import pushed, rows
+from reconciler.state import pushed, renaming, rows
 from reconciler.state.database import Database
 from reconciler.state.ending import Ending
 from reconciler.state.lease import Lease
@@ -50,7 +50,8 @@ class Journal:
 
     Every method is one transaction, which checks the lease. When it returns, what it was given survives a power cut; when it raises
     StateError, nothing of it was written. The first of a run that changes anything raises the state's serial by one. `spare`: where
-    outcomes are kept that the database does not take. `lag`: how long a list may lack what was written.
+    outcomes are kept that the database does not take. `lag`: how long a list may lack what was written. `renames`: the lease of the state
+    whose name this one gets.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Journal:
         clock: Callable[[], datetime],
         spare: Spare | None,
         lag: timedelta,
+        renames: Lease | None = None,
     ) -> None:
         self._database = database
         self._state = state
@@ -71,6 +73,7 @@ class Journal:
         self._wrote = False
         self._spare = spare
         self._lag = lag
+        self._renames = renames
         self._failed: StateError | None = None
         self._held: frozenset[tuple[str, Address | None]] = frozenset()
         self.run: str = lease.holder.run
@@ -194,6 +197,13 @@ class Journal:
         with self._database.write() as connection:
             self._lease.check(connection)
             pushed.replace(connection, self._state, document, by=self.run, force=force)
+
+    def rename(self) -> None:
+        """Give this state the name of the one whose lease it holds too; raises `Refused` where that would lose something."""
+        assert self._renames is not None
+        with self._writing() as connection:
+            self._renames.check(connection)
+            renaming.rename(connection, self._state, self._renames.state, by=self._renames.holder.run)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""

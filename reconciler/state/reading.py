@@ -5,6 +5,7 @@ In: a connection inside a transaction. Out: `Scope`'s row, `State`, ids of other
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -79,17 +80,19 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
+    others = read_others(connection, scope)
     unfinished = is_unfinished(connection, state, by=by)
     return State(
         row.lineage,
         row.serial,
         bound,
         intents,
-        read_foreign(connection, scope),
+        frozenset(others),
         unfinished,
         read_rules(connection, state),
         marks=_marks(connection, state),
         recent=_recent(connection, state, lag, now),
+        former=former(scope, others, {(binding.kind, binding.id) for binding in bound.values()}),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
     )
@@ -141,12 +144,32 @@ def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]
     return found
 
 
-def read_foreign(connection: Connection, scope: Scope) -> frozenset[tuple[str, str]]:
-    """The kinds and ids that other projects and environments bind on the same service."""
+Others = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
+"""(kind, id) of what is tracked by other projects and environments on the same service, with the names of both."""
+
+
+def read_others(connection: Connection, scope: Scope) -> Others:
+    """What other projects and environments track on the same service."""
     others = (
-        select(bindings.c.kind, bindings.c.id)
+        select(bindings.c.kind, bindings.c.id, states.c.project, states.c.environment)
         .join(states, states.c.id == bindings.c.state)
         .where(states.c.service == scope.service)
         .where((states.c.project != scope.project) | (states.c.environment != scope.columns["environment"]))
+        .order_by(states.c.project)
     )
-    return frozenset((row.kind, row.id) for row in connection.execute(others))
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in connection.execute(others):
+        found.setdefault((row.kind, row.id), []).append((row.project, row.environment))
+    return found
+
+
+def former(scope: Scope, others: Others, tracked: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """What the project may have tracked under another name: of each other project in its environment that tracks all that it tracks."""
+    environment = scope.columns["environment"]
+    names = {project for owners in others.values() for project, of in owners if of == environment and project != scope.project}
+    for key in tracked:
+        names &= {project for project, of in others.get(key, ()) if of == environment}
+    found = {
+        key: next((project for project, of in owners if of == environment and project in names), None) for key, owners in others.items()
+    }
+    return {key: project for key, project in found.items() if project is not None}

@@ -8,16 +8,17 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 from uuid import uuid4
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, update
 
-from reconciler.errors import StateError
+from reconciler.errors import Refused, StateError
 from reconciler.model import Entry, Run, State, Turn
 from reconciler.state.condition import Condition, file_holder, row_holder, writable
 from reconciler.state.database import Database, connect
@@ -26,9 +27,9 @@ from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.pulled import pulled
 from reconciler.state.pushed import Document, checked
-from reconciler.state.reading import Scope, find, has_seen, read_foreign, read_state, read_tracking
+from reconciler.state.reading import Scope, find, former, has_seen, read_others, read_state, read_tracking
 from reconciler.state.rows import inserting, plain
-from reconciler.state.schema import leases, states
+from reconciler.state.schema import leases, runs, states
 from reconciler.state.spare import Spare
 from reconciler.state.turns import read_later, read_turns
 from reconciler.unbroken import unbroken
@@ -76,11 +77,10 @@ class Store:
 
         def work(connection: Connection) -> State:
             row = find(connection, self._scope)
-            return (
-                State("", 0, foreign=read_foreign(connection, self._scope))
-                if row is None
-                else read_state(connection, row.id, self._lag, self._clock())
-            )
+            if row is not None:
+                return read_state(connection, row.id, self._lag, self._clock())
+            others = read_others(connection, self._scope)
+            return State("", 0, foreign=frozenset(others), former=former(self._scope, others, ()))
 
         return self._database.read(work) or State("", 0)
 
@@ -197,6 +197,38 @@ class Store:
                 lease = Lease(self._database, state, holder, seconds=None if path else LEASE_SECONDS, instead_of=instead_of)
                 held.enter_context(lease.kept())
             yield Journal(self._database, lease.state, lease, clock=self._clock, spare=self._spare(), lag=self._lag)
+
+    @contextmanager
+    def renaming(self, old: str, *, who: str, command: str) -> Iterator[Journal]:
+        """Hold the leases of this state and of that of the project called `old` in the same environment and on the same service.
+
+        The journal is that of `old`; `Journal.rename` gives it this scope's name. Raises Locked where another run has either of them.
+        """
+        former = replace(self._scope, project=old)
+        path = self._database.path
+        pid = os.getpid() if path else None
+        since, seconds = self._clock().isoformat(), None if path else LEASE_SECONDS
+        holder, other = (Holder(str(uuid4()), plain(who), plain(command), since, pid) for _ in range(2))
+        with ExitStack() as held:
+            if path:
+                held.enter_context(lock_file(path, holder))
+            row = self._database.read(lambda connection: find(connection, former))
+            if row is None:
+                raise StateError(f"the state was moved meanwhile: nothing is called {old} any more", hint="reconciler state list shows it.")
+            mine = self._make_state()
+            with unbroken():
+                lease = Lease(self._database, row.id, holder, seconds=seconds)
+                held.enter_context(lease.kept())
+                second = Lease(self._database, mine, other, seconds=seconds)
+                held.enter_context(second.kept())
+            held.callback(self._end_unfinished, other.run)
+            yield Journal(self._database, row.id, lease, clock=self._clock, spare=None, lag=self._lag, renames=second)
+
+    def _end_unfinished(self, run: str) -> None:
+        """Write down that a run ended where nothing else says so: its state was not moved after all."""
+        with suppress(StateError), self._database.write() as connection:
+            unended = (runs.c.id == run) & runs.c.ended.is_(None)
+            connection.execute(update(runs).where(unended).values(ended=self._clock().isoformat(), exit_code=Refused.exit_code))
 
     def _spare(self) -> Spare | None:
         """Where outcomes are kept; made before the first request, because the database may be gone when it is needed."""

@@ -24,7 +24,7 @@ command = LazyGroup(
     commands_by_name={
         "list": Lazy(f"{__name__}:list_command", "Every binding: address, kind, id."),
         "show": Lazy(f"{__name__}:show_command", "What is remembered of one address."),
-        "mv": Lazy("reconciler.cli.commands.state_mv", "Bind an address's object to another address."),
+        "mv": Lazy("reconciler.cli.commands.state_mv", "Move what is tracked to another address, or from another project name."),
         "forget": Lazy(f"{__name__}:forget_command", "Let go of an address, or of what is in doubt about it."),
         "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "The whole state as one document."),
         "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Put such a document where the state is."),

@@ -1,7 +1,8 @@
-"""`reconciler state mv`: bind an address's object, and all below it, to another address."""
+"""`reconciler state mv`: track an object, and all below it, under another address; or a whole project under another name."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,28 +18,78 @@ if TYPE_CHECKING:
     from reconciler.model import State
 
 
-@click.command("mv", short_help="Bind an address's object to another address.")
-@click.argument("old", metavar="FROM", callback=shared.address)
-@click.argument("new", metavar="TO", callback=shared.address)
-@shared.project()
+@click.command("mv", short_help="Move what is tracked to another address, or from another project name.")
+@click.argument("words", metavar="{FROM TO | --project OLD} [PROJECT]", nargs=-1)
+@click.option("--project", "old", metavar="OLD", help="Move all that the project called OLD tracked, with its history, to this project.")
+@shared.project_words()
 @shared.service()
 @shared.state()
 @click.pass_obj
-def command(screen: Screen, /, old: Address, new: Address, **words: Any) -> None:
-    """Bind what FROM is bound to, and all below it, to TO instead. Nothing is sent; rename the key in the YAML too.
+def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: Any) -> None:
+    """Track what FROM tracks, and all below it, as TO instead. Nothing is sent; rename the key in the YAML too.
+
+    With --project OLD, after `project:` was renamed in the YAML: move everything that the project called OLD tracked in this database, on
+    the same service and in the same environment, to the new name, with its history. Nothing is sent.
 
     \b
-    Example:
+    Examples:
       reconciler state mv acme/team/writers acme/team/authors examples/acme --sandbox .reconciler/acme.db
+      reconciler state mv --project acme-handbook examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli.remembered import changing
     from reconciler.state.renames import after
 
-    with changing(screen, Options.of(screen, words), old, command="state mv") as journal:
+    ctx = click.get_current_context()
+    most = 1 if old is not None else 3
+    if not most - 1 <= len(words) <= most:
+        given = "--project OLD [PROJECT]" if old is not None else "FROM TO [PROJECT]"
+        raise click.UsageError(f"it takes {given}", ctx=ctx)
+    project = Path(words[-1]) if len(words) == most else Path()
+    options = Options.of(screen, {**more, "project": project})
+    if old is not None:
+        rename_project(screen, options, old)
+        return
+    param = next(param for param in ctx.command.params if param.name == "words")
+    source, target = (shared.address(ctx, param, word) for word in words[:2])
+    with changing(screen, options, source, command="state mv") as journal:
         state = journal.state()
-        rename = renamed(state, old, new)
-        journal.remember(rename=rename, fulfilled={**after(state.fulfilled, rename), old: new})
+        rename = renamed(state, source, target)
+        journal.remember(rename=rename, fulfilled={**after(state.fulfilled, rename), source: target})
     screen.out("".join(f"{to} is bound to {bare(state.bindings[at].id)} (was {at}).\n" for at, to in sorted(rename.items())))
+
+
+def rename_project(screen: Screen, options: Options, old: str) -> None:
+    """Give this project's name to the state of the project called `old`. Raises `UsageError` and `Refused` with the way past them."""
+    from reconciler.cli import exits
+    from reconciler.cli.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.unseen import NO_SANDBOX, named
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.words import count
+
+    project = load(screen, options, load_kinds())
+    service, new = known_service(screen, options, project), project.settings.project
+    if old == new:
+        raise UsageError(
+            f"the project is called {new} already", hint="Rename it in the YAML first (project: …), then name the old one here."
+        )
+    if service is None:
+        raise UsageError(NO_SANDBOX)
+    with open_store(screen, options, project, service, create=False) as store:
+        others = [(scope, number) for scope, number in store.tracking() if scope.project != new or scope.service != service.identity]
+    if not any((scope.project, scope.environment, scope.service) == (old, options.env or None, service.identity) for scope, _ in others):
+        where = f" in {options.env}" if options.env else ""
+        hint = f"The state tracks {named(others, service)}." if others else "It tracks nothing of another project. Is --state right?"
+        raise UsageError(f"this state tracks nothing of a project called {old}{where} on {service.where}", hint=hint)
+    with (
+        open_store(screen, options, project, service, create=True) as store,
+        store.renaming(old, who=who(), command=f"state mv --project {old}") as journal,
+        accounted(journal),
+    ):
+        journal.rename()
+        journal.finish(exit_code=exits.DONE, summary={})
+        tracked, runs = len(journal.state().bindings), len(store.runs()) - 1
+    screen.out(f"The project {old} is called {new} from now on: {count(tracked, 'resource')} and {count(runs, 'run')} were moved.\n")
+    screen.say(f"Next: {options.command_line('plan')}")
 
 
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
