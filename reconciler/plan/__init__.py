@@ -44,7 +44,7 @@ from reconciler.plan.consents import asked, consents
 from reconciler.plan.derived import block_underived, derivations, staying, suffixed
 from reconciler.plan.disclosure import disclosure
 from reconciler.plan.drafts import Draft, drafts, replaced
-from reconciler.plan.exposure import audience_lines, exposures, who_reads_new, windows
+from reconciler.plan.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.former import called_today
 from reconciler.plan.identity import identified as match
 from reconciler.plan.keep import keep
@@ -135,7 +135,7 @@ def plan(
         places=_places(rows),
         memory=replace(memory(desired, found, mine, gone, whole=selection == Selection()), rules=rules),
         exposures=exposed,
-        consents=consents(exposed, who_reads_new(disclosed.created, disclosed.called), mine, names),
+        consents=consents(exposed, who_reads(disclosed.reach, disclosed.called), mine, names),
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, found.ids),
         notes=(

@@ -21,16 +21,15 @@ def asked(exposures: Iterable[Exposure], state: State) -> tuple[Exposure, ...]:
     return tuple(replace(exposure, asked=not state.consents.issuperset(exposure.consents)) for exposure in exposures)
 
 
-def consents(
-    exposures: Iterable[Exposure], created: Iterable[Consent], drafts: Mapping[Address, Draft], names: Names
-) -> tuple[Consent, ...]:
-    """Everything that a plan opens: its exposures, who can read what it creates, and what it creates with fields that could be one.
+def consents(exposures: Iterable[Exposure], reach: Iterable[Consent], drafts: Mapping[Address, Draft], names: Names) -> tuple[Consent, ...]:
+    """Everything that a plan opens: its exposures, who can read what its steps open, and what it creates with fields that could be one.
 
-    What is created exposes nothing that existed. If the run is killed after the create, the next one finds an object that exists, which it
-    opens; that was consented to then. `created`: who can read that.
+    What is created exposes nothing that existed, and neither does what moves from one public place to another. If the run is killed in
+    between, the next one finds an object that exists, or has no readers, which it opens; that was consented to then. `reach`: who can read
+    what the steps open.
     """
     shown = (consent for exposure in exposures for consent in exposure.consents)
-    return tuple(sorted({*shown, *created, *_fresh(drafts, names)}))
+    return tuple(sorted({*shown, *reach, *_fresh(drafts, names)}))
 
 
 def consent_to(address: Address, field: str, value: str) -> Consent:

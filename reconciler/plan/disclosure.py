@@ -37,7 +37,7 @@ class Disclosure:
     """`steps`: in their order. `openings`: what more people can read. `windows`: (object, reader, for how many requests).
 
     `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
-    `created`: who can read what is new: (object, reader, what admits them).
+    `reach`: who can read what the steps create or open to anybody, new or not: (object, reader, what admits them).
     """
 
     steps: tuple[Step, ...]
@@ -45,7 +45,7 @@ class Disclosure:
     windows: tuple[tuple[Key, Access, int], ...] = ()
     called: Callable[[Key], Address] = _nothing
     questions: frozenset[Key] = frozenset()
-    created: tuple[tuple[Key, Access, Key], ...] = ()
+    reach: tuple[tuple[Key, Access, Key], ...] = ()
 
 
 def disclosure(
@@ -87,15 +87,26 @@ def disclosure(
         (key, access, requests) for key, accesses in between.items() if key[1] in before.objects.get(key[0], {}) for access in accesses
     )
     asked = _questions(kinds, actual, worlds, touched, opened)
-    created = tuple(_created(kinds, worlds))
-    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, created)
+    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, tuple(_reach(kinds, worlds, touched)))
 
 
-def _created(kinds: Kinds, worlds: Worlds) -> Iterator[tuple[Key, Access, Key]]:
-    for name, id in sorted(worlds.made):
-        if kinds[name].audience is not None:
-            for access in sorted(worlds.after.of((name, id)), key=str):
-                yield (name, id), access, worlds.after.path((name, id), access)[-1]
+def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
+    """Who can read, after the plan, what its steps open. A plan that takes a reader away and lets them in again opens nothing; what is left
+    of it after a kill in between does."""
+    reached = {key for keys in touched.widens.values() for key in keys}
+    onward: dict[Key, list[Key]] = defaultdict(list)
+    for name, some in worlds.after.objects.items() if reached else ():
+        for id in some if kinds[name].audience is not None else ():
+            for source in worlds.after.leading((name, id)):
+                onward[source].append((name, id))
+    ahead = [*reached]
+    while ahead:
+        new = [key for key in onward.get(ahead.pop(), ()) if key not in reached]
+        reached.update(new)
+        ahead += new
+    for key in sorted(reached):
+        for access in sorted(worlds.after.of(key), key=str):
+            yield key, access, worlds.after.path(key, access)[-1]
 
 
 def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) -> tuple[Step, ...]:

@@ -108,9 +108,9 @@ def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: C
         yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(str(access),), window=requests, consents=consents)
 
 
-def who_reads_new(created: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
-    """Who can read what the plan creates: (object, reader, what admits them)."""
-    for key, access, end in created:
+def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
+    """Who can read what the plan opens, new or not: (object, reader, what admits them)."""
+    for key, access, end in reach:
         yield consent_to_readers(called(key), access, called(end))
 
 

@@ -94,9 +94,17 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
         "preconditions": [
             {"address": str(one.address), "id": digests.mask(one.id), "seen": digests.seen(kinds, actual, one)} for one in plan.changes
         ],
-        "consents": [digests.consent(kinds, consent) for consent in plan.consents],
+        "consents": [digests.consent(kinds, consent) for consent in _own(plan)],
         "requests": [{"step": step.id, "digest": digests.request(kinds[step.kind], step)} for step in plan.steps],
     }
+
+
+def _own(plan: Plan) -> list[Consent]:
+    """The consents that belong to a line of the plan, or to what it creates: no other address of the file depends on them."""
+    shown = {consent for exposure in plan.exposures for consent in exposure.consents}
+    creates = [step for step in plan.steps if step.verb == "create"]
+    created = {str(address) for step in creates for address in (step.address, *(child for _, _, child in step.brings))}
+    return [consent for consent in plan.consents if consent in shown or consent.address in created]
 
 
 def digest_of(document: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ Through the command line, on the sandbox; runs are killed with SIGKILL at the bo
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import shutil
@@ -272,3 +273,45 @@ def test_a_state_that_was_carried_elsewhere_asks_again(cli: Cli) -> None:
         carried = cli(*words)
         assert carried.exit_code == 0, carried.stderr
     assert cli(*APPLY).exit_code == 4
+
+
+def test_another_space_that_the_same_change_would_open_is_asked_for(cli: Cli) -> None:
+    assert killed(cli, 1, *APPLY, *ALL, sort=Requests) < 0
+    document = opened(closed())
+    node(acme(document), "guides")["spaces"].append({"key": "guides-six", "space": "six"})
+    write(cli, document)
+    refused(cli, "acme/site/docs")  # whose wider visibility opens one space more than it was allowed to open
+
+
+def test_a_copy_that_was_created_before_the_kill_is_opened_unasked(cli: Cli) -> None:
+    document = closed()
+    acme(document)["content"].append({"space": "copy", "title": "Copy", "duplicateOf": "blank", "defaultLevel": "edit"})
+    acme(document)["sites"]["flat"]["structure"].append("copy")
+    acme(document)["sites"]["flat"]["published"] = True
+    write(cli, document)
+    runs = 0
+    while killed(cli, 6, *APPLY, *(() if runs else ALL), "--max-concurrency", "1", sort=Requests) < 0:
+        runs += 1
+    assert runs
+    assert cli("plan", "p", "--detailed-exitcode").exit_code == 0
+
+
+def test_what_moves_from_one_public_site_to_another_is_asked_for_neither_before_nor_after_a_kill(start: Path, tmp_path: Path) -> None:
+    first = closed()
+    acme(first)["sites"]["other"] = {"title": "Other", "published": True, "structure": ["three", "six"]}
+    acme(first)["sites"]["flat"]["published"] = True
+    begin = copied(start, tmp_path / "begin")
+    write(begin, first)
+    assert begin(*APPLY, *ALL).exit_code == 0
+    moved = copy.deepcopy(first)
+    acme(moved)["sites"]["flat"]["structure"].append("six")
+    acme(moved)["sites"]["other"]["structure"].remove("six")
+    write(begin, moved)
+    calm = copied(begin.root, tmp_path / "calm")
+    boundaries = killed(calm, 0, *APPLY, sort=Requests)
+    assert boundaries >= 4
+    for fatal in range(1, boundaries + 1):
+        cli = copied(begin.root, tmp_path / str(fatal))
+        assert killed(cli, fatal, *APPLY, sort=Requests) < 0
+        again = cli(*APPLY)
+        assert again.exit_code == 0, f"{fatal}: {again.stdout}{again.stderr}"
