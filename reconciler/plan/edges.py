@@ -33,6 +33,7 @@ def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
     _settle_values(whole)
     _copies_last(whole)
     _chosen_first(whole)
+    _named_first(whole)
 
 
 def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
@@ -143,6 +144,21 @@ def _chosen_first(whole: Sketches) -> None:
         for index in made[1:]:
             if index != made[0] and not _depends(whole, made[0], index):
                 whole.sketches[index].after.add(made[0])
+
+
+def _named_first(whole: Sketches) -> None:
+    """Let a copy have its natural key before anything refers to it, where that makes no circle: without a state, only that tells which
+    copy it is, and what refers to it could not be recognized either."""
+    naming: dict[int, list[int]] = {}
+    for address, maker in whole.makers.items():
+        draft = whole.drafts[address]
+        if draft.born and whole.sketches[maker].source is not None:
+            keys = {field.name for field in draft.kind.keys if not field.container}
+            naming[maker] = [step for step in whole.of.get(address, ()) if step != maker and keys & whole.sketches[step].writes.keys()]
+    for index, sketch in enumerate(whole.sketches):
+        for maker in sketch.needs & naming.keys():
+            if sketch.draft.address != whole.sketches[maker].draft.address:
+                sketch.after |= {step for step in naming[maker] if not _depends(whole, step, index)}
 
 
 def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
