@@ -223,6 +223,7 @@ class Plan:
     sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
     nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
     where they stand. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
+    `outside`: how many addresses that this run leaves alone have something pending; None where it is about all of them.
     `consents`: what a run of it is allowed to open once somebody consented to it, asked or not.
     """
 
@@ -243,6 +244,7 @@ class Plan:
     forbidden: tuple[Forbidden, ...] = ()
     notes: tuple[str, ...] = ()
     managed: int = 0
+    outside: int | None = None
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
     strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
     questions: frozenset[tuple[str, str]] = frozenset()

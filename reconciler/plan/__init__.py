@@ -53,7 +53,7 @@ from reconciler.plan.likeness import lookalikes
 from reconciler.plan.match import Matches
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
-from reconciler.plan.removal import removals
+from reconciler.plan.removal import Removal, removals
 from reconciler.plan.reshape import defer, reshapes, settle
 from reconciler.plan.rules import changed, freed, loosened
 from reconciler.plan.scarce import spare
@@ -147,6 +147,7 @@ def plan(
         ),
         differing=differing(mine, names),
         strayed=strayed(rows),
+        outside=_outside(desired, every, leaving, mine, gone, names) if selection.partial else None,
         managed=sum(
             1 for address, one in desired.resources.items() if not one.implied and (address in found.ids or address in state.bindings)
         ),
@@ -167,6 +168,23 @@ def _drafts(
     while replaced(every, found):
         every = drafts(kinds, desired, state, actual, found, may_replace=may_replace, settled=settled)
     return every
+
+
+def _outside(
+    desired: Desired,
+    every: Mapping[Address, Draft],
+    leaving: Mapping[Address, Removal],
+    mine: Mapping[Address, Draft],
+    gone: Mapping[Address, Removal],
+    names: Names,
+) -> int:
+    """How many addresses that this run leaves alone have something pending, or something that cannot be done."""
+    drafts = {address: draft for address, draft in every.items() if address not in mine}
+    removals = {address: removal for address, removal in leaving.items() if address not in gone and removal.replaces is None}
+    pending = {change.address for change in (*changes(desired, drafts, arrange(every, every), names), *departures(removals))}
+    stuck: list[Draft | Removal] = [*drafts.values(), *removals.values()]
+    pending |= {one.address for one in stuck if one.blocked is not None or one.deferred is not None}
+    return len(pending - mine.keys() - gone.keys())
 
 
 def _places(rows: Collection[Row]) -> dict[Address, Place]:

@@ -19,7 +19,7 @@ from reconciler.plan.identity import is_other, other
 from reconciler.plan.match import Matches
 from reconciler.plan.outsiders import outsider
 from reconciler.plan.replacement import carried_over
-from reconciler.reading import wanted
+from reconciler.reading import unborn, wanted
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
 
@@ -79,10 +79,13 @@ def drafts(
     doubtful = {intent.address for intent in state.intents}
     chosen = choices(kinds, actual)
     made: dict[Address, Draft] = {}
+    tracked = {address: old.id for address in found.unknown if (old := found.binding(address)) is not None}
+    known = {**tracked, **found.ids}  # what could not be read is compared by the id it is tracked under
+    failed = {(reading.kind, reading.scope): reading.reason for reading in actual.unknown if reading.id is None}
     for address, declared in desired.resources.items():
         kind = kinds[declared.kind]
         binding = None if address in found.recreated else found.binding(address)  # what is bound is another object, and gone
-        draft = Draft(address, kind, declared, wanted(kind, declared, found.ids), binding=binding)
+        draft = Draft(address, kind, declared, wanted(kind, declared, known), binding=binding)
         made[address] = draft
         hindered = found.former.hindered(address, parents(desired, declared))
         if hindered is not None:
@@ -96,7 +99,7 @@ def drafts(
         elif address in found.replaced:
             _replace(draft, actual, found.replaced[address])
         elif address in found.ids:
-            _existing(draft, found, actual, chosen, may_replace, settled.get(address))
+            _existing(draft, found, actual, chosen, may_replace, settled.get(address), failed)
         else:
             _missing(draft, address in found.gone, may_replace)
         if draft.born and (kind.name, address.container) in state.held:
@@ -152,6 +155,7 @@ def _existing(
     chosen: Mapping[tuple[str, str], Mapping[str, str]],
     may_replace: Callable[[Address], bool],
     settled: str | None,
+    unread: Mapping[tuple[str, str | None], str],
 ) -> None:
     kind, address = draft.kind, draft.address
     draft.deferred = settled
@@ -181,7 +185,8 @@ def _existing(
     elif address in found.renamed:
         draft.actions.add(Action.ADOPT)
         draft.reason = draft.reason or f"was {found.renamed[address]}"
-    differing = differences(kind, draft.wants, now, draft.binding, chosen.get((kind.name, draft.id), {}))
+    compared = differences(kind, draft.wants, now, draft.binding, chosen.get((kind.name, draft.id), {}))
+    differing = [one for one in compared if _comparable(draft, one, found, actual, unread)]
     draft.differing = tuple(explained(kind, one) for one in differing if fate(one) is not Fate.NOTHING)
     kept: list[Difference] = []
     for one in differing:
@@ -205,6 +210,20 @@ def _existing(
     draft.found = tuple(kept)
     for one in draft.sendable:
         draft.actions.add(Action.MOVE if one.field.container else Action.UPDATE)
+
+
+def _comparable(draft: Draft, one: Difference, found: Matches, actual: Actual, unread: Mapping[tuple[str, str | None], str]) -> bool:
+    """Whether what a field refers to could be read; where not, nothing is known of the field, which is noted on the draft."""
+    referred = [other for other in unborn(draft.declared.values.get(one.field.name)) if other in found.unknown]
+    what = f"{referred[0]} is not known: {found.unknown[referred[0]]}" if referred else None
+    to, within = one.field.to or "", draft.observed.within.values() if draft.observed is not None else ()
+    if what is None and one.field.container and isinstance(one.before, str) and actual.find(to, one.before) is None:
+        reasons = (unread[to, scope] for scope in (None, *within) if (to, scope) in unread)
+        what = next((f"the {to}s are not known: {reason}" for reason in reasons), None)
+    if what is not None:
+        reason = f"{one.field.name} cannot be compared, {what}"
+        draft.partly.append((one.field.name, _block(draft, reason, "run again when the service answers")))
+    return what is None
 
 
 def _again(draft: Draft, found: Matches, actual: Actual) -> str:

@@ -235,23 +235,23 @@ def _block_top(
         if not names:
             continue
         existing = _by_scope(kind, actual.objects.get(kind.name, {}).values())
+        unread = {failed.scope: failed.reason for failed in actual.unknown if failed.kind == kind.name and failed.id is None}
         for container, inner in by_container.items():
-            present = existing.get(found.ids.get(container, ""), [])
-            if not present or (kind.name, container) in moving:
+            scope = found.ids.get(container, "")
+            present = existing.get(scope, [])
+            if not (present or scope in unread) or (kind.name, container) in moving:
                 continue
             for draft in inner:
-                if (
-                    isinstance(draft, Draft)
-                    and draft.kind.name in names
-                    and draft.active
-                    and draft.born
-                    and draft.declared.parent == container
-                ):
+                if not isinstance(draft, Draft) or draft.kind.name not in names or draft.declared.parent != container:
+                    continue
+                if draft.active and draft.born and scope in unread:
+                    reason = f"would be created outside any {kind.name}, but the {kind.name}s of {container} are not known: {unread[scope]}"
+                    draft.blocked = Blocked(draft.address, reason, "run again when the service answers", draft.declared.source)
+                elif draft.active and draft.born:
                     listed = ", ".join(repr(title(one)) for one in present[:5]) + (f" and {len(present) - 5} more" if present[5:] else "")
                     reason = f"would be created outside any {kind.name}, but {container} still has the {kind.name}s {listed}"
-                    draft.blocked = Blocked(
-                        draft.address, reason, f"delete these {kind.name}s first, or declare it in one of them", draft.declared.source
-                    )
+                    way = f"delete these {kind.name}s first, or declare it in one of them"
+                    draft.blocked = Blocked(draft.address, reason, way, draft.declared.source)
 
 
 def _waits(draft: Draft, address: Address, remedy: str) -> Blocked:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from reconciler.address import Address, Glob
@@ -27,6 +28,15 @@ class Selection:
         return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
             glob.matches(address) for glob in self.excludes
         )
+
+    def refuses(self, address: Address) -> bool:
+        """Whether the run must leave an address alone, also where it would go along with one that is meant."""
+        return (self.only is not None and address not in self.only) or any(glob.matches(address) for glob in self.excludes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether people chose some of the addresses."""
+        return bool(self.targets or self.excludes)
 
 
 def needed(draft: Draft) -> set[Address]:
@@ -58,7 +68,56 @@ def select(
         for address, removal in removals.items()
         if (removal.replaces in chosen if removal.replaces is not None else selection.takes(address))
     }
-    return kept, gone, tuple(sorted(along))
+    _settle_deletes(selection, removals, gone, chosen)
+    return kept, {address: gone[address] for address in removals if address in gone}, tuple(sorted(along))
+
+
+def _settle_deletes(
+    selection: Selection, removals: Mapping[Address, Removal], gone: dict[Address, Removal], chosen: Collection[Address]
+) -> None:
+    """Let a delete count what it takes along, and wait where that is excluded; what goes along with nothing sends its own request."""
+    below: dict[Address, list[Removal]] = defaultdict(list)
+    for removal in removals.values():
+        if removal.covered_by is not None and removal.delete and removal.active:
+            below[removal.covered_by].append(removal)
+    for address in [address for address, removal in gone.items() if removal.covered_by is None or removal.covered_by not in gone]:
+        removal = gone[address]
+        removal.covered_by = None
+        _settle_delete(selection, removal, below, gone, chosen)
+
+
+def _settle_delete(
+    selection: Selection,
+    removal: Removal,
+    below: Mapping[Address, list[Removal]],
+    gone: dict[Address, Removal],
+    chosen: Collection[Address],
+) -> None:
+    if not (removal.delete and removal.active):
+        return
+    inner = list(below.get(removal.address, []))
+    waiting = list(inner)
+    while waiting:
+        deeper = below.get(waiting.pop().address, [])
+        inner += deeper
+        waiting += deeper
+    left = (one.replaces if one.replaces is not None else one.address for one in inner)
+    moved = {one.replaces for one in inner if one.replaces is not None and one.replaces not in chosen}
+    excluded = next((address for address in left if address in moved or selection.refuses(address)), None)
+    missing = next((other for other in removal.behind if other not in gone), None)
+    if excluded is not None:
+        way = f"include {excluded}, or exclude {removal.address} too"
+        removal.blocked = Blocked(removal.address, f"would take along {excluded}, which this run leaves alone", way)
+    elif missing is not None:
+        way = f"include {missing}"
+        removal.blocked = Blocked(removal.address, f"must be deleted after {missing}, which this run leaves alone", way)
+    else:
+        gone |= {one.address: one for one in inner}
+        return
+    for one in below.get(removal.address, []):
+        if one.address in gone:
+            one.covered_by = None
+            _settle_delete(selection, one, below, gone, chosen)
 
 
 def block_what_waits(drafts: Mapping[Address, Draft]) -> None:

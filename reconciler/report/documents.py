@@ -55,6 +55,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
             "unmanaged": len(plan.unmanaged),
             "blocked": len(blocked),
             "requests": len(plan.steps),
+            "outside": plan.outside or 0,
         },
         "forecast": None if forecast is None else _forecast(forecast),
         "changes": [_change(change) for change in plan.changes],
@@ -91,6 +92,7 @@ def results_document(outcome: Outcome) -> dict[str, Any]:
             "inDoubt": outcome.count(Status.IN_DOUBT),
             "stale": outcome.count(Status.STALE),
             "requests": outcome.requests,
+            "outside": outcome.plan.outside or 0,
         },
         "steps": [
             {

@@ -8,7 +8,7 @@ from typing import Final
 
 from reconciler.model import Edited, Outcome, Result, Status
 from reconciler.report.layout import Page, Span, Style
-from reconciler.report.text import WIDTH
+from reconciler.report.text import WIDTH, outside
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import ENDINGS, count
 
@@ -116,4 +116,7 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]
     left = ", ".join(filter(None, open_ends))
-    return f" Left: {left}." if left else f" {onward.done}"
+    beyond = outside(plan)
+    if left:
+        return f" Left: {left}{f'; {beyond}' if beyond else ''}."
+    return f" Nothing left to do for the selected addresses; {beyond}." if beyond else f" {onward.done}"

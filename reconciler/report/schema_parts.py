@@ -25,7 +25,7 @@ def outcome_properties() -> Schema:
             "error": or_null({"type": "string"}, "Why it did not end well; null where it is done."),
         }
     )
-    summary = record({name: number() for name in ("done", "failed", "skipped", "inDoubt", "stale", "requests")})
+    summary = record({name: number() for name in ("done", "failed", "skipped", "inDoubt", "stale", "requests", "outside")})
     edited = record(
         {
             "address": ref("address"),

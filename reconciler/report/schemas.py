@@ -59,7 +59,7 @@ def dumped() -> dict[str, str]:
 
 def plan_schema() -> Schema:
     """Of `plan --format json`; what `plan --out` writes fits it too."""
-    counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests"]
+    counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests", "outside"]
     field = record(
         {
             "name": text("The field, as the YAML calls it."),

@@ -57,14 +57,23 @@ def summary(plan: Plan) -> str:
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]
     troubles = ", ".join(part for part in extra if part)
+    beyond = outside(plan)
     if plan.empty:
-        said = f"No changes. {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
-        return f"{said} {troubles[0].upper()}{troubles[1:]}." if troubles else said
+        nothing = "No changes for the selected addresses." if plan.outside else "No changes."
+        said = f"{nothing} {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
+        return " ".join([said, *([f"{troubles[0].upper()}{troubles[1:]}."] if troubles else []), *([f"{beyond}."] if beyond else [])])
     numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
     nothing = "a looser rule to remember" if plan.exposures else "nothing to do"
     todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or nothing
-    rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else ""]
+    rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else "", beyond]
     return "; ".join(["Plan: " + todo, *filter(None, [", ".join(filter(None, rest))])]) + f". {count(len(plan.steps), 'request')}."
+
+
+def outside(plan: Plan) -> str:
+    """What is pending that the run leaves alone: `3 changes outside the selection are pending`; "" where nothing is."""
+    if not plan.outside:
+        return ""
+    return f"{count(plan.outside, 'change')} outside the selection {'is' if plan.outside == 1 else 'are'} pending"
 
 
 def _source_column(plan: Plan, width: int) -> int:
