@@ -15,7 +15,7 @@ from reconciler.report.schemas import saved_plan_schema, schemas
 ATOMS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.sampled_from([0.5, -1.5, "", "acme", "a/team/b", "POST", "x y"]))
 ANY = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["address", "kind", "id"]), inner))
 SMALL: dict[str, Any] = {
-    "consents": [],
+    "consents": [], "notes": [],
     "format": "reconciler.plan/1", "project": "p", "environment": None, "createdAt": "2026-11-18T10:00:00Z",
     "summary": dict.fromkeys(saved_plan_schema()["properties"]["summary"]["properties"], 0), "forecast": None,
     "changes": [

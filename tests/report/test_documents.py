@@ -37,7 +37,7 @@ def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
     assert document["createdAt"] == "2026-11-21T07:00:30Z"
     assert list(document["summary"].items()) == [
         ("create", 0), ("update", 1), ("move", 1), ("replace", 0), ("delete", 0), ("adopt", 1), ("forget", 0), ("restore", 1),
-        ("unmanaged", 14), ("blocked", 0), ("requests", 3),
+        ("unmanaged", 14), ("blocked", 0), ("requests", 3), ("outside", 0),
     ]  # fmt: skip
     assert document["changes"][0] == {
         "address": "acme/site/docs/section/guides",
@@ -128,7 +128,8 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
     )  # fmt: skip
     document = valid(outcome_document(made), "outcome")
     assert list(document) == ["format", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]
-    assert list(document["summary"].items()) == [("done", 1), ("failed", 1), ("skipped", 1), ("inDoubt", 1), ("stale", 0), ("requests", 3)]
+    counts = ["done", "failed", "skipped", "inDoubt", "stale", "requests", "outside"]
+    assert list(document["summary"].items()) == list(zip(counts, (1, 1, 1, 1, 0, 3, 0), strict=True))
     assert document["steps"][3] == {"id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut"}
     assert document["steps"][0]["error"] is None
 
