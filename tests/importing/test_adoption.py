@@ -71,15 +71,15 @@ class TestAnotherProjectInTheSameDatabase:
     def test_its_object_is_refused_by_natural_key(self, other: Org) -> None:
         (blocked,) = other.plan().blocked
         assert str(blocked.address) == "acme/team/writers"
-        assert "is bound by another project" in blocked.reason
-        assert "adopt: never" in blocked.remedy
+        assert "is tracked under the project name 'test'" in blocked.reason
+        assert "state mv --project test" in blocked.remedy
 
     def test_its_object_is_refused_by_id(self, other: Org) -> None:
         team = other.items(f"/orgs/{ORGANIZATION}/teams")[0]["id"]
         other.write({"teams": {"mine": {"title": "Mine", "id": team}}}, project="other")
         (blocked,) = other.plan().blocked
-        assert team in blocked.reason
-        assert "or take the id out" in blocked.remedy
+        assert str(blocked.address) == "acme/team/mine"
+        assert "is tracked under the project name 'test'" in blocked.reason
 
     def test_its_objects_are_neither_unmanaged_nor_pruned(self, other: Org) -> None:
         other.write({"teams": {}, "members": {}}, project="other", prune={"team": "all", "member": "all"})

@@ -42,7 +42,7 @@ organizations:
     members: {ada@acme.example: admin, linus@acme.example: edit}
     teams: {writers: {title: Writers, members: [linus@acme.example]}}
     content:
-      - {space: blank, id: spc_blank, title: Blank}
+      - {space: blank, id: spc_blank, title: Blank, template: true}
       - {space: guides, title: Guides}
     saml:
       one: {label: One, entityID: "http://one", ssoURL: "https://one/sso", certificate: "${{ vars.pem }}"}
@@ -102,6 +102,7 @@ class World:
 
     def __call__(self, *words: str, env: Mapping[str, str] = {}, input: str | None = None) -> int:
         """Run a command; its exit code."""
+        words = (*words, "--create-state") if words[0] == "apply" else words
         clean: dict[str, str | None] = {"RECONCILER_STATE": None, "RECONCILER_BASE_URL": None, "TERM": None, "COLUMNS": "60"}
         with contextlib.chdir(self.root):
             result = CliRunner().invoke(main, list(words), env={**clean, **self.env, **env}, input=input)
