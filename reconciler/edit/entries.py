@@ -90,7 +90,9 @@ class Edits:
         if self._inside(node, value):
             return
         self._free(node)
-        if isinstance(value, str) and "\n" in value and not holder.flow and child.key is not None:
+        end = ends(self.text, node)
+        commented = self.text[end:].partition("\n")[0].strip().startswith("#")  # a block would take the comment into the text
+        if isinstance(value, str) and "\n" in value and not holder.flow and child.key is not None and not commented:
             self._edit(child.start, ends(self.text, node), self.spelling.entry(child.key.text, value, child.column).lstrip(" "))
         elif node.children and not node.flow and child.key is not None:  # a block begins on the next line; one line goes behind the key
             self._edit(colon(self.text, child), ends(self.text, node), f" {flow(value)}")
