@@ -51,11 +51,16 @@ async def verified(run: Steps, results: Mapping[int, Result], selection: Selecti
     waiting = undone | set(run.plan.deferred) | {blocked.address for blocked in run.plan.blocked} | set(unverified)
     told = {one.address for one in edited}
     leftover: list[Address] = []
+    consequences: set[int] = set()  # steps that follow from somebody else's edit
     for step in again.steps:
-        if step.address in told or step.address in waiting:
+        if step.address in told or step.needs & consequences:
+            consequences.add(step.id)
+            continue
+        if step.address in waiting:
             continue
         edits = list(look.meanwhile(step))
         told |= {one.address for one in edits}
+        consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
     for address, seen in look.learned(told).items():

@@ -21,7 +21,7 @@ def whats(name: str, **given: Any) -> str:
 
 def test_a_run_that_reads_nothing_again_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Guards, "_needs", lambda self, step: False)
-    assert "move of" in whats("random-1", runs=25, like="move before")
+    assert "move of" in whats("random-1", runs=100, like="move before")
 
 
 def test_a_run_that_does_not_look_at_what_it_read_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
