@@ -54,7 +54,7 @@ class Unseen:
         """What to do about it."""
         renamed = f"If the project was renamed: reconciler state mv --project {self.former}. " if self.former else ""
         if self.named is None:
-            return f"{renamed}The first apply creates it."
+            return f"{renamed}{'Else the' if renamed else 'The'} first apply creates the state."
         return f"{renamed}Correct {self.named} if that is the wrong address; else the first apply creates the state, with --create-state."
 
     def __str__(self) -> str:

@@ -25,6 +25,7 @@ from reconciler.state.schema import (
     leases,
     open_intents,
     outcomes,
+    renames,
     rules,
     runs,
     states,
@@ -37,7 +38,7 @@ NUMBERED: Final[Mapping[Table, str]] = {journal: "id", outcomes: "intent", befor
 MOVED: Final = (known, journal, outcomes, befores, afters, turns, approvals)
 """What is moved of the history under the new name, what others refer to first."""
 
-DROPPED: Final = (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, fields, bindings)
+DROPPED: Final = (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, renames, fields, bindings)
 
 
 def refuse(connection: Connection, old: int, new: int) -> None:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from reconciler.state.lease import Holder, lock_file
+from reconciler.state.renaming import DROPPED
+from reconciler.state.schema import METADATA
 from tests.cli.conftest import Cli, valid
 
-TABLES = ("bindings", "fields", "journal", "outcomes", "open_intents", "befores", "afters", "turns", "approvals", "consents", "rules")
+TABLES = [table.name for table in METADATA.tables.values() if "state" in table.columns]
 
 
 @pytest.fixture(params=["file", "server"])
@@ -136,15 +138,22 @@ def test_a_run_that_holds_the_state_keeps_it_from_being_moved(cli: Cli) -> None:
 def test_nothing_of_the_new_name_is_left_beside_it(cli: Cli) -> None:
     begun(cli)
     assert cli("apply", "p", "--yes").exit_code == 5
+    with sqlite3.connect(cli.root / "p" / ".reconciler" / "state.db") as database:
+        database.execute("INSERT INTO renames SELECT id, 'acme/space/a', 'acme/space/b' FROM states WHERE project = 'handbook'")
     file = cli.root / "p" / ".reconciler" / "state.db"
     assert names(file) == ["handbook", "p"]
     assert cli("state", "mv", "--project", "p", "p").exit_code == 0
     assert names(file) == ["handbook"]
     with sqlite3.connect(file) as database:
         ((state,),) = database.execute("SELECT id FROM states").fetchall()
-        for table in (*TABLES, "leases", "runs", "known"):
+        assert {"bindings", "leases", "runs", "known", "renames"} <= set(TABLES)
+        for table in TABLES:
             assert {row[0] for row in database.execute(f"SELECT state FROM {table}")} <= {state}, table
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_every_table_of_a_state_is_moved_or_dropped_with_its_name() -> None:
+    assert {table.name for table in DROPPED} | {"leases", "runs"} == set(TABLES)
 
 
 def names(file: Path) -> list[str]:
