@@ -11,6 +11,17 @@ DERIVED = ("path", "basename", "default")  # what the service derives takes acco
 
 
 @relation(pairs(), quick=3)
+def test_an_organization_that_became_another_and_itself_again_is_as_at_first(pair: tuple[Tree, Tree]) -> None:
+    first, second = pair
+    with laboratory() as world:
+        world.converge(first)
+        before = world.canonical()
+        world.converge(second)
+        world.converge(first)
+        assert differences(before, world.canonical()) == []
+
+
+@relation(pairs(), quick=3)
 def test_an_organization_whose_state_was_lost_meanwhile_has_all_that_it_had_and_nothing_tracked_twice(pair: tuple[Tree, Tree]) -> None:
     first, second = pair
     with laboratory() as world:
