@@ -14,6 +14,7 @@ from reconciler.cli.screen import Screen
 from reconciler.cli.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
 from reconciler.report.findings import Finding, Level
+from reconciler.report.moments import HERE, clock_time_of
 
 if TYPE_CHECKING:
     from reconciler.config import Project
@@ -113,7 +114,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         findings.append(Finding("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy))
     if condition.held:
         holder = condition.holder
-        who = f": {holder.who} runs `{holder.command}` since {holder.since}" if holder is not None else ""
+        who = f": {holder.who} runs `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
         findings.append(Finding("state", Level.WARNING, f"another run holds it{who}", "Wait for it to end; its lock ends with it."))
     return found, [*findings, *_contents(options, project, found)]
 

@@ -202,7 +202,7 @@ class Options:
         """The same options for another command, as they would be typed."""
         import shlex
 
-        words = ["reconciler", command]
+        words = ["reconciler", *command.split()]
         if self.project != Path():
             words.append(str(self.project))
         words += [f"--env={self.env}"] if self.env else []

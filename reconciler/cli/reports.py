@@ -52,6 +52,7 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
     from reconciler.report.github import github
     from reconciler.report.html import html
     from reconciler.report.markdown import markdown
+    from reconciler.report.moments import HERE
 
     match name:
         case "json":
@@ -61,7 +62,7 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
         case "github":
             return github(sheet(), folder=folder)
         case _:
-            return html(sheet(), created_at=created_at)
+            return html(sheet(), created_at=created_at.astimezone(HERE))
 
 
 def show(

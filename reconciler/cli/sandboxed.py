@@ -6,7 +6,7 @@ The one place beside `kinds` that names kinds: the sandbox's seed document has l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SEED_FILE = "sandbox.seed.yaml"
 MEMBER, ORGANIZATION = "member", "organization"
+EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
 LISTS = ("organizations", "members", "tokens", "collections", "spaces", "teams", "sites", "openapi", "saml")
 
 
@@ -81,7 +82,7 @@ def sandbox_errors() -> Iterator[None]:
         from reconciler.sandbox.file import NotASandbox
         from reconciler.sandbox.seed import SeedError
     except ModuleNotFoundError as error:
-        raise ReconcilerError(f"the sandbox needs {error.name}", hint="pip install 'reconciler[sandbox]'") from error
+        raise _without_extra([error.name or "a package"]) from error
     try:
         yield
     except NotASandbox as error:
@@ -90,6 +91,28 @@ def sandbox_errors() -> Iterator[None]:
         raise UsageError(f"the seed is wrong: {error}") from error
     except OSError as error:
         raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}") from error
+
+
+def require_extra() -> None:
+    """Raise `ReconcilerError` with the line to type where what the sandbox needs is not installed; nothing of it is imported."""
+    missing = [name for name in EXTRA if not _installed(name)]
+    if missing:
+        raise _without_extra(missing)
+
+
+def _installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _without_extra(missing: Sequence[str]) -> ReconcilerError:
+    from reconciler.installing import installing
+
+    return ReconcilerError(f"the sandbox needs what is not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}")
 
 
 # -- the seed of a new file -------------------------------------------------------------------------------------------------------

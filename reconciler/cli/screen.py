@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VARIABLES: Final = "RECONCILER_VAR_"
-WIDTH: Final = 100  # columns where the width is not known
+WIDTH: Final = 100  # columns of a terminal that does not say how wide it is
 COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
     "head": {"bold": True},
     "dim": {"dim": True},
@@ -60,9 +60,13 @@ class Screen:
 
     @property
     def width(self) -> int:
-        import shutil
+        """Columns of what results are written to."""
+        return _columns(sys.stdout)
 
-        return shutil.get_terminal_size((WIDTH, 24)).columns
+    @property
+    def narration_width(self) -> int:
+        """Columns of what narration is written to."""
+        return _columns(sys.stderr)
 
     def colored(self, stream: IO[str]) -> bool:
         if self.color != "auto":
@@ -222,3 +226,18 @@ class Screen:
             sys.stdout.flush()
         except OSError:
             self.broken()
+
+
+def _columns(stream: IO[str]) -> int:
+    """Columns of a stream: those of the variable COLUMNS, else of the terminal. Nothing wraps where there is no terminal."""
+    from reconciler.report.table import UNLIMITED
+
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return int(given)
+    if not stream.isatty():
+        return UNLIMITED
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH

@@ -30,13 +30,12 @@ from reconciler.config.suggest import did_you_mean
 from reconciler.config.tree import Tree
 from reconciler.config.values import untainted
 from reconciler.config.variables import read_variables
-from reconciler.config.words import LATER_TOP, TOP, Service
+from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired
 from reconciler.resource import Foreign, Keyed, Kind, Kinds
 
 PROJECT_FILE = "reconciler.yaml"
-ENVIRONMENTS = "environments"
 
 
 def load(
@@ -88,7 +87,7 @@ class _Load:
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
         if (file.parent / ENVIRONMENTS).is_dir():
-            self.problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"{ENVIRONMENTS}/ is not supported yet; take the folder away"))
+            self.problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"{NO_ENVIRONMENTS}; take the folder away"))
         if top is None:
             return None
         if not isinstance(top, Map):
@@ -157,6 +156,9 @@ class _Load:
             if key in LATER_TOP:
                 self.problems.add(entry.at, f"{key} is not supported yet; take it out")
                 words.known.append(key)
+            elif key == ENVIRONMENTS:
+                self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}")
+                words.known.append(key)
             elif key in inner and key not in words.known:
                 where = " or ".join(f"{section}: …" for section in self.roots)
                 self.problems.add(entry.at, f"{key} does not stand at the top of the project file; write it inside {where}, or include it")
@@ -194,7 +196,9 @@ class _Load:
                 tree.sections(root, entries)
         for key, entry in words.entries.items():
             if key not in words.known:
-                if key in TOP or key in LATER_TOP:
+                if key == ENVIRONMENTS:
+                    self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}")
+                elif key in TOP or key in LATER_TOP:
                     self.problems.add(entry.at, f"{key} stands in the project file only")
                 else:
                     self.problems.add(entry.at, later(key) or f'unknown key "{key}"{did_you_mean(key, words.known)}')

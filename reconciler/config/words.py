@@ -28,5 +28,13 @@ TOP: Final = ("version", "project", "service", "state", "recovery", "include", "
 LATER_TOP: Final = ("policies",)
 """Words at the top of a file that a later version will know."""
 
+ENVIRONMENTS: Final = "environments"
+"""The folder of a project's environments, of a later version; no word of any file."""
+
+NO_ENVIRONMENTS: Final = (
+    "environments are not supported yet; write what differs as variables (vars:) and pass --env NAME, which gives each environment a state "
+    "of its own and is ${{ env.name }} in the files"
+)
+
 LATER_SECTIONS: Final = ("translations", "agentInstructions", "adaptiveSchema")
 """Sections of resources that a later version will know; one that a kind declares is known already."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from reconciler.model.actual import Actual, Observed, Unknown
 from reconciler.model.consent import Consent
 from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
-from reconciler.model.history import Entry, Run, Turn, What
+from reconciler.model.history import Entry, Run, RunStatus, Turn, What
 from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
 from reconciler.model.plan import (
     Action,
@@ -63,6 +63,7 @@ __all__ = [
     "Result",
     "Rules",
     "Run",
+    "RunStatus",
     "Source",
     "Spot",
     "State",

@@ -12,6 +12,14 @@ from reconciler.address import Address
 from reconciler.model.state import Intent
 
 
+class RunStatus(StrEnum):
+    """How far a run is. `KILLED`: it never wrote its end, and does not hold the state any more."""
+
+    ENDED = "ended"
+    RUNNING = "running"
+    KILLED = "killed"
+
+
 class What(StrEnum):
     """What happened to a binding without a request."""
 
@@ -38,7 +46,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Run:
-    """One run that held the lease. `ended` and `exit_code` are None where it was killed or is under way. `did`: requests done, by verb.
+    """One run that held the lease. `ended` and `exit_code` are None where it is running or was killed. `did`: requests done, by verb.
 
     `undone`: requests that failed or are in doubt, by how they ended. `turned`: changes of the state without a request, by what they were.
     """
@@ -52,6 +60,14 @@ class Run:
     did: Mapping[str, int] = field(default_factory=dict)
     undone: Mapping[str, int] = field(default_factory=dict)
     turned: Mapping[str, int] = field(default_factory=dict)
+    running: bool = False  # it holds the state now
+
+    @property
+    def status(self) -> RunStatus:
+        """Whether it ended, is under way, or was killed."""
+        if self.exit_code is not None:
+            return RunStatus.ENDED
+        return RunStatus.RUNNING if self.running else RunStatus.KILLED
 
     @property
     def anything(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address, bare
@@ -11,6 +12,7 @@ from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Cause, Delta, Spot, Unmanaged
 from reconciler.plan.drafts import span
 from reconciler.report.layout import VALUE, Page, Span, Style
+from reconciler.report.moments import clock_time
 from reconciler.report.text import FOLD, WIDTH
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import count, listed
@@ -21,17 +23,17 @@ NAMED: Final = 5
 COVERAGE: Final = "Coverage"
 
 
-def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
+def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
     """The whole report. `full`: unmanaged objects are listed however many they are."""
     page = Page(width)
-    write(page, drift, full=full)
+    write(page, drift, full=full, zone=zone)
     return tuple(page.spans)
 
 
-def write(page: Page, drift: Drift, *, full: bool) -> None:
+def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:
     """Put the report on a page of any kind."""
     for one, within in gathered(drift.resources):
-        _write(page, one, within, full)
+        _write(page, one, within, full, zone)
     for address, reason in drift.unread.items():
         page.head(str(address))
         page.field(Style.BLOCKED, "?", "unknown", f"{reason}; not called drift")
@@ -67,12 +69,12 @@ def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Addre
             yield one, sorted(within[one.address])
 
 
-def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool) -> None:
+def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
     page.head(str(one.address), f"{one.source.file}:{one.source.line}" if one.source is not None else "")
     column = max([VALUE, *(len(delta.name) + 6 for delta in one.fields)])
     style, symbol = STYLES[one.status], SYMBOLS[one.status]
     if one.status is Kept.DELETED:
-        page.field(style, symbol, "deleted", deleted(one), column=column)
+        page.field(style, symbol, "deleted", deleted(one, zone), column=column)
         if within:
             page.field(
                 style, symbol, "with it", listed([str(address) for address in within], len(within) if full else NAMED), column=column
@@ -87,12 +89,12 @@ def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool) -> N
         page.field(Style.MOVE, ">", "place", f"{where(one.place[0])} -> {where(one.place[1])}", column=column)
 
 
-def deleted(one: Drifted) -> str:
-    """`outside, 2026-11-18; it can be restored for 4 days`."""
+def deleted(one: Drifted, zone: tzinfo | None = UTC) -> str:
+    """`outside, 2026-11-18 15:02:11 CET; it can be restored for 4 days`."""
     if one.deleted_at is None:
         return "outside"
     again = f"it can be restored for {span(one.left)}" if one.left else "it can no longer be restored"
-    return f"outside, {one.deleted_at.date().isoformat()}; {again}"
+    return f"outside, {clock_time(one.deleted_at, zone)}; {again}"
 
 
 def values(delta: Delta) -> str:

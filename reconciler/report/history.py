@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from itertools import groupby
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from reconciler.address import bare
 from reconciler.model import Entry, Run, Turn
 from reconciler.plan.names import Names, named
 from reconciler.report.layout import Page, Span, Style
+from reconciler.report.moments import clock_time
+from reconciler.report.table import table
 from reconciler.report.turns import turn_document
 from reconciler.report.values import HIDDEN, data, shown
 from reconciler.resource import UNSET, Field, Kind, Kinds
@@ -22,6 +24,7 @@ HISTORY_FORMAT: Final = "reconciler.history/1"
 RUN_FORMAT: Final = "reconciler.run/1"
 ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more where two begin alike
 NOTHING: Final = "no request"
+HEADER: Final = ("run", "started", "who", "command", "ended", "what it did")
 
 
 def history_document(runs: Sequence[Run]) -> dict[str, Any]:
@@ -43,6 +46,7 @@ def _run(run: Run) -> dict[str, Any]:
         "started": _time(run.started),
         "ended": None if run.ended is None else _time(run.ended),
         "exit": run.exit_code,
+        "status": run.status.value,
         "did": dict(run.did),
         "undone": dict(run.undone),
         "turned": dict(run.turned),
@@ -99,19 +103,20 @@ def _fields(entry: Entry, kind: Kind | None, names: Names) -> list[tuple[str, An
     return found
 
 
-def history_text(runs: Sequence[Run], *, width: int) -> tuple[Span, ...]:
-    """One paragraph a run: its id and time, then who ran what, how it ended and what it did."""
-    page = Page(width)
+def history_text(runs: Sequence[Run], *, width: int, zone: tzinfo | None = UTC) -> str:
+    """A table with a row for each run: its id and time, who ran what, how it ended and what it did."""
     length = shortest(runs)
-    for run in runs:
-        _head(page, run, run.id[:length])
-    return tuple(page.spans)
+    rows = [(run.id[:length], clock_time(run.started, zone), run.who, run.command, _ending(run), did(run)) for run in runs]
+    return table([HEADER, *rows], width=width)
 
 
-def run_text(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names, *, width: int) -> tuple[Span, ...]:
+def run_text(
+    run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names, *, width: int, zone: tzinfo | None = UTC
+) -> tuple[Span, ...]:
     """One run, then what it changed of the state, then address by address what was sent."""
     page = Page(width)
-    _head(page, run, run.id)
+    page.head(run.id, clock_time(run.started, zone))
+    page.field(Style.PLAIN, " ", run.command, f"{did(run)}; {_ending(run)}", run.who)
     if turns:
         page.blank()
         page.head("in the state, without a request")
@@ -135,12 +140,8 @@ def shortest(runs: Sequence[Run]) -> int:
     return length
 
 
-def _head(page: Page, run: Run, id: str) -> None:
-    page.head(id, _time(run.started))
-    page.field(Style.PLAIN, " ", run.command, f"{_did(run)}; {_ending(run)}", run.who)
-
-
-def _did(run: Run) -> str:
+def did(run: Run) -> str:
+    """`7 create, 2 move; in the state 3 adopt`."""
     parts = [f"{number:,} {verb}" for verb, number in run.did.items()]
     parts += [f"{number:,} {word}" for word, number in run.undone.items()]
     kept = ", ".join(f"{number:,} {word}" for word, number in run.turned.items())
@@ -148,7 +149,8 @@ def _did(run: Run) -> str:
 
 
 def _ending(run: Run) -> str:
-    return "under way, or killed" if run.exit_code is None else f"exit {run.exit_code}"
+    """`exit 0`, `running` or `killed`."""
+    return run.status.value if run.exit_code is None else f"exit {run.exit_code}"
 
 
 def _sent(page: Page, entry: Entry, kind: Kind | None, names: Names) -> None:

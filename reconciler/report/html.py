@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html as entities
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from reconciler.report import escape
@@ -43,11 +43,11 @@ STYLES: Final = ("create", "update", "move", "delete", "drift", "blocked", "dim"
 
 
 def html(sheet: Sheet, *, created_at: datetime) -> str:
-    """The whole file; what destroys comes first."""
+    """The whole file; what destroys comes first. `created_at`: shown in its own time zone."""
     title = _text(sheet.title)
     last = [entry for entry in sheet.entries if entry.destructive]
     rest = [entry for entry in sheet.entries if not entry.destructive]
-    when = f"{created_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    when = f"{created_at:%Y-%m-%d %H:%M} {created_at.tzname()}"
     return "\n".join(
         [
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',

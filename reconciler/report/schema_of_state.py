@@ -1,10 +1,11 @@
-"""The JSON Schema of a whole state as one document: what `state pull` writes and `state push` reads."""
+"""The JSON Schemas of the state: the whole as one document (`state pull`, `state push`), and what `state list` and `state show` print."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from reconciler.model import Origin, What
+from reconciler.report.bindings import LIST_FORMAT, SHOW_FORMAT
 from reconciler.report.schema_parts import METHODS, Schema, document, items, or_null, record, ref, text
 
 STATE_FORMAT: Final = "reconciler.state/1"
@@ -123,3 +124,38 @@ def _moment() -> Schema:
 
 def _count(minimum: int = 0) -> Schema:
     return {"type": "integer", "minimum": minimum, "maximum": 2**31 - 1}
+
+
+def state_list_schema() -> Schema:
+    """Of `state list --format json`."""
+    whole = {
+        "format": {"const": LIST_FORMAT},
+        "lineage": text("Identifies the state; empty where there is none yet."),
+        "serial": _count(),
+        "bindings": items(record(_tracked()), "By address."),
+    }
+    return document("What the state tracks", record(whole), {})
+
+
+def state_show_schema() -> Schema:
+    """Of `state show --format json`."""
+    field = record(
+        {
+            "name": text("The field, as the YAML calls it."),
+            "sent": {"description": "What was sent last; null also where nothing was. Sensitive values are not shown."},
+            "seen": {"description": "What was read after it; null also where nothing was."},
+        }
+    )
+    return document(
+        "What the state remembers of an address", record({"format": {"const": SHOW_FORMAT}, **_tracked(), "fields": items(field)}), {}
+    )
+
+
+def _tracked() -> Schema:
+    return {
+        "address": ref("address"),
+        "kind": ref("kind"),
+        "id": text("The object's id on the service."),
+        "origin": {"enum": [origin.value for origin in Origin]},
+        "protected": {"type": "boolean"},
+    }

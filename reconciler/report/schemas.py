@@ -8,7 +8,7 @@ from reconciler.drift import Kept
 from reconciler.model import Action, Cause
 from reconciler.report.documents import COUNTED, DRIFT_FORMAT, OUTCOME_FORMAT, PLAN_FORMAT
 from reconciler.report.escape import as_json
-from reconciler.report.schema_of_state import state_schema
+from reconciler.report.schema_of_state import state_list_schema, state_schema, state_show_schema
 from reconciler.report.schema_parts import (
     METHODS,
     Schema,
@@ -48,6 +48,8 @@ def schemas() -> dict[str, Schema]:
         "undo": undo_schema(),
         "doctor": doctor_schema(),
         "state": state_schema(),
+        "state-list": state_list_schema(),
+        "state-show": state_show_schema(),
     }
     return {f"{name}.schema.json": schema for name, schema in found.items()}
 

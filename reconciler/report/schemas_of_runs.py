@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.model import What
+from reconciler.model import RunStatus, What
 from reconciler.report.findings import FORMAT as DOCTOR_FORMAT
 from reconciler.report.findings import Level
 from reconciler.report.history import HISTORY_FORMAT, RUN_FORMAT
@@ -78,8 +78,9 @@ def _run() -> Schema:
         "who": text("The user and the machine."),
         "command": text(),
         "started": _moment("When it took the lease."),
-        "ended": or_null(_moment(), "Null where it is under way or was killed."),
-        "exit": or_null({"type": "integer"}, "Its exit code; null where it is under way or was killed."),
+        "ended": or_null(_moment(), "Null where it is running or was killed."),
+        "exit": or_null({"type": "integer"}, "Its exit code; null where it is running or was killed."),
+        "status": {"enum": [status.value for status in RunStatus], "description": "killed: it has no end, and does not hold the state."},
         "did": _counts("Requests that were done, by verb."),
         "undone": _counts("Requests that failed or are in doubt, by how they ended."),
         "turned": _counts("Changes of the state without a request, by what they were."),

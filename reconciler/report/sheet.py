@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 
 from reconciler.drift import Drift, Kept, Share
 from reconciler.model import Outcome, Plan, Status
@@ -119,10 +120,10 @@ def outcome_sheet(outcome: Outcome) -> Sheet:
     return _sheet("outcome", outcome.plan.project, outcome.plan.environment, page, parts)
 
 
-def drift_sheet(drift: Drift, *, full: bool = False) -> Sheet:
+def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
     """Drift as entries. `full`: unmanaged objects are listed however many they are."""
     page = _Recorder()
-    drifts.write(page, drift, full=full)
+    drifts.write(page, drift, full=full, zone=zone)
     page.entries = [entry for entry in page.entries if entry.title != drifts.COVERAGE]
     parts = [Part(status.value, drift.count(status), drifts.STYLES[status]) for status in Kept if drift.count(status)]
     parts += [Part("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []

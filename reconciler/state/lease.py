@@ -16,13 +16,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from reconciler.errors import Locked, StateError
+from reconciler.report.moments import HERE, clock_time_of
 from reconciler.state.database import Database
 from reconciler.state.schema import leases, runs
 from reconciler.state.trouble import calm
@@ -135,15 +135,8 @@ def locked(holder: Holder | None, freed: str) -> Locked:
         return Locked("another run holds the state", hint=hint)
     process = f" (process {holder.pid})" if holder.pid is not None else ""
     return Locked(
-        f"another run holds the state: {holder.who} runs `{holder.command}`{process} since {_clock_time(holder.since)}", hint=hint
+        f"another run holds the state: {holder.who} runs `{holder.command}`{process} since {clock_time_of(holder.since, HERE)}", hint=hint
     )
-
-
-def _clock_time(text: str) -> str:
-    try:
-        return datetime.fromisoformat(text).isoformat(sep=" ", timespec="seconds")
-    except ValueError:
-        return text
 
 
 @contextmanager

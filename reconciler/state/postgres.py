@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError
+from reconciler.installing import installing
 from reconciler.state import migrations
 from reconciler.state.trouble import calm
 
@@ -38,7 +39,7 @@ class Postgres:
 
     def __init__(self, url: URL, *, create: bool) -> None:
         if find_spec("psycopg") is None:
-            raise StateError("a state on PostgreSQL needs psycopg", hint="Run `pip install 'reconciler[postgres]'`.")
+            raise StateError("a state on PostgreSQL needs psycopg", hint=f"Install it: {installing('psycopg[binary]')}")
         self.path: Path | None = None
         self.where = f"the state {URL.create('postgresql', host=url.host, port=url.port, database=url.database)}"
         self._writable = create

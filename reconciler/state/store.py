@@ -98,13 +98,19 @@ class Store:
         return self._database.read(lambda connection: read_tracking(connection, self._scope.service)) or ()
 
     def runs(self) -> tuple[Run, ...]:
-        """Every run of this state, newest first."""
+        """Every run of this state, newest first. One without an end is `running` where it holds the state, and was killed where not."""
 
         def work(connection: Connection) -> tuple[Run, ...]:
             row = find(connection, self._scope)
             return () if row is None else read_runs(connection, row.id)
 
-        return self._database.read(work) or ()
+        listed = self._database.read(work) or ()
+        if all(run.exit_code is not None for run in listed):
+            return listed
+        condition = self.condition()
+        holder = condition.holder.run if condition.held and condition.holder is not None else None
+        listed = self._database.read(work) or ()  # read again: a run may have ended before the holder was read
+        return tuple(replace(run, running=run.exit_code is None and run.id == holder) for run in listed)
 
     def users(self, plan: str) -> tuple[Run, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""

@@ -26,8 +26,12 @@ def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> Non
         ("apply", 0, {"create": 7, "update": 2, "move": 2}),
     ]
     text = renamed("history", "p").stdout
-    assert text.index("1 update; exit 0") < text.index("7 create, 2 update, 2 move; in the state 3 adopt; exit 0")
-    assert all(run["id"][:8] in text for run in document["runs"])
+    header, second, first = text.splitlines()
+    assert header.split()[:5] == ["run", "started", "who", "command", "ended"]
+    column = header.index("what it did")
+    assert (second[column:], first[column:]) == ("1 update", "7 create, 2 update, 2 move; in the state 3 adopt")
+    assert [line[:8] for line in (second, first)] == [run["id"][:8] for run in document["runs"]]
+    assert all("  exit 0  " in line for line in (second, first))
 
 
 def test_history_before_anything_ran_is_empty(cli: Cli) -> None:

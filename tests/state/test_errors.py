@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import create_engine, event, text
 
 from reconciler.errors import StateError
+from reconciler.installing import installing
 from reconciler.state import Ending, Scope, Store
 from reconciler.state.database import SqliteFile
 from tests.state import crash
@@ -158,7 +159,7 @@ os.unlink(path), os.rmdir(os.path.dirname(path))
 def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     error = refused("postgresql://u:hunter2@h/d")
-    assert (str(error), error.hint) == ("a state on PostgreSQL needs psycopg", "Run `pip install 'reconciler[postgres]'`.")
+    assert (str(error), error.hint) == ("a state on PostgreSQL needs psycopg", f"Install it: {installing('psycopg[binary]')}")
 
 
 @pytest.mark.parametrize("create", [True, False])

@@ -15,6 +15,7 @@ from sqlalchemy.pool import Pool
 
 from reconciler.cli import signals
 from reconciler.errors import Locked, StateError
+from reconciler.report.moments import HERE, clock_time_of
 from reconciler.state import LEASE_SECONDS, Scope, Store
 from reconciler.state.database import Database, connect
 from reconciler.state.lease import Holder, Lease
@@ -36,9 +37,8 @@ def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url:
     with crash.holding(url, scope) as holder, pytest.raises(Locked) as caught, store.lease(**WHO):
         pytest.fail("two leases at once")
     process = f" (process {holder.pid})" if url.startswith("sqlite") else ""
-    assert str(caught.value) == (
-        f"another run holds the state: grace@server runs `reconciler apply --env live`{process} since 2026-11-18 10:30:00+00:00"
-    )
+    since = clock_time_of("2026-11-18T10:30:00+00:00", HERE)
+    assert str(caught.value) == (f"another run holds the state: grace@server runs `reconciler apply --env live`{process} since {since}")
     assert caught.value.exit_code == 6
     died = f"a run that died frees it after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it from one that hangs."
     freed = "the lock ends with its process, and nothing is to be unlocked by hand." if process else died

@@ -158,11 +158,11 @@ def agreed(
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
     from reconciler.report.text import plan_text
 
-    spans = plan_text(screen.masked_data(plan), width=screen.width, full=full)
+    shown = screen.masked_data(plan)
     if options.format == "text":
-        screen.spans(spans)
+        screen.spans(plan_text(shown, width=screen.width, full=full))
     elif ask:
-        screen.narrate_spans(spans)
+        screen.narrate_spans(plan_text(shown, width=screen.narration_width, full=full))
 
 
 def _question(plan: Plan, new: Unseen | None) -> str:

@@ -56,6 +56,7 @@ def command(
     from reconciler.kinds import load as load_kinds
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
+    from reconciler.report.moments import HERE
     from reconciler.report.sheet import drift_sheet
 
     options = Options.of(screen, words)
@@ -79,7 +80,8 @@ def command(
         return exits.DONE
     found = screen.masked_data(silence(found, known, (planned.actual.date or now()).date()))
     document, made_at = drift_document(found), now()
-    sheet, text = partial(drift_sheet, found, full=full), partial(drift_text, found, width=screen.width, full=full)
+    sheet = partial(drift_sheet, found, full=full, zone=HERE)
+    text = partial(drift_text, found, width=screen.width, full=full, zone=HERE)
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)

@@ -31,6 +31,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
       reconciler history examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.report.history import history_document, history_text
+    from reconciler.report.moments import HERE
 
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, _):
@@ -38,7 +39,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
     if options.format == "json":
         screen.document(history_document(runs))
     elif runs:
-        screen.spans(history_text(runs, width=screen.width))
+        screen.out(history_text(runs, width=screen.width, zone=HERE))
     else:
         screen.say("Nothing has run yet.")
 
@@ -62,6 +63,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     from reconciler.cli.past import chosen
     from reconciler.plan.names import Names
     from reconciler.report.history import run_document, run_text
+    from reconciler.report.moments import HERE
 
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, kinds):
@@ -73,7 +75,7 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     if options.format == "json":
         screen.document(run_document(found, entries, turns, kinds, names))
     else:
-        screen.spans(run_text(found, entries, turns, kinds, names, width=screen.width))
+        screen.spans(run_text(found, entries, turns, kinds, names, width=screen.width, zone=HERE))
 
 
 @contextmanager

@@ -68,10 +68,13 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     """
     import re
 
+    from reconciler.cli.sandboxed import require_extra
     from reconciler.config.schema import dumped
     from reconciler.kinds import load as load_kinds
 
     Options.of(screen, words)
+    if sandbox:
+        require_extra()
     file = directory / "reconciler.yaml"
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", directory.resolve().name).strip("-.")[:100] or "docs"
     files = {

@@ -42,10 +42,13 @@ command = LazyGroup(
 def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], **words: Any) -> None:
     """Put rules in force, in place of all others: which fault, and which requests (operation, rate with seed, nth, times).
 
+    Some faults have fields of their own, e.g. latency needs seconds and rate-limit needs limit. docs/sandbox.md lists them.
+
     \b
     Examples:
       reconciler sandbox faults set rules.yaml --db sandbox.db
       reconciler sandbox faults set --base-url http://127.0.0.1:8080 --rule '{"fault": "cut", "operation": "POST *", "nth": [2]}'
+      reconciler sandbox faults set --db sandbox.db --rule '{"fault": "latency", "seconds": 0.5}'
     """
     from reconciler.report.words import count
 
@@ -68,7 +71,7 @@ def show_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler sandbox faults show --db sandbox.db
     """
-    from reconciler.cli.commands.state import table
+    from reconciler.report.table import table
 
     found = _control(screen, words)("GET", "/faults")
     if words["format"] == "json":
@@ -94,7 +97,7 @@ def log_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler sandbox faults log --db sandbox.db
     """
-    from reconciler.cli.commands.state import table
+    from reconciler.report.table import table
 
     found = _control(screen, words)("GET", "/faults/log")
     fields = ("number", "at", "rule", "fault", "method", "path")

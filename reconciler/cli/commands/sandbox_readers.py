@@ -34,7 +34,7 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     """
     from urllib.parse import urlencode
 
-    from reconciler.cli.commands.state import table
+    from reconciler.report.table import table
 
     Options.of(screen, words)
     control = Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])

@@ -25,11 +25,11 @@ def command(screen: Screen, /, name: str, **words: Any) -> None:
     Example:
       reconciler schema config > .reconciler/config.schema.json
     """
-    from reconciler.cli.commands.state import table
     from reconciler.config.schema import schema
     from reconciler.config.suggest import did_you_mean
     from reconciler.kinds import load as load_kinds
     from reconciler.report.schemas import schemas
+    from reconciler.report.table import table
 
     Options.of(screen, words)
     known = {"config": schema(load_kinds()), **{file.removesuffix(SUFFIX): made for file, made in schemas().items()}}

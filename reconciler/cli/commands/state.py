@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +15,7 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.address import Address
-    from reconciler.model import Binding, State
+    from reconciler.model import State
     from reconciler.resource import Kinds
 
 command = LazyGroup(
@@ -53,11 +52,14 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
+    from reconciler.report.bindings import bindings_document
+    from reconciler.report.table import table
+
     options = Options.of(screen, words)
     state, _ = _read(screen, options)
     bindings = [state.bindings[address] for address in sorted(state.bindings)]
     if options.format == "json":
-        screen.document({"lineage": state.lineage, "serial": state.serial, "bindings": [_summary(one) for one in bindings]})
+        screen.document(bindings_document(state))
     elif bindings:
         screen.out(table([("address", "kind", "id"), *((str(one.address), one.kind, bare(one.id)) for one in bindings)]))
     else:
@@ -79,7 +81,9 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli.remembered import not_bound
-    from reconciler.report.values import HIDDEN, data, shown
+    from reconciler.report.bindings import binding_document
+    from reconciler.report.table import table
+    from reconciler.report.values import HIDDEN, shown
     from reconciler.resource import UNSET
 
     options = Options.of(screen, words)
@@ -94,8 +98,7 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
         pair = (binding.sent.get(name, UNSET), binding.seen.get(name, UNSET))
         fields[name] = (HIDDEN, HIDDEN) if hidden else pair
     if options.format == "json":
-        listed = [{"name": name, "sent": data(sent), "seen": data(seen)} for name, (sent, seen) in fields.items()]
-        screen.document({**_summary(binding), "fields": listed})
+        screen.document(binding_document(binding, fields))
         return
     rows = [("address", str(address)), ("kind", binding.kind), ("id", bare(binding.id)), ("origin", binding.origin.value)]
     rows.append(("protected", "yes" if binding.protected else "no"))
@@ -142,30 +145,6 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
                 raise not_bound(address)
             journal.remember(forget=found)
             screen.out("".join(f"{one} is let go of ({bare(state.bindings[one].id)}).\n" for one in sorted(found)))
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns; nothing is cut."""
-    from reconciler.report.escape import terminal
-    from reconciler.report.layout import cells
-
-    safe = [[terminal(cell) for cell in row] for row in rows]
-    widths = [max(cells(row[column]) for row in safe) for column in range(len(safe[0]) - 1)]
-    lines = []
-    for row in safe:
-        padded = [cell + " " * (width - cells(cell)) for cell, width in zip(row, widths, strict=False)]
-        lines.append("  ".join([*padded, row[-1]]).rstrip())
-    return "\n".join(lines) + "\n"
-
-
-def _summary(binding: Binding) -> dict[str, Any]:
-    return {
-        "address": str(binding.address),
-        "kind": binding.kind,
-        "id": bare(binding.id),
-        "origin": binding.origin.value,
-        "protected": binding.protected,
-    }
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reconciler.state.lease import Holder
 
 SHORTEST: Final = 8  # characters of a run's id that name it
+ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only shows who holds the state."
 
 
 @click.command("unlock", short_help="Who holds the state; take it from a run that hangs.")
@@ -25,7 +26,8 @@ SHORTEST: Final = 8  # characters of a run's id that name it
 @shared.state()
 @click.pass_obj
 def command(screen: Screen, /, force: str | None, **words: Any) -> None:
-    """Show who holds the state, since when and for how long. With --force RUN it is taken from that run, on PostgreSQL.
+    """Show who holds the state, since when and for how long. Nothing is unlocked without --force RUN, which takes the state from that run.
+    Only a state on PostgreSQL can be taken from a run.
 
     A run that died needs none of it: a file's lock ends with its process, and a lease on a server after 90 seconds.
 
@@ -55,9 +57,8 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
         return
     if force is None:
         screen.out(f"{_held(found.holder)}, and until {found.seconds:.0f} s from now unless it renews its lease.\n")
-        screen.say(
-            f"If it hangs and cannot be ended: reconciler state unlock --force {found.holder.run[:SHORTEST]}, with the same options."
-        )
+        again = options.command_line("state unlock")
+        screen.say(f"{ONLY_SHOWS} If that run hangs and cannot be ended: {again} --force {found.holder.run[:SHORTEST]}")
         return
     holder = _meant(found.holder, force)
     with (
@@ -81,11 +82,15 @@ def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
     says = _held(holder) if holder is not None else "Another process holds the state"
     if force is not None:
         raise Locked(f"{says[0].lower()}{says[1:]}, and a file's lock cannot be taken away", hint=way)
-    screen.out(f"{says}.\n{way}\n")
+    screen.out(f"{says}.\n")
+    screen.say(f"{ONLY_SHOWS} {way}")
 
 
 def _held(holder: Holder) -> str:
-    return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {_shown(holder.since)}"
+    from reconciler.report.moments import HERE, clock_time_of
+
+    since = _shown(clock_time_of(holder.since, HERE))
+    return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {since}"
 
 
 def _shown(text: str) -> str:

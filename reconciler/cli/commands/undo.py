@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from reconciler.cli.run import Planned, Session
+    from reconciler.config import Project
     from reconciler.inverse import Cannot, Inverse, Line
-    from reconciler.model import Outcome, Turn
+    from reconciler.model import Outcome, Run, Turn
     from reconciler.state import Journal, Store
 
 
@@ -45,10 +46,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     from reconciler.cli import exits
     from reconciler.cli.commands.apply import agreed
     from reconciler.cli.connect import accounted, connect, load, open_store, who
-    from reconciler.cli.past import chosen
     from reconciler.cli.progress import Narration
     from reconciler.cli.run import Session
-    from reconciler.cli.unseen import warned
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
     from reconciler.report.history import ID_SHOWN
@@ -56,41 +55,39 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     from reconciler.report.undo import undo_document
 
     options = Options.of(screen, words)
-    if not yes and not screen.can_ask:
-        raise UsageError("there is no terminal to ask on", hint="Pass --yes to undo without being asked.")
     kinds = load_kinds()
     project = load(screen, options, kinds)
-    with connect(screen, options, project, kinds) as service:
-        with open_store(screen, options, project, service, create=False) as reader:
-            warned(screen, options, project, service, reader)
-            past = chosen(reader.runs(), run)
-        with (
-            open_store(screen, options, project, service, create=True) as store,
-            store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
-            accounted(journal),
-            Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
-        ):
-            for note in session.recover():
-                screen.say(note)
-            session.alone = True
-            found = _inverse(session, store, past.id)
-            _about(session, found)
-            _tell_what_stays(screen, found.cannot)
-            _tell_what_turns(screen, found.turns)
-            planned = agreed(screen, options, session, ask=not yes, full=full)
-            if planned is not None and found.turns and not yes and not planned.plan.pending:
-                planned = planned if click.confirm("Change the state? It takes no request.", default=False, err=True) else None
-            if planned is None:
-                screen.say("Nothing was undone.")
-                journal.finish(exit_code=exits.FAILED, summary={})
-                return exits.FAILED
-            lines = _lines(session, planned, found.turns)
-            outcome = session.apply(planned, on_error=on_error)
-            turned = _turned(screen, journal, outcome, found.turns, past.id[:ID_SHOWN])
-            code = exits.of_outcome(outcome, signal=session.signal)
-            if found.cannot:
-                code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
-            journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
+    past = _past(screen, options, project, run)
+    if not yes and not screen.can_ask:
+        raise UsageError("there is no terminal to ask on", hint="Pass --yes to undo without being asked.")
+    with (
+        connect(screen, options, project, kinds) as service,
+        open_store(screen, options, project, service, create=True) as store,
+        store.lease(who=who(), command=f"undo {past.id[:ID_SHOWN]}") as journal,
+        accounted(journal),
+        Session(Narration(screen), service, kinds.sealed(store.digest_key()), project, journal, options) as session,
+    ):
+        for note in session.recover():
+            screen.say(note)
+        session.alone = True
+        found = _inverse(session, store, past.id)
+        _about(session, found)
+        _tell_what_stays(screen, found.cannot)
+        _tell_what_turns(screen, found.turns)
+        planned = agreed(screen, options, session, ask=not yes, full=full)
+        if planned is not None and found.turns and not yes and not planned.plan.pending:
+            planned = planned if click.confirm("Change the state? It takes no request.", default=False, err=True) else None
+        if planned is None:
+            screen.say("Nothing was undone.")
+            journal.finish(exit_code=exits.FAILED, summary={})
+            return exits.FAILED
+        lines = _lines(session, planned, found.turns)
+        outcome = session.apply(planned, on_error=on_error)
+        turned = _turned(screen, journal, outcome, found.turns, past.id[:ID_SHOWN])
+        code = exits.of_outcome(outcome, signal=session.signal)
+        if found.cannot:
+            code = exits.strongest([code, exits.PARTLY if outcome.results or turned or outcome.plan.changes else exits.REFUSED])
+        journal.finish(exit_code=code, summary={status.value: outcome.count(status) for status in Status})
     if options.format == "json":
         screen.document(undo_document(past, outcome, turned, found.cannot, lines))
     elif outcome.results or outcome.notes:
@@ -99,6 +96,21 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
     _tell_what_wants_it_again(screen, lines)
     return code
+
+
+def _past(screen: Screen, options: Options, project: Project, run: str) -> Run:
+    """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
+    from reconciler.cli.connect import known_service, open_store
+    from reconciler.cli.past import chosen
+    from reconciler.cli.unseen import NO_SANDBOX, warned
+
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.warn(NO_SANDBOX)
+        return chosen((), run)
+    with open_store(screen, options, project, service, create=False) as reader:
+        warned(screen, options, project, service, reader)
+        return chosen(reader.runs(), run)
 
 
 def _inverse(session: Session, store: Store, run: str) -> Inverse:

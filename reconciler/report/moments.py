@@ -1,0 +1,23 @@
+"""Moments as a person reads them, in the time zone of whoever reads. JSON documents keep UTC. The zone is an argument."""
+
+from __future__ import annotations
+
+from datetime import datetime, tzinfo
+from typing import Final
+
+HERE: Final = None
+"""The zone of this machine, or of the variable TZ."""
+
+
+def clock_time(moment: datetime, zone: tzinfo | None) -> str:
+    """`2026-11-18 15:02:11 CET`."""
+    local = moment.astimezone(zone)
+    return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
+
+
+def clock_time_of(text: str, zone: tzinfo | None) -> str:
+    """The same of a moment in ISO 8601; any other text as it is."""
+    try:
+        return clock_time(datetime.fromisoformat(text), zone)
+    except (ValueError, OverflowError):
+        return text

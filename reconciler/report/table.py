@@ -1,0 +1,28 @@
+"""Rows in columns, with nothing cut. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from reconciler.report.escape import terminal
+from reconciler.report.layout import cells, wrapped
+
+GAP: Final = "  "
+LAST_MIN: Final = 20  # columns; where the last column has less room it is not wrapped
+UNLIMITED: Final = 1_000_000  # columns of what is not a terminal
+
+
+def table(rows: Sequence[Sequence[str]], *, width: int = UNLIMITED) -> str:
+    """The rows in columns. `width`: the last column is wrapped to it, below itself."""
+    safe = [[terminal(cell) for cell in row] for row in rows]
+    widths = [max(cells(row[column]) for row in safe) for column in range(len(safe[0]) - 1)]
+    indent = sum(widths) + len(GAP) * len(widths)
+    room = width - indent if width - indent >= LAST_MIN else UNLIMITED
+    lines = []
+    for row in safe:
+        padded = [cell + " " * (column - cells(cell)) for cell, column in zip(row, widths, strict=False)]
+        first, *rest = wrapped(row[-1], room, room)
+        lines.append(GAP.join([*padded, first]).rstrip())
+        lines += [" " * indent + line for line in rest]
+    return "\n".join(lines) + "\n"
