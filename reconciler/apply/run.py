@@ -32,7 +32,11 @@ class Progress(Protocol):
 
     def planned(self, steps: int) -> None: ...
 
+    def began(self, step: Step) -> None: ...
+
     def ended(self, result: Result) -> None: ...
+
+    def looking(self) -> None: ...
 
 
 class Quiet:
@@ -40,7 +44,11 @@ class Quiet:
 
     def planned(self, steps: int) -> None: ...
 
+    def began(self, step: Step) -> None: ...
+
     def ended(self, result: Result) -> None: ...
+
+    def looking(self) -> None: ...
 
 
 async def apply(
@@ -73,6 +81,7 @@ async def apply(
     journal.remember(places=run.places())
     found = Found()
     if not run.stop.is_set() and run.sent:
+        run.listener.looking()
         found = await verified(run, run.results, selection)
     results = tuple(run.results[step.id] for step in plan.steps)
     stopped = "interrupted" if run.stop.is_set() else None
@@ -148,6 +157,7 @@ class Run(Steps):
 
     async def _turn(self, step: Step) -> Result:
         """A step to its end; one that is stopped before its request was not sent."""
+        self.listener.began(step)
         try:
             return await self._step(step)
         except asyncio.CancelledError:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reconciler.cli.progress import Narration
 from reconciler.cli.signals import Stop, stopping
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from reconciler.plan import Selection
     from reconciler.resource import Kinds
     from reconciler.state import Journal
+
+
+PLANNING: Final = "Planning"
+PROVING: Final = "Checking the plan"
 
 
 @dataclass(frozen=True)
@@ -44,9 +48,12 @@ class Planned:
 
 async def make_plan(
     reader: Reader, kinds: Kinds, desired: Desired, state: State, *,
-    selection: Selection, allow_replace: Collection[str], everything: bool = False,
+    selection: Selection, allow_replace: Collection[str], everything: bool = False, stage: Callable[[str], None] = lambda what: None,
 ) -> Planned:  # fmt: skip
-    """Observe, plan, prove. `everything`: read all there is. Raises `ServiceError` where the service cannot be read at all."""
+    """Observe, plan, prove. `everything`: read all there is. `stage`: told what begins after the reading.
+
+    Raises `ServiceError` where the service cannot be read at all.
+    """
     from reconciler.observe import observe, planned
     from reconciler.plan import plan
     from reconciler.plan.forecast import forecast
@@ -55,6 +62,8 @@ async def make_plan(
     began, before = time.monotonic(), reader.requests
     actual = await observe(reader, kinds, desired, state, everything=everything)
 
+    stage(PLANNING)
+
     def make(actual: Actual) -> Plan:
         return plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
 
@@ -62,6 +71,7 @@ async def make_plan(
     seconds, reads = time.monotonic() - began, reader.requests - before
     _check_targets(selection, desired, state, made)
     ahead = forecast(len(made.steps), reads, seconds, reader.allowance)
+    stage(PROVING)
     return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began, ahead)
 
 
@@ -84,8 +94,9 @@ def read_only(
 
         async with Reader(service.settings, listener=narration) as reader:
             return await make_plan(
-                reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options), everything=everything
-            )
+                reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options), everything=everything,
+                stage=narration.stage,
+            )  # fmt: skip
 
     with narration.phase(f"Reading {desired.project} from {service.where}"):
         return _believed(asyncio.run(run()), kinds, desired, options)
@@ -179,7 +190,7 @@ class Session:
             planned = self._runner.run(
                 make_plan(
                     self.writer, self.kinds, self.desired, self._state(),
-                    selection=self.selection, allow_replace=replaceable(self.options),
+                    selection=self.selection, allow_replace=replaceable(self.options), stage=self.narration.stage,
                 )
             )  # fmt: skip
         return _believed(planned, self.kinds, self.desired, self.options)
