@@ -4,17 +4,17 @@ In: siblings as they stand and as they are wanted. Out: moves, to be sent one af
 what the service does with them. Forbidden: knowledge of any kind, I/O; an item is anything that hashes.
 
 Items that stay are chosen first, as many as possible; every other item is then placed beside one that stays or was
-placed before it. Where every item can be an anchor, those that stay are a longest increasing subsequence. Where some
-cannot (the service anchors moves on spaces, never on collections), a gap is within reach only if an anchor or the end of
-the list borders on it. So between two anchors that stay, the others that stay must be neighbours in the wanted order, and
-before the first such anchor they must be the very first: there is no move to the front.
+placed before it. Where every item can be put beside every other, those that stay are a longest increasing subsequence.
+Where some are narrow (the service puts sections beside sections only, groups beside both), a narrow item that moves needs
+a narrow item that stays at one side of its gap. So two others stay one behind the other only where no narrow item comes
+between them, and first or last only where none comes before or behind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
@@ -33,32 +33,35 @@ class Move(Generic[T]):
             raise ValueError(f"a move of {self.item!r} has two anchors: before {self.before!r} and after {self.after!r}")
 
 
-def _every_item(_: object) -> bool:
-    return True
+def _no_item(_: object) -> bool:
+    return False
 
 
 def moves(
-    current: Sequence[T], wanted: Sequence[T], *, must: Collection[T] = (), anchors: Callable[[T], bool] = _every_item
+    current: Sequence[T], wanted: Sequence[T], *, must: Collection[T] = (), narrow: Callable[[T], bool] = _no_item
 ) -> tuple[Move[T], ...]:
     """The moves after which the items of `wanted` stand in that order among each other; empty where they already do.
 
     `current` may hold items that are not wanted: they stay where they are and are never anchors. It may lack wanted items
     that are in `must`: they are anchors only once their own move has brought them. `must` names wanted items that are
-    moved in any case.
+    moved in any case. `narrow`: the items that can be put only beside items of which the same holds.
 
-    No item is moved twice, and an anchor either stays or has had its own move, so that a run that breaks off leaves no item
-    beside one that was about to go. Under these two rules the moves are as few as can be; where every item can be an
-    anchor, they would be no fewer without them. Of equally small answers it is the one that leaves the earliest wanted items
-    where they are. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted and on a
-    wanted one that is neither in `current` nor in `must`.
+    Only where nothing stays has a move no anchor: the first one, of the first item. No item is moved twice, and an anchor
+    either stays or has had its own move, so that a run that breaks off leaves no item
+    beside one that was about to go. Under these two rules the moves are as few as can be; where no item is narrow, they
+    would be no fewer without them. Of equally small answers it is the one that leaves the earliest wanted items where they
+    are. Takes O(n log n). Raises ValueError on duplicates, on an item of `must` that is not wanted, on a wanted one that is
+    neither in `current` nor in `must`, and where some wanted items are narrow and all of those are in `must`.
     """
     positions = {item: position for position, item in enumerate(current)}
     moving = frozenset(must)
     _check(current, wanted, positions, moving)
     places = [None if item in moving else positions[item] for item in wanted]
-    can_anchor = [anchors(item) for item in wanted]
-    staying = _staying(places, can_anchor, len(current))
-    found = tuple(_placements(wanted, can_anchor, staying))
+    is_narrow = [narrow(item) for item in wanted]
+    staying = _staying(places, is_narrow, len(current))
+    if any(is_narrow) and not any(staying):
+        raise ValueError("no narrow item can stay, so the others like it have nothing to be put beside")
+    found = tuple(_placements(wanted, is_narrow, staying))
     members = frozenset(wanted)
     assert [item for item in replay(current, found) if item in members] == list(wanted), "moves that do not lead to the wanted order"
     return found
@@ -123,78 +126,77 @@ class _LongestBehind:
 
     def __init__(self, size: int) -> None:
         self._size = size
-        self._tree = [0] * (size + 1)
+        self._tree: dict[int, int] = {}
 
     def add(self, position: int, length: int) -> None:
         index = self._size - position
         while index <= self._size:
-            self._tree[index] = max(self._tree[index], length)
+            self._tree[index] = max(self._tree.get(index, 0), length)
             index += index & -index
 
     def behind(self, position: int) -> int:
         index, longest = self._size - position - 1, 0
         while index:
-            longest = max(longest, self._tree[index])
+            longest = max(longest, self._tree.get(index, 0))
             index -= index & -index
         return longest
 
 
-def _staying(places: Sequence[int | None], can_anchor: Sequence[bool], size: int) -> list[bool]:
+def _staying(places: Sequence[int | None], is_narrow: Sequence[bool], size: int) -> list[bool]:
     """Which wanted items stay: as many as can, of those the earliest.
 
     `places` are positions among `size` current items, None for what is moved in any case. A chain is a run of items that
     can stay together; it is measured from its end, so that the earliest can be picked in one pass from the front.
     """
     count = len(places)
-    longest = [0] * (count + 1)  # of a chain that begins with this item
-    behind_any, behind_anchors = _LongestBehind(size), _LongestBehind(size)
+    ahead = [0, *accumulate(is_narrow)]  # narrow items before each one in the wanted order, and before the end
+    longest = [0] * count  # of a chain that begins with this item; 0 where it cannot stay
+    behind_any, behind_narrow, behind_wide = _LongestBehind(size), _LongestBehind(size), _LongestBehind(size)
     for index in reversed(range(count)):
         place = places[index]
+        if is_narrow[index]:
+            behind_wide = _LongestBehind(size)  # of those with no narrow item in between
         if place is None:
             continue
-        if can_anchor[index]:
+        if is_narrow[index]:
             longest[index] = 1 + behind_any.behind(place)
-            behind_anchors.add(place, longest[index])
+            behind_narrow.add(place, longest[index])
         else:
-            rest = behind_anchors.behind(place)
-            if index + 1 < count and not can_anchor[index + 1] and _rises(place, places[index + 1]):
-                rest = max(rest, longest[index + 1])
+            rest = max(behind_narrow.behind(place), behind_wide.behind(place))
+            if not rest and ahead[index] < ahead[count]:
+                continue
             longest[index] = 1 + rest
+            behind_wide.add(place, longest[index])
         behind_any.add(place, longest[index])
 
     staying = [False] * count
-    left = max((longest[index] for index in range(count) if can_anchor[index] or index == 0), default=0)
+    left = max((longest[index] for index in range(count) if is_narrow[index] or not ahead[index]), default=0)
     last = -1
     for index in range(count):
-        if not left or longest[index] != left:
+        place = places[index]
+        if not left or longest[index] != left or place is None:
             continue
-        # Without an anchor the item must directly follow the last one that stays, or stand first of all.
-        reachable = can_anchor[index] or last == index - 1 or (last >= 0 and can_anchor[last])
-        if reachable and _rises(places[last] if last >= 0 else -1, places[index]):
+        beside_narrow = is_narrow[index] or (last >= 0 and is_narrow[last])
+        if (beside_narrow or ahead[index] == ahead[max(last, 0)]) and (last < 0 or (places[last] or 0) < place):
             staying[index] = True
             last = index
             left -= 1
     return staying
 
 
-def _rises(left: int | None, right: int | None) -> bool:
-    return left is not None and right is not None and left < right
-
-
-def _placements(wanted: Sequence[T], can_anchor: Sequence[bool], staying: Sequence[bool]) -> Iterator[Move[T]]:
+def _placements(wanted: Sequence[T], is_narrow: Sequence[bool], staying: Sequence[bool]) -> Iterator[Move[T]]:
     """One move for each item that does not stay, gap by gap from the front; a gap lies between two items that stay."""
     kept = [-1, *(index for index, stays in enumerate(staying) if stays), len(wanted)]
     for left, right in pairwise(kept):
-        closed = right < len(wanted) and not can_anchor[right]
-        index = left + 1
-        while index < right and not (closed and not can_anchor[index]):
-            if index > 0 and can_anchor[index - 1]:
+        narrow = [index for index in range(left + 1, right) if is_narrow[index]]
+        for previous, index in pairwise([left, *narrow]):
+            behind = previous >= 0 and is_narrow[previous]
+            yield Move(wanted[index], after=wanted[previous]) if behind else Move(wanted[index], before=wanted[right])
+        settled = narrow[0] if narrow else right
+        for index in range(left + 1, right):
+            if is_narrow[index]:
+                continue
+            if index > 0:
                 yield Move(wanted[index], after=wanted[index - 1])
-            elif right < len(wanted):
-                yield Move(wanted[index], before=wanted[right])
             else:
-                yield Move(wanted[index])
-            index += 1
-        # Only the left side of a closed gap has an anchor: what is put there last stands first.
-        for late in reversed(range(index, right)):
-            yield Move(wanted[late], after=wanted[index - 1])
+                yield Move(wanted[index], before=wanted[settled] if settled < len(wanted) else None)

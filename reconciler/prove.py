@@ -24,7 +24,7 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     if not plan.steps:
         return plan
     found = match(kinds, desired, state, actual)
-    world = simulate(kinds, actual, found.ids, plan.steps)
+    world = simulate(kinds, actual, found.ids, plan.steps, plan.places)
     remembered = _remembered(kinds, desired, found.former.state, plan, world)
     again = make_plan(kinds, desired, remembered, world.actual(), selection=selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -62,6 +63,14 @@ def properties(schema: Mapping[str, Any]) -> dict[str, Any]:
         for part in schema.get(word, ()):
             found |= properties(part)
     return found
+
+
+def types(schema: Mapping[str, Any]) -> set[str]:
+    """What the field `type` of an object may be, through references and alternatives."""
+    schema = resolved(schema)
+    own = resolved(schema.get("properties", {}).get("type", {}))
+    found = {*own.get("enum", ()), *([own["const"]] if "const" in own else ())}
+    return found.union(*(types(part) for word in ("allOf", "anyOf", "oneOf") for part in schema.get(word, ())))
 
 
 def body(method: str, path: str) -> dict[str, Any]:
@@ -130,8 +139,9 @@ def test_a_membership_is_joined_with_the_field_it_names(kind: Kind, field: Field
     assert field.wire in body(field.join.method, field.join.path)
 
 
-@pytest.mark.parametrize(("kind", "verb"), [(kind, verb) for kind, verb in verbs() if verb.anchor], ids=named)
+@pytest.mark.parametrize(("kind", "verb"), [(kind, verb) for kind, verb in verbs() if verb.anchors], ids=named)
 def test_a_move_names_its_neighbour_as_the_service_wants_it(kind: Kind, verb: Verb) -> None:
     position = properties(body(verb.method, verb.path)["position"])
-    for side in ("before", "after"):
-        assert set(verb.anchor) <= set(properties(position[side]))
+    for side, anchor in product(("before", "after"), verb.anchors.values()):
+        assert set(anchor) <= set(properties(position[side]))
+        assert anchor["type"] in types(position[side])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from annotated_types import Len
 from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
@@ -49,6 +49,9 @@ def visitor_condition(values: Mapping[str, Any]) -> str | None:
     condition = values.get("condition")
     return condition if isinstance(condition, str) and UNSIGNED not in condition else None
 
+
+NODES: Final = {"space": {"type": "space", "space": "{id}"}, "collection": {"type": "collection", "collection": "{id}"}}
+"""How a move names a sibling in a content list."""
 
 Icon = Annotated[str, Len(1, 100)]
 Condition = Annotated[str, Len(1, 1024)]

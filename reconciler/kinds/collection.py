@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import MemberRole, level_of_members
+from reconciler.kinds._values import NODES, MemberRole, level_of_members
 from reconciler.resource import DELETE, PATCH, POST, Api, Audience, Exposes, Leave, Listing, Node, One, Resource, field, inside, within
 
 
@@ -25,7 +25,7 @@ class Collection(
     api = Api(
         create=POST("/orgs/{organization}/collections", marker="title"),
         update=PATCH("/collections/{id}"),
-        move=POST("/collections/{id}/move", anchor={"type": "space", "space": "{id}"}, anchors=("space",)),
+        move=POST("/collections/{id}/move", anchors=NODES),
         delete=DELETE("/collections/{id}"),
     )
 

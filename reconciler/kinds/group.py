@@ -26,8 +26,7 @@ class Group(
         update=PATCH("/orgs/{organization}/sites/{site}/section-groups/{id}"),
         move=POST(
             "/orgs/{organization}/sites/{site}/section-groups/{id}/move",
-            anchor={"type": "site-section", "id": "{id}"},
-            anchors=("section",),
+            anchors={"section": {"type": "site-section", "id": "{id}"}, "group": {"type": "site-section-group", "id": "{id}"}},
         ),
         delete=DELETE("/orgs/{organization}/sites/{site}/section-groups/{id}"),
     )

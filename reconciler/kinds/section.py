@@ -48,8 +48,7 @@ class Section(
         update=PATCH("/orgs/{organization}/sites/{site}/sections/{id}"),
         move=POST(
             "/orgs/{organization}/sites/{site}/sections/{id}/move",
-            anchor={"type": "site-section", "siteSection": "{id}"},
-            anchors=("section",),
+            anchors={"section": {"type": "site-section", "siteSection": "{id}"}},
         ),
         delete=DELETE("/orgs/{organization}/sites/{site}/sections/{id}", reshapes=("site-space",)),
     )

@@ -50,8 +50,7 @@ class SiteSpace(
         update=PATCH("/orgs/{organization}/sites/{site}/site-spaces/{id}"),
         move=POST(
             "/orgs/{organization}/sites/{site}/site-spaces/{id}/move",
-            anchor={"type": "site-space", "siteSpace": "{id}"},
-            anchors=("site-space",),
+            anchors={"site-space": {"type": "site-space", "siteSpace": "{id}"}},
         ),
         delete=DELETE("/orgs/{organization}/sites/{site}/site-spaces/{id}"),
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import LOOSER, MemberRole, MergeRules, level_of_members
+from reconciler.kinds._values import LOOSER, NODES, MemberRole, MergeRules, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -72,7 +72,7 @@ class Space(
         create=POST("/spaces/{duplicateOf}/duplicate", copies="duplicateOf", fingerprint="/spaces/{id}/content/pages"),
         restore=POST("/spaces/{id}/restore"),
         update=PATCH("/spaces/{id}"),
-        move=POST("/spaces/{id}/move", anchor={"type": "space", "space": "{id}"}, anchors=("space",)),
+        move=POST("/spaces/{id}/move", anchors=NODES),
         delete=DELETE("/spaces/{id}"),
     )
 

@@ -14,7 +14,7 @@ from reconciler.model import Origin, Place
 from reconciler.order import Move, moves
 from reconciler.plan.drafts import Draft
 from reconciler.plan.standing import placed, standing
-from reconciler.resource import Role
+from reconciler.resource import Role, narrow_kinds
 
 
 @dataclass(frozen=True)
@@ -103,25 +103,35 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
             landing.append(draft)
     there = standing(present, str(parent or ""))
     wanted = tuple(draft.address for draft in siblings if draft.active)
-    newcomers = {draft.address for draft in (*landing, *must)}
-    split = len(wanted)
-    while split and wanted[split - 1] in newcomers:
-        split -= 1
+    kinds = {draft.address: draft.kind for draft in siblings if draft.active}
+    few = narrow_kinds(kinds.values())
+    narrow = {address for address, kind in kinds.items() if kind.name in few}
+    placing = {draft.address for draft in must}
+    split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
+    if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
+        placing.discard(wanted[0])  # it stays, and the others are put behind it
+        split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
-    anchors = frozenset(name for draft in siblings for name in draft.kind.api["move"].anchors)
-    kinds = {draft.address: draft.kind.name for draft in siblings}
+    held = [address for address in head if address in narrow]
+    if held and placing.issuperset(held):
+        placing.discard(held[0])
     comes = tuple(draft.address for draft in landing if draft.address in head)
     current = (*(draft.address for draft in there), *comes)
-    sent = [draft.address for draft in must if draft.address in head]
-    found = moves(current, head, must=sent, anchors=lambda address: kinds[address] in anchors)
-    lands = {draft.address for draft in landing}
-    last: list[Move[Address] | Address] = []
-    for index, address in enumerate(tail, start=split):
-        previous = wanted[index - 1] if index else None
-        beside = previous if previous is not None and kinds[previous] in anchors else None
-        last.append(address if address in lands else Move(address, after=beside))
+    found = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
+    last = tuple(
+        Move(address, after=wanted[index - 1] if index else None) if address in placing else address
+        for index, address in enumerate(tail, start=split)
+    )
     strayed = _strayed(there, str(parent or "")) if found else ()
-    return Row(parent, wanted, current, comes, tuple(found), tuple(last), strayed)
+    return Row(parent, wanted, current, comes, tuple(found), last, strayed)
+
+
+def _split(wanted: Sequence[Address], landing: Collection[Address], placing: Collection[Address]) -> int:
+    """Where the newcomers at the end of a list begin."""
+    split = len(wanted)
+    while split and (wanted[split - 1] in landing or wanted[split - 1] in placing):
+        split -= 1
+    return split
 
 
 def _strayed(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Observed, Step
+from reconciler.model import Actual, Observed, Place, Step
 from reconciler.plan.siblings import Siblings
 from reconciler.reading import path_ids, substitute
 from reconciler.resource import UNSET, Field, Kind, Kinds, Listing, Role
@@ -34,10 +34,20 @@ class World:
 
     `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes
     last among its siblings where nothing says its place; without, such a place is not known. `order`: of the siblings whose place is
-    known. `born`: what was created here. `removed`: the ids of what was deleted here.
+    known. `born`: what was created here. `removed`: the ids of what was deleted here. `places`: where siblings stand when all requests
+    are done, which tells where among its own kind an object comes that is put beside one of another kind.
     """
 
-    def __init__(self, kinds: Kinds, actual: Actual, *, ids: Mapping[Address, str] | None = None, guess: bool = True) -> None:
+    def __init__(
+        self,
+        kinds: Kinds,
+        actual: Actual,
+        *,
+        ids: Mapping[Address, str] | None = None,
+        guess: bool = True,
+        places: Mapping[Address, Place] | None = None,
+    ) -> None:
+        self._previous = _previous(places or {})
         self.kinds, self.first, self.ids, self.guess = kinds, actual, dict(ids or {}), guess
         self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
         self.order: dict[Row, Siblings] = defaultdict(Siblings)
@@ -189,7 +199,7 @@ class World:
         for name in writes.keys() - plain.keys():
             self.choose(kind, id, kind.fields[name], writes[name])
         if restored or step.verb == "move" or any(kind.fields[name].container for name in writes):
-            self.place(kind, id, body)
+            self.place(kind, id, body, step.address)
 
     def deleted(self, kind: Kind, id: str) -> list[Observed]:
         """A delete with all that goes along, which is returned. What else the object contained is at the root then.
@@ -230,7 +240,7 @@ class World:
         if new is not None and self._chooser(self.kinds[field.to], field.flag, new) == ("chosen", kind.name, id, field.name):
             self._flag(field.to, new.id, field.flag, True)
 
-    def place(self, kind: Kind, id: str, body: Any = None) -> None:
+    def place(self, kind: Kind, id: str, body: Any = None, address: Address | None = None) -> None:
         """Put an object beside the sibling that the body of a move names."""
         self.unplace(kind.name, id)
         row = _row(kind, self.objects[kind.name][id])
@@ -241,8 +251,24 @@ class World:
                 self.order[row].insert(id, named, after=side == "after")
                 self._rows[kind.name, id] = row
                 return
-        if self.guess:
+        if position and address is not None and address in self._previous:
+            self._behind_previous(row, id, address)
+        elif self.guess:
             self._append(row, id)
+
+    def _behind_previous(self, row: Row, id: str, address: Address) -> None:
+        """Put an object behind the sibling of its kind that comes before it when all requests are done."""
+        at = self._previous[address]
+        while at is not None and self.ids.get(at, "") not in self.order[row]:
+            at = self._previous[at]
+        first = next(iter(self.order[row]), None)
+        if at is not None:
+            self.order[row].insert(id, self.ids[at], after=True)
+        elif first is not None:
+            self.order[row].insert(id, first, after=False)
+        else:
+            self.order[row].append(id)
+        self._rows[row[0], id] = row
 
     def unplace(self, kind: str, id: str) -> None:
         """Forget the place of an object among its siblings."""
@@ -308,14 +334,26 @@ class World:
         return ("chosen", within, observed.within.get(within, ""), by_kind[within]) if within in by_kind else None
 
 
-def simulate(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step]) -> World:
-    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own."""
+def simulate(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, Place] | None = None
+) -> World:
+    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own. `places`: see `World`."""
     steps = tuple(steps)
     created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
-    world = World(kinds, actual, ids={address: id for address, id in ids.items() if address not in created})
+    world = World(kinds, actual, ids={address: id for address, id in ids.items() if address not in created}, places=places)
     for step in steps:
         world.run(step)
     return world
+
+
+def _previous(places: Mapping[Address, Place]) -> dict[Address, Address | None]:
+    """The sibling of its kind that comes before each address; None for the first."""
+    previous: dict[Address, Address | None] = {}
+    last: dict[tuple[str, str | None], Address] = {}
+    for address, place in sorted(places.items(), key=lambda item: item[1].index):
+        previous[address] = last.get((place.parent, address.kind))
+        last[place.parent, address.kind] = address
+    return previous
 
 
 def rows(kinds: Kinds, objects: Objects) -> dict[Row, list[str]]:

@@ -173,12 +173,24 @@ class Sketches:
         anchor, side = (move.before, "before") if move.before is not None else (move.after, "after")
         if anchor is not None:
             name = self.ids.get(anchor, anchor) if anchor not in self.makers or not self.drafts[anchor].born else anchor
-            body["position"] = {side: {key: name if value == "{id}" else value for key, value in verb.anchor.items()}}
+            named = verb.anchors[self.kinds.of(anchor).name]
+            body["position"] = {side: {key: name if value == "{id}" else value for key, value in named.items()}}
+        elif inside is not None and draft.kind.moves_to_end:
+            body[inside.wire] = draft.wants.get(inside.name)
+        if not body:
+            raise AssertionError(f"a move of {draft.address} that says nothing")
         index = self.add(Sketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
-        if anchor is not None and anchor in self.makers:
-            self.sketches[index].needs.add(self.makers[anchor])
+        if anchor is not None:
+            self.sketches[index].needs |= self._there(anchor)
         self.movers[draft.address] = index
         return index
+
+    def _there(self, anchor: Address) -> set[int]:
+        """The steps after which an object is among its siblings, where it is not there from the start."""
+        steps = {self.makers.get(anchor), self.arrivals.get(anchor)}
+        if anchor in self.movers and self.sketches[self.movers[anchor]].writes:
+            steps.add(self.movers[anchor])
+        return {step for step in steps if step is not None}
 
     def removes(self) -> None:
         """The deletes, each after whatever empties it or stops referring to it."""

@@ -187,6 +187,11 @@ class Kind:
         return "move" in self.api
 
     @cached_property
+    def moves_to_end(self) -> bool:
+        """Whether a move puts an object at the end without naming a sibling: it names what the object is in instead."""
+        return self.inside is not None and "move" in self.inside.on
+
+    @cached_property
     def seed(self) -> Field | None:
         return next((f for f in self.fields.values() if f.role is Role.SEED), None)
 

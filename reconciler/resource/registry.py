@@ -73,6 +73,10 @@ class Kinds(Mapping[str, Kind]):
             for host in kind.place.lists:
                 if host not in self:
                     raise wrong(f"stands in a list of the unknown kind {host}")
+                beside = self.lists(host)[kind.place.lists[host]]
+                narrow = narrow_kinds(other for other in beside if not _alone(other)) if not _alone(kind) else frozenset()
+                if kind.name in narrow and not narrow <= set(kind.api["move"].anchors):
+                    raise wrong(f"its moves can name neither all kinds beside it nor all of {', '.join(sorted(narrow))}")
 
     def sealed(self, key: bytes) -> Kinds:
         """The same kinds, which keep of sensitive fields what that key makes of them; `key`: the state's own."""
@@ -140,6 +144,17 @@ class Kinds(Mapping[str, Kind]):
         if container is None:
             return Address((key,))
         return self.container(scope, container).child(kind, key)
+
+
+def _alone(kind: Kind) -> bool:
+    """Whether nodes of the kind have none of another kind beside them."""
+    return isinstance(kind.place, Node) and kind.place.alone
+
+
+def narrow_kinds(siblings: Iterable[Kind]) -> frozenset[str]:
+    """Of kinds that are siblings, the names of those whose moves cannot name all of them; these can name one another."""
+    ordered = {kind.name: kind for kind in siblings if kind.ordered}
+    return frozenset(name for name, kind in ordered.items() if not ordered.keys() <= kind.api["move"].anchors.keys())
 
 
 def _named_by(reading: Reading) -> str | None:

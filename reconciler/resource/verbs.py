@@ -19,8 +19,8 @@ class Verb:
     title and place are the service's choice. `marker`: the field of a create that may carry a mark for a name until an update names the
     object. `fingerprint`: a reading whose titles, slugs and order are the same for a copy and its source. `brings`: kinds of children
     that the answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges
-    when the first object of this kind comes or the last one goes. `anchor`: how a move names a sibling, `{id}` being its id; `anchors`:
-    the kinds that can be named so.
+    when the first object of this kind comes or the last one goes. `anchors`: the kinds of siblings that a move can name, and how it names
+    them, `{id}` being the sibling's id.
     """
 
     method: Method
@@ -32,8 +32,7 @@ class Verb:
     fingerprint: str | None = None
     brings: Mapping[str, str] = dataclass_field(default_factory=dict)
     reshapes: tuple[str, ...] = ()
-    anchor: Mapping[str, str] = dataclass_field(default_factory=dict)
-    anchors: tuple[str, ...] = ()
+    anchors: Mapping[str, Mapping[str, str]] = dataclass_field(default_factory=dict)
 
     @property
     def placeholders(self) -> tuple[str, ...]:

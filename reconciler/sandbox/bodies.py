@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
 
-from reconciler.sandbox.body import URI, Body, Open, uri
+from reconciler.sandbox.body import URI, Body, NotEmpty, Open, uri
 
 MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
 Level = Literal["admin", "create", "review", "edit", "comment", "read", "inherit"]
@@ -45,13 +45,18 @@ class SpaceAnchor(Body):
     space: StrictStr
 
 
+class CollectionAnchor(Body):
+    type: Literal["collection"]
+    collection: StrictStr
+
+
 class SectionAnchor(Body):
     type: Literal["site-section"]
     siteSection: StrictStr
 
 
 class GroupAnchor(Body):
-    type: Literal["site-section"]
+    type: Literal["site-section", "site-section-group"]
     id: StrictStr
 
 
@@ -60,9 +65,12 @@ class SiteSpaceAnchor(Body):
     siteSpace: StrictStr
 
 
-class SpacePosition(Body):
-    before: SpaceAnchor | None = None
-    after: SpaceAnchor | None = None
+ContentAnchor = Annotated[SpaceAnchor | CollectionAnchor, Field(discriminator="type")]
+
+
+class ContentPosition(Body):
+    before: ContentAnchor | None = None
+    after: ContentAnchor | None = None
 
 
 class SectionPosition(Body):
@@ -80,20 +88,20 @@ class SiteSpacePosition(Body):
     after: SiteSpaceAnchor | None = None
 
 
-class ContentMove(Body):
+class ContentMove(NotEmpty):
     parent: StrictStr | None = None
-    position: SpacePosition = SpacePosition()
+    position: ContentPosition = ContentPosition()
 
 
-class SectionMove(Body):
+class SectionMove(NotEmpty):
     position: SectionPosition = SectionPosition()
 
 
-class GroupMove(Body):
+class GroupMove(NotEmpty):
     position: GroupPosition = GroupPosition()
 
 
-class SiteSpaceMove(Body):
+class SiteSpaceMove(NotEmpty):
     position: SiteSpacePosition = SiteSpacePosition()
 
 
@@ -221,7 +229,7 @@ class ShareLinkCreate(Body):
     name: LinkName
 
 
-class ShareLinkPatch(Body):
+class ShareLinkPatch(NotEmpty):
     active: StrictBool = True
     name: LinkName = ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Self
 
 from pydantic import AnyUrl, BaseModel, ConfigDict, TypeAdapter, model_validator
 
@@ -16,6 +16,18 @@ class Body(BaseModel):
     def given(self) -> dict[str, Any]:
         """The fields that were in the body, null included."""
         return self.model_dump(exclude_unset=True)
+
+
+class NotEmpty(Body):
+    """A body that says at least one thing."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"minProperties": 1})
+
+    @model_validator(mode="after")
+    def something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError(f"must have at least one of {', '.join(type(self).model_fields)}")
+        return self
 
 
 class Open(Body):

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from reconciler.sandbox import revisions
-from reconciler.sandbox.bodies import ContentMove
+from reconciler.sandbox.bodies import CollectionAnchor, ContentMove, SpaceAnchor
 from reconciler.sandbox.service import Caller, Fault
 from reconciler.sandbox.store import Object, Store
 from reconciler.sandbox.structure import remove_site_space
@@ -68,7 +68,7 @@ def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> 
     before, after = body.position.before, body.position.after
     if before is not None and after is not None:
         raise Fault(400, "position has both before and after")
-    anchors = {"before": ("space", before.space) if before else None, "after": ("space", after.space) if after else None}
+    anchors = {"before": _anchor(before), "after": _anchor(after)}
     if (kind, data["id"]) in anchors.values():
         raise Fault(400, "position names the moved object itself")
     if parent is None:
@@ -76,12 +76,18 @@ def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> 
     else:
         data["parent"] = parent
     if not store.place(kind, data["id"], collection_container(organization, parent), **anchors):
-        raise Fault(400, "position names a space that does not stand there")
+        raise Fault(400, "position names a sibling that does not stand there")
     if kind == "space":
         data["visibility"] = _visibility(data.get("visibility", "private"), parent)
         data["updatedAt"] = store.stamp()
     store.save(kind, data)
     return data
+
+
+def _anchor(named: SpaceAnchor | CollectionAnchor | None) -> tuple[str, str] | None:
+    if named is None:
+        return None
+    return ("space", named.space) if isinstance(named, SpaceAnchor) else ("collection", named.collection)
 
 
 def _visibility(now: str, parent: str | None) -> str:

@@ -172,9 +172,13 @@ def delete_site(store: Store, site: Object) -> None:
     store.remove("site", site["id"])
 
 
-def anchors(position: Any, kind: str, key: str, mine: tuple[str, str]) -> dict[str, tuple[str, str] | None]:
+KINDS = {"site-section": "section", "site-section-group": "group", "site-space": "site-space"}
+
+
+def anchors(position: Any, key: str, mine: tuple[str, str]) -> dict[str, tuple[str, str] | None]:
     """The anchor of a move's position as `Store.place` takes it. Raises 400 for two anchors or the moved object itself."""
-    found = {side: (kind, getattr(getattr(position, side), key)) if getattr(position, side) else None for side in ("before", "after")}
+    named = {side: getattr(position, side) for side in ("before", "after")}
+    found = {side: (KINDS[anchor.type], getattr(anchor, key)) if anchor else None for side, anchor in named.items()}
     if found["before"] and found["after"]:
         raise Fault(400, "position has both before and after")
     if mine in found.values():

@@ -40,8 +40,8 @@ def test_moves_transfers_restore_and_publish_answer_200(box: Box) -> None:
     group = box.post(f"{site}/section-groups", {"title": "Group"})["id"]
     variant = box.ids(f"{site}/site-spaces")[0]
     for path in ("/spaces/spc_one", "/collections/col_inner", f"{site}/sections/{first}", f"{site}/section-groups/{group}"):
-        box.post(f"{path}/move", {}, status=200)
-    box.post(f"{site}/site-spaces/{variant}/move", {}, status=200)
+        box.post(f"{path}/move", {"position": {}}, status=200)
+    box.post(f"{site}/site-spaces/{variant}/move", {"position": {}}, status=200)
     box.post(f"{site}/publish", status=200)
     box.delete("/spaces/spc_two")
     box.post("/spaces/spc_two/restore", status=200)

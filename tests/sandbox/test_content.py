@@ -12,7 +12,9 @@ GUIDES = "/collections/col_guides/spaces"
 # -- a deleted space -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "path", "body"), [("PATCH", "", {"title": "x"}), ("POST", "/duplicate", None), ("POST", "/move", {})])
+@pytest.mark.parametrize(
+    ("method", "path", "body"), [("PATCH", "", {"title": "x"}), ("POST", "/duplicate", None), ("POST", "/move", {"position": {}})]
+)
 def test_a_deleted_space_cannot_be_changed_copied_or_moved(box: Box, method: str, path: str, body: object) -> None:
     box.delete("/spaces/spc_one")
     assert box.refused(method, f"/spaces/spc_one{path}", body, status=404) == "space spc_one is deleted"
@@ -54,13 +56,19 @@ def test_a_move_goes_before_or_after_the_named_space(box: Box) -> None:
     assert box.ids(GUIDES) == ["spc_two", "spc_one", "spc_root"]
 
 
+def test_a_move_goes_before_or_after_the_named_collection(box: Box) -> None:
+    box.move("/spaces/spc_one", position={"after": {"type": "collection", "collection": "col_inner"}})
+    box.move("/spaces/spc_two", position={"before": {"type": "collection", "collection": "col_inner"}})
+    assert [one["id"] for _, one in box.store.mixed("collection:col_guides")] == ["spc_two", "col_inner", "spc_one"]
+
+
 @pytest.mark.parametrize(
     ("path", "body", "message"),
     [
         (
             "/spaces/spc_one",
             {"position": {"after": {"type": "space", "space": "spc_root"}}},
-            "position names a space that does not stand there",
+            "position names a sibling that does not stand there",
         ),
         ("/spaces/spc_one", {"position": {"after": {"type": "space", "space": "spc_one"}}}, "position names the moved object itself"),
         (

@@ -121,13 +121,25 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("POST", "/orgs/org_a/sites", {"type": "huge"}, "type"),
     ("POST", "/orgs/org_a/saml", {**SAML, "defaultTeam": "team_no"}, "defaultTeam"),
     ("POST", "/orgs/org_a/openapi", {"slug": "a", "source": {}}, "source.url"),
-    ("POST", "/spaces/spc_one/move", {"position": {"before": {"type": "collection", "space": "x"}}}, "position.before.type"),
+    ("POST", "/spaces/spc_one/move", {"position": {"before": {"type": "page", "space": "x"}}}, "position.before"),
 ]
 
 
 @pytest.mark.parametrize(("method", "path", "body", "field"), WRONG)
 def test_a_wrong_value_answers_400_and_names_the_field(box: Box, method: str, path: str, body: dict[str, Any], field: str) -> None:
     assert box.refused(method, path, body).startswith(f"{field}: ")
+
+
+def test_a_move_and_a_change_of_a_share_link_must_say_something(box: Box) -> None:
+    site = box.site("spc_one")
+    section, group = box.section(site, "Aa"), box.post(f"{site}/section-groups", {"title": "Group"})["id"]
+    link = box.post(f"{site}/share-links", {"name": "Press"})["id"]
+    variant = box.ids(f"{site}/site-spaces")[0]
+    paths = ["/spaces/spc_one", "/collections/col_inner"]
+    paths += [f"{site}/sections/{section}", f"{site}/section-groups/{group}", f"{site}/site-spaces/{variant}"]
+    for path in paths:
+        assert box.refused("POST", f"{path}/move", {}).startswith("body: must have at least one of")
+    assert box.refused("PATCH", f"{site}/share-links/{link}", {"title": "x"}) == "body: must have at least one of active, name"
 
 
 def test_default_content_is_a_site_of_the_same_organization(box: Box) -> None:

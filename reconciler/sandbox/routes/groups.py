@@ -99,7 +99,7 @@ async def move_group(organizationId: str, siteId: str, siteSectionGroupId: str, 
     store = caller.store
     with store.write():
         found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
-        sides = structure.anchors(body.position, "section", "id", ("group", siteSectionGroupId))
+        sides = structure.anchors(body.position, "id", ("group", siteSectionGroupId))
         if not store.place("group", siteSectionGroupId, structure.level(siteId, found.get("sectionGroup")), **sides):
-            raise Fault(400, "position names a section that does not stand on the same level")
+            raise Fault(400, "position names a section or a group that does not stand on the same level")
     return View(caller).group(found)

@@ -90,7 +90,7 @@ async def move_section(organizationId: str, siteId: str, siteSectionId: str, bod
     store = caller.store
     with store.write():
         found = structure.part(caller, organizationId, siteId, "section", siteSectionId)
-        sides = structure.anchors(body.position, "section", "siteSection", ("section", siteSectionId))
+        sides = structure.anchors(body.position, "siteSection", ("section", siteSectionId))
         if not store.place("section", siteSectionId, structure.level(siteId, found.get("sectionGroup")), **sides):
             raise Fault(400, "position names a section that does not stand on the same level")
     return View(caller).section(found)

@@ -67,7 +67,7 @@ ROWS: dict[ModuleType, list[str]] = {
         "deleting the last section brings its site spaces back to the root",
         "group membership: joining while in another group answers 400, leave first",
         "groups nest through parent",
-        "a moved group goes before or after the named section of its level, else to the end",
+        "a moved group goes before or after the named section or group of its level, else to the end",
         "paths come from titles, unique per level with 2, 3",
         "a PATCH to a path that is taken on its level answers 400",
         "the same space may stand in a site more than once, also in one section",

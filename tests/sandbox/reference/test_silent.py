@@ -17,7 +17,7 @@ first section on a site with root site spaces: they become variants of it in the
 deleting the last section brings its site spaces back to the root
 group membership: joining while in another group answers 400, leave first
 groups nest through parent
-a moved group goes before or after the named section of its level, else to the end
+a moved group goes before or after the named section or group of its level, else to the end
 paths come from titles, unique per level with 2, 3
 a PATCH to a path that is taken on its level answers 400
 the same space may stand in a site more than once, also in one section
@@ -242,7 +242,7 @@ def test_groups_nest_through_parent(box: Box) -> None:
     assert box.items(f"{site}/section-groups") == [outer, inner, deep]
 
 
-def test_a_moved_group_goes_before_or_after_the_named_section_of_its_level_else_to_the_end(box: Box) -> None:
+def test_a_moved_group_goes_before_or_after_the_named_section_or_group_of_its_level_else_to_the_end(box: Box) -> None:
     """Before or after the named section of its level, else to the end."""
     site = box.site()
     first, second, inside = (box.section(site, title) for title in ("Aa", "Bb", "Cc"))
@@ -259,8 +259,10 @@ def test_a_moved_group_goes_before_or_after_the_named_section_of_its_level_else_
     assert box.ids(f"{site}/sections") == [inside, first, second]
     box.move(f"{site}/section-groups/{one}", position={})
     assert (box.ids(f"{site}/sections"), box.ids(f"{site}/section-groups")) == ([first, second, inside], [two, one])
+    box.move(f"{site}/section-groups/{two}", position={"after": {"type": "site-section-group", "id": one}})
+    assert box.ids(f"{site}/section-groups") == [one, two]
     said = box.refused("POST", f"{site}/section-groups/{two}/move", {"position": beside(inside, "after")})
-    assert said == "position names a section that does not stand on the same level"
+    assert said == "position names a section or a group that does not stand on the same level"
 
 
 def test_paths_come_from_titles_unique_per_level_with_2_3(box: Box) -> None:
