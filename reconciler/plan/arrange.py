@@ -112,6 +112,7 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
         placing.discard(wanted[0])  # it stays, and the others are put behind it
         split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
+    placing |= {draft.address for draft in landing if draft.address in forced} & {*head}
     held = [address for address in head if address in narrow]
     if held and placing.issuperset(held):
         placing.discard(held[0])

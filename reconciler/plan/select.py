@@ -53,15 +53,21 @@ def select(
     """The drafts and removals the run is about, and which came along because a target needs them made."""
     chosen = {address for address in drafts if selection.takes(address)}
     along: set[Address] = set()
+    brought = {draft.brought_by: address for address, draft in drafts.items() if draft.brought_by is not None}
     waiting = [address for address in chosen if drafts[address].active and (drafts[address].actions or drafts[address].born)]
     while waiting:
         draft = drafts[waiting.pop()]
-        sources = set(pending_sources(drafts, draft))
-        for address in needed(draft) | sources:
-            if address in drafts and address not in chosen and (drafts[address].born or drafts[address].restore or address in sources):
+        sources, child = set(pending_sources(drafts, draft)), brought.get(draft.address)
+        for address in sorted(needed(draft) | sources | ({child} if child is not None else set())):
+            other = drafts.get(address)
+            if other is None or address in chosen or not (other.born or other.restore or address in sources):
+                continue
+            if not selection.refuses(address):
                 chosen.add(address)
                 along.add(address)
                 waiting.append(address)
+            elif address == child or address in _used(draft, address):
+                _block_without(drafts, draft, address)
     kept = {address: draft for address, draft in drafts.items() if address in chosen}
     gone = {
         address: removal
@@ -70,6 +76,15 @@ def select(
     }
     _settle_deletes(selection, removals, gone, chosen)
     return kept, {address: gone[address] for address in removals if address in gone}, tuple(sorted(along))
+
+
+def _block_without(drafts: Mapping[Address, Draft], draft: Draft, missing: Address) -> None:
+    """Block a draft that needs what this run must leave alone, and what would create it on the way."""
+    way = f"include {missing}, or exclude {draft.address} too"
+    draft.blocked = Blocked(draft.address, f"waits for {missing}, which this run leaves alone", way, draft.declared.source)
+    parent = drafts.get(draft.brought_by) if draft.brought_by is not None else None
+    if parent is not None and parent.active:
+        parent.blocked = Blocked(parent.address, f"waits for {draft.address}, which is blocked", way, parent.declared.source)
 
 
 def _settle_deletes(
