@@ -15,7 +15,7 @@ from enum import StrEnum
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Source, Spot, State, Unknown, Unmanaged
 from reconciler.plan import Selection, match
-from reconciler.plan.drafts import window
+from reconciler.plan.deleted import window
 from reconciler.reading import title
 from reconciler.resource import Kinds
 

@@ -17,6 +17,7 @@ from reconciler.observe.people import reaching
 from reconciler.observe.readings import Readings
 from reconciler.plan import Matches, match
 from reconciler.plan.absence import missing
+from reconciler.plan.deleted import deleted_before
 from reconciler.plan.former import follow
 from reconciler.plan.natural import listed
 from reconciler.plan.outsiders import pending, scope_of
@@ -233,7 +234,7 @@ class Survey(Readings):
         return wave
 
     def _unseen(self, kind: Kind, found: Matches) -> dict[str, Address]:
-        """Ids that are bound or written and that no reading has shown yet, with their container."""
+        """Ids that are bound, written, or to be restored, and that no reading has shown yet, with their container."""
         if not any(isinstance(reading, One) for reading in kind.reads):
             return {}
         ids: dict[str, Address] = {}
@@ -241,8 +242,11 @@ class Survey(Readings):
             if binding.kind == kind.name and address.container is not None:
                 ids[binding.id] = address.container
         for address, declared in self.desired.resources.items():
-            if declared.kind == kind.name and declared.id is not None and address.container is not None:
-                ids[declared.id] = address.container
+            if declared.kind != kind.name or address.container is None:
+                continue
+            id = declared.id if address in self.state.bindings else declared.id or deleted_before(kind, declared, self.state)
+            if id is not None:
+                ids[id] = address.container
         return {
             id: container
             for id, container in ids.items()

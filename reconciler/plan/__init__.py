@@ -5,6 +5,9 @@
 - `sequence`: the order in which resources are matched
 - `former`: the state under today's addresses, and the renames that cannot happen
 - `identity`: what an object can never become
+- `deleted`: what an earlier run deleted and can still be restored
+- `ambiguous`: references to a resource whose rename cannot happen
+- `twins`: what would be created with the natural key of a sibling
 - `late`: what came late, and what a list may not show yet
 - `drafts`: what happens to each declared address, `fate` to one field of it
 - `removal`: what happens to what is no longer declared
@@ -60,6 +63,7 @@ from reconciler.plan.scarce import spare
 from reconciler.plan.select import Selection, block_what_waits, select
 from reconciler.plan.standing import stood, strangers
 from reconciler.plan.steps import requests
+from reconciler.plan.twins import twins
 from reconciler.resource import Kinds
 
 __all__ = ["Matches", "Selection", "match", "plan"]
@@ -142,6 +146,7 @@ def plan(
             *(f"{address} comes along: a target needs it" for address in along),
             *remarks(mine),
             *remarked,
+            *twins(every, mine),
             *suffixed(derived),
             *staying(every, mine),
         ),

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.diff import Difference, differences
 from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
+from reconciler.plan.ambiguous import block_ambiguous
+from reconciler.plan.deleted import span, window
 from reconciler.plan.fate import Fate, explained, fate
 from reconciler.plan.identity import is_other, other
 from reconciler.plan.match import Matches
@@ -107,6 +109,7 @@ def drafts(
                 draft, f"another {kind.name} is in doubt there, and what is there could not be read", "run again when the service answers"
             )
         refuse_outsiders(kinds, draft, actual, found)
+        block_ambiguous(draft, found.former)
     _bring(made)
     return made
 
@@ -174,7 +177,7 @@ def _existing(
     draft.observed = now
     if draft.declared.implied:
         return
-    if address in found.adopted:
+    if address in found.adopted and not draft.restore:
         draft.actions.add(Action.ADOPT)
         came_late = (kind.name, draft.id) in found.late
         draft.reason = (
@@ -238,20 +241,6 @@ def _again(draft: Draft, found: Matches, actual: Actual) -> str:
         else ""
     )
     return f"was deleted and created again outside Reconciler{rest}"
-
-
-def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta, timedelta]:
-    """How long ago an object was deleted, and how long it can still be restored (zero or less: no longer), by the service's clock."""
-    ago = max((actual.date or deleted_at) - deleted_at, timedelta(0))
-    return ago, timedelta(days=kind.restore_days) - ago
-
-
-def span(delta: timedelta) -> str:
-    """`3 days`, `5 hours`, `1 min`."""
-    days, hours = delta.days, delta.seconds // 3600
-    if days:
-        return f"{days} day{'s' if days != 1 else ''}"
-    return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"
 
 
 def _verdict(draft: Draft, one: Difference) -> Difference | str | None:

@@ -257,6 +257,7 @@ class _Following:
             intents=tuple(replace(intent, address=called(intent.address)) for intent in state.intents),
             held=frozenset((kind, called(container) if container is not None else None) for kind, container in state.held),
             marks={mark: called(address) for mark, address in state.marks.items()},
+            deleted={called(address): gone for address, gone in state.deleted.items()},
             recent={called(address): until for address, until in state.recent.items()},
             renamed={**state.renamed, **{new: state.renamed.get(old, old) for old, new in moves.items()}},
             fulfilled=dict(fulfilled),

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Declared, Desired, State
+from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
 from reconciler.plan.claims import wrong_ids
+from reconciler.plan.deleted import deleted_before, match_deleted
 from reconciler.plan.former import Former, follow
 from reconciler.plan.late import late, may_lag, stands_there
 from reconciler.plan.natural import Index, Natural, listed, theirs, waits, why
@@ -88,9 +89,19 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
             found.ids[address] = free[address]
             found.adopted.add(address)
         elif _container_known(kinds, address, found):
-            natural.find(kind, declared)
+            _untracked(kind, declared, state, actual, natural)
     _undeclared(kinds, desired, state, actual, found)
     return found
+
+
+def _untracked(kind: Kind, declared: Declared, state: State, actual: Actual, natural: Natural) -> None:
+    """Restore what an earlier run deleted at the address, unless people created another in its place; else go by natural key."""
+    found, id = natural.found, deleted_before(kind, declared, state)
+    if id is None or (kind.name, id) in natural.taken or not match_deleted(kind, declared, id, actual, found):
+        natural.find(kind, declared)
+    elif declared.address in found.ids:
+        natural.taken.add((kind.name, id))
+        natural.beside(kind, declared, Binding(declared.address, kind.name, id, Origin.CREATED))
 
 
 def _undeclared(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from reconciler.address import Address, bare
 from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Cause, Delta, Spot, Unmanaged
-from reconciler.plan.drafts import span
+from reconciler.plan.deleted import span
 from reconciler.report.layout import VALUE, Page, Span, Style
 from reconciler.report.moments import clock_time
 from reconciler.report.text import FOLD, WIDTH

@@ -24,6 +24,7 @@ from reconciler.state.unfinished import is_unfinished, read_consents
 
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
 DONE: Final = ("done", "recovered")
+REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
 
 
@@ -95,6 +96,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         former=former(scope, others, {(binding.kind, binding.id) for binding in bound.values()}),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
+        deleted=_deleted(connection, state, bound, now),
     )
 
 
@@ -124,6 +126,27 @@ def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -
         except (TypeError, ValueError) as error:
             raise rows.damaged(what) from error
     return found
+
+
+def _deleted(connection: Connection, state: int, tracked: Collection[Address], now: datetime) -> dict[Address, tuple[str, str]]:
+    """Kind and id of what was deleted lately, by the address it had; without the addresses that something has now, or had since."""
+    done = (
+        select(journal.c.address, journal.c.verb, journal.c.kind, journal.c.target)
+        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+        .where(outcomes.c.state == state, outcomes.c.status.in_(DONE), outcomes.c.at >= (now - REMEMBERED).isoformat())
+        .where(journal.c.verb.in_(("create", "delete")))
+        .order_by(outcomes.c.id)
+    )
+    result: dict[Address, tuple[str, str]] = {}
+    for row in connection.execute(done):
+        try:
+            address = Address.parse(row.address)
+        except ValueError as error:
+            raise rows.damaged(f"an intent of {row.address}") from error
+        result.pop(address, None)
+        if row.verb == "delete" and row.target is not None and address not in tracked:
+            result[address] = (row.kind, row.target)
+    return result
 
 
 def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:

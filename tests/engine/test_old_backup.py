@@ -131,6 +131,6 @@ def test_any_change_since_is_recognized(first: dict[str, Any], second: dict[str,
         made = org.plan(allow_replace=("**",))
         assert done(made, Action.CREATE) == done(made, Action.RESTORE) == []
         assert [str(one.address) for one in made.steps if one.verb == "delete" and one.target in latest] == []
-        assert made.steps == ()
+        assert {step.verb for step in made.steps} <= {"move"}  # a restored space keeps its id, and no list shows the order at the root
         org.apply()
         assert ids(org) == latest
