@@ -34,7 +34,8 @@ def apply(code: int = 0, *says: str, options: str = "", first: Edit = lambda fol
 
 @dataclass(frozen=True)
 class Mistake:
-    """`claim`: what the tool does about it. What is not listed in `gone`, `born`, `becomes` and `opens` is as it was before the mistake.
+    """`claim`: what the tool does about it. What is not listed in `gone`, `born`, `becomes`, `opens` and `twins` is as it was before
+    the mistake.
 
     `opens` holds beginnings of lines of `facts.readers`. `scene`: what happened before, which is no mistake.
     """
@@ -46,6 +47,7 @@ class Mistake:
     born: tuple[str, ...] = ()
     becomes: dict[str, str] = field(default_factory=dict)
     opens: tuple[str, ...] = ()
+    twins: tuple[str, ...] = ()
     scene: Edit = lambda folder: None
 
 

@@ -202,4 +202,95 @@ ROWS = (
         ),
         apply(WRONG, "people.yaml:8:1", "merge conflict"),
     ),
+    mistake(
+        "keys of two teams that are exchanged with previously take no request",
+        edit(
+            "people.yaml",
+            WRITERS,
+            WRITERS.replace("writers:", "editors:\n    previously: [writers]"),
+            EDITORS + "  support",
+            EDITORS.replace("editors:", "writers:\n    previously: [editors]") + "  support",
+        ),
+        apply(),
+        Run("plan --detailed-exitcode", 0, ("No changes",)),
+    ),
+    mistake(
+        "a rename onto a key that is tracked renames nobody and deletes nobody",
+        edit("people.yaml", WRITERS, "  writers:\n    title: Editors\n    previously: [editors]\n", EDITORS + "  support", "  support"),
+        apply(REFUSED, "acme/team/writers", "acme/team/editors", "previously"),
+    ),
+    mistake(
+        "moved onto a key that is tracked moves nothing",
+        both(
+            edit("people.yaml", WRITERS, ""),
+            append("reconciler.yaml", "moved:\n  - {from: acme/team/writers, to: acme/team/editors}\n"),
+        ),
+        apply(REFUSED, "acme/team/writers", "acme/team/editors", "moved"),
+    ),
+    mistake(
+        "a renamed e-mail gives nobody else's role to anybody",
+        edit("people.yaml", "  linus@acme.example: {role: edit}", "  guest@acme.example: {role: admin, previously: [linus@acme.example]}"),
+        apply(REFUSED, "guest@acme.example", "linus@acme.example", options="--allow-exposure **"),
+    ),
+    mistake(
+        "a person whose e-mail nobody has is not made from somebody else",
+        edit("people.yaml", "  linus@acme.example: {role: edit}", "  linus.t@acme.example: {role: edit, previously: [linus@acme.example]}"),
+        apply(REFUSED, "linus.t@acme.example"),
+    ),
+    mistake("a site and its sections are renamed in one commit", renamed_site, apply(), Run("plan --detailed-exitcode")),
+    mistake(
+        "a site is renamed while its share links are removed: the links stop working, and the run can be repeated",
+        both(
+            edit("sites/intra.yaml", "  intra:\n", "  intranet:\n    previously: [intra]\n"),
+            edit(
+                "sites/intra.yaml",
+                "    shareLinks:\n      board: {name: Board, active: true}\n      press: {name: Press, active: false}\n",
+                "",
+            ),
+        ),
+        apply(),
+        Run("plan --detailed-exitcode"),
+        gone=("share-link Board", "share-link Press"),
+    ),
+    mistake(
+        "a space renamed onto a key that is tracked does not get the other's title, none is deleted, and no variant shows another space",
+        both(
+            edit("content.yaml", "{space: guides, title: Guides}", "{space: guides, title: API, previously: [api]}"),
+            edit("content.yaml", "      - {space: api, title: API}\n", ""),
+            edit("sites/docs.yaml", "spaces: [api]", "spaces: [{key: api, space: guides}]"),
+        ),
+        apply(REFUSED, "acme/space/guides", "acme/space/api", "previously", "whose rename is blocked"),
+    ),
+    mistake(
+        "a team that was copied with its title becomes a second one of the same name, and the plan warns with both lines",
+        append("people.yaml", "  authors:\n    title: Writers\n"),
+        apply(0, "acme/team/authors (people.yaml:14)", "the same title as acme/team/writers (people.yaml:7)", "adopt: never"),
+        Run("plan --detailed-exitcode"),
+        born=("team Writers",),
+        twins=("team Writers in org_acme",),
+    ),
+    mistake(
+        "two new teams with one title are warned of once",
+        append("people.yaml", "  press:\n    title: Press\n  media:\n    title: Press\n"),
+        Run("plan", 0, ("acme/team/press (people.yaml:14) would be created with the same title as acme/team/media (people.yaml:16)",)),
+    ),
+    mistake(
+        "adopt: never says that a second team of one title is meant",
+        append("people.yaml", "  authors:\n    title: Writers\n    adopt: never\n"),
+        Run("plan", 0, ("acme/team/authors",), ("would be created with the same title",)),
+    ),
+    mistake(
+        "a deletion that is reverted brings the space back with its pages",
+        both(
+            lambda folder: folder.write("content.yaml", CONTENT.replace("      - {space: changelog, title: Changelog}\n", "")),
+            edit("sites/docs.yaml", ", changelog", ""),
+            append("reconciler.yaml", "removed:\n  - {address: acme/space/changelog, action: delete}\n"),
+        ),
+        apply(),
+        apply(REFUSED, "restore", "--allow-exposure acme/space/changelog", first=Folder.original),
+        apply(options="--allow-exposure **"),
+        Run("plan --detailed-exitcode"),
+        gone=("site-space Changelog",),
+        born=("site-space Changelog",),
+    ),
 )

@@ -191,4 +191,10 @@ ROWS = (
         edit("sites/docs.yaml", "visitor.claims.staff", "visitor.claims.stuff"),
         apply(REFUSED, "--allow-exposure acme/site/docs/section/staff"),
     ),
+    mistake(
+        "a share link that is made inactive opens nothing",
+        edit("sites/intra.yaml", "    shareLinks:\n", "    shareLinks:\n      audit: {name: Audit, active: false}\n"),
+        apply(),
+        born=("share-link Audit",),
+    ),
 )

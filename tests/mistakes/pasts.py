@@ -8,7 +8,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from reconciler.state import Scope, Store
-from tests.mistakes.mistake import REFUSED, STALE, WRONG, Run, append, apply, both, edit, mistake, nothing
+from tests.mistakes.mistake import PARTLY, REFUSED, STALE, WRONG, Run, append, apply, both, edit, mistake, nothing
 from tests.mistakes.world import Folder
 
 
@@ -229,4 +229,58 @@ ROWS = (
         scene=lambda folder: (folder.edit("content.yaml", "title: Guides", "title: Manuals"), folder.applied()),
     ),
     mistake("an init into the project writes nothing", nothing, Run("init .", WRONG, ("reconciler.yaml",))),
+    mistake(
+        "a drift without the state is not green",
+        nothing,
+        Run("drift --state sqlite:///.reconciler/sate.db", PARTLY, ("sate.db",), ("No drift",)),
+    ),
+    mistake(
+        "an apply with a mistyped state does nothing",
+        nothing,
+        Run("apply --yes --state sqlite:///.reconciler/sate.db", REFUSED, ("--create-state",)),
+    ),
+    mistake(
+        "a mistyped RECONCILER_STATE is as good as a mistyped --state",
+        nothing,
+        Run("apply --yes", REFUSED, ("--create-state",), env={"RECONCILER_STATE": "sqlite:///.reconciler/sate.db"}),
+    ),
+    mistake(
+        "drift by a mistyped RECONCILER_STATE is not green",
+        nothing,
+        Run("drift", PARTLY, ("sate.db",), ("No drift",), env={"RECONCILER_STATE": "sqlite:///.reconciler/sate.db"}),
+    ),
+    mistake(
+        "the state of another project is not taken for this one's",
+        nothing,
+        Run("apply --yes --state sqlite:///other/.reconciler/state.db", REFUSED, ("handbook", "--create-state")),
+        scene=other_state,
+    ),
+    mistake(
+        "a team that somebody deleted and made again gets no twin",
+        nothing,
+        apply(0, "acme/team/support", "adopt"),
+        Run("plan --detailed-exitcode"),
+        scene=recreated_team,
+    ),
+    mistake(
+        "a space that somebody deleted and copied again gets no twin in its place",
+        nothing,
+        apply(REFUSED, "acme/space/changelog"),
+        scene=recreated_space,
+    ),
+    mistake(
+        "a share link that somebody deleted and made again gets no twin",
+        nothing,
+        apply(0, "adopt"),
+        Run("plan --detailed-exitcode"),
+        scene=recreated_link,
+    ),
+    mistake(
+        "a project that is renamed finds what it is called in the state, and changes nothing on the service",
+        edit("reconciler.yaml", "project: handbook", "project: handbook-docs"),
+        Run("plan", PARTLY, ("state mv --project handbook",), ("adopt: never",)),
+        apply(PARTLY, "handbook", "state mv --project handbook"),
+        Run("state mv --project handbook"),
+        apply(0, "No changes"),
+    ),
 )

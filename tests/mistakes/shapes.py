@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from tests.mistakes.mistake import REFUSED, WRONG, Run, append, apply, both, comment, edit, mistake
+from tests.mistakes.mistake import PARTLY, REFUSED, WRONG, Run, append, apply, both, comment, edit, mistake
 from tests.mistakes.world import DOCS
 
 FLAT = DOCS[: DOCS.index("    structure:")] + "    structure: [guides, changelog, api]\n"
@@ -167,4 +167,77 @@ ROWS = (
         apply(WRONG, "acme/space/guids", options="--target acme/space/guids"),
     ),
     mistake("a project in another folder is not this one", lambda folder: None, Run("apply --yes sites", WRONG, ("reconciler.yaml",))),
+    mistake(
+        "a copy of a space that was deleted is not made, and nothing else is copied instead",
+        edit("content.yaml", "title: Salaries}", "title: Salaries}\n      - {space: new, title: New, duplicateOf: {id: spc_old}}"),
+        apply(REFUSED, "spc_old", options="--allow-exposure **"),
+        scene=lambda folder: None,
+    ),
+    mistake(
+        "a copy of another organization's space is made nowhere",
+        edit("content.yaml", "title: Salaries}", "title: Salaries}\n      - {space: new, title: New, duplicateOf: {id: spc_beta}}"),
+        apply(REFUSED, "spc_beta", options="--allow-exposure **"),
+    ),
+    mistake(
+        "what is targeted brings what it needs, and nothing else is said to be done",
+        both(edit("content.yaml", "title: Guides", "title: Manuals"), edit("people.yaml", "title: Support", "title: Help")),
+        apply(options="--target acme/team/support", never=("The plan is now empty",)),
+        Run("plan --detailed-exitcode", 2, ("acme/space/guides",)),
+        becomes={"team Support": "team Help"},
+    ),
+    mistake(
+        "a site with sections that becomes flat counts every variant it loses, and both runs that it takes go through",
+        both(
+            lambda folder: folder.write("sites/docs.yaml", FLAT),
+            append("reconciler.yaml", "guards: {maxDelete: {percent: 10, atLeast: 3}}\n"),
+        ),
+        apply(PARTLY, "--allow-replace acme/site/docs/site-space/api", "Plan: 1 to update; 7 blocked", "0 requests"),
+        apply(REFUSED, "--allow-delete 5", options="--allow-replace **"),
+        apply(PARTLY, options="--allow-delete 5 --allow-replace **"),
+        apply(options="--allow-exposure **"),
+        Run("plan --detailed-exitcode"),
+        gone=("section Guides", "section Reference", "section Staff", "site-space API", "site-space Handbook"),
+        born=("site-space API",),
+    ),
+    mistake(
+        "what is excluded is not made, and what needs it waits",
+        both(
+            append("content.yaml", "  - {space: new, title: New}\n"),
+            edit("sites/docs.yaml", "spaces: [api]", "spaces: [api, new]"),
+        ),
+        apply(
+            REFUSED,
+            "acme/site/docs/site-space/new",
+            "waits for acme/space/new, which this run leaves alone",
+            options="--exclude acme/space/new --allow-exposure **",
+            never=("comes along",),
+        ),
+    ),
+    mistake(
+        "a section whose first variant is excluded is not made with it",
+        both(
+            append("content.yaml", "  - {space: new, title: New}\n"),
+            edit("sites/docs.yaml", "spaces: [api]\n", "spaces: [api]\n      - {section: fresh, title: Fresh, spaces: [new]}\n"),
+        ),
+        apply(
+            PARTLY,
+            "acme/site/docs/section/fresh",
+            "waits for acme/site/docs/site-space/new, which this run leaves alone",
+            options="--exclude acme/site/docs/site-space/*",
+        ),
+        born=("space New",),
+    ),
+    mistake(
+        "a section that is targeted brings its first variant, and what that opens waits for consent",
+        both(
+            append("content.yaml", "  - {space: new, title: New}\n"),
+            edit("sites/docs.yaml", "spaces: [api]\n", "spaces: [api]\n      - {section: fresh, title: Fresh, spaces: [new]}\n"),
+        ),
+        apply(
+            REFUSED,
+            "acme/site/docs/site-space/new comes along",
+            "--allow-exposure acme/space/blank",
+            options="--target acme/site/docs/section/fresh",
+        ),
+    ),
 )
