@@ -30,6 +30,12 @@ MemberRole = Annotated[
 ]
 """A role; the service spells guest `null`."""
 
+Level = Annotated[
+    Literal["admin", "create", "review", "edit", "comment", "read", "guest", "inherit"],
+    Wire(body=_guest_to_null, show=_null_to_guest),
+]
+"""What members may do with something; `inherit`: as with what contains it."""
+
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the one that may least."""
 
@@ -53,7 +59,49 @@ def visitor_condition(values: Mapping[str, Any]) -> str | None:
 NODES: Final = {"space": {"type": "space", "space": "{id}"}, "collection": {"type": "collection", "collection": "{id}"}}
 """How a move names a sibling in a content list."""
 
-Icon = Annotated[str, Len(1, 100)]
+
+def _blank_to_null(value: Any) -> Any:
+    return None if value == "" else value
+
+
+def _unchanged(value: Any) -> Any:
+    return value
+
+
+BLANK_IS_NULL = Wire(body=_blank_to_null, show=_unchanged)
+"""Of a text that `null` clears: the service may show nothing as an empty text."""
+
+URI_MAX: Final = 2048
+_URI: Final = r"^[A-Za-z][A-Za-z0-9+.-]*:(?://[^\s/?#\"<>\\^`{|}]+)?[^\s\"<>\\^`{|}]*$"
+_PROXY: Final = r"^(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.[A-Za-z]{2,}(?:/[A-Za-z0-9_-]+)+$"
+
+
+def _uri(value: str) -> str:
+    rest = value.partition(":")[2]
+    if not value.isascii() or re.fullmatch(_URI, value) is None or rest in ("", "//") or re.search(r"%(?![0-9A-Fa-f]{2})", value):
+        raise PydanticCustomError("uri", "expected an address such as https://acme.example/x, other characters written as %41")
+    if re.match(r"https?:", value, re.IGNORECASE) and not re.match(r"//[^/?#]", rest):
+        raise PydanticCustomError("uri", "expected an address with a host, such as https://acme.example/x")
+    return value
+
+
+def _proxy(value: str) -> str:
+    if re.fullmatch(_PROXY, value) is None:
+        raise PydanticCustomError(
+            "proxy",
+            "expected a host and a path, such as acme.example/docs: no https://, no port, and only letters, digits, - and _ "
+            "between slashes",
+        )
+    return value
+
+
+Uri = Annotated[str, Len(1, URI_MAX), AfterValidator(_uri), Field(json_schema_extra={"format": "uri"}, examples=["https://acme.example/x"])]
+"""An absolute address."""
+
+Proxy = Annotated[str, Len(1, 512), AfterValidator(_proxy), Field(json_schema_extra={"pattern": _PROXY}, examples=["acme.example/docs"])]
+"""A host and at least one segment of a path."""
+
+Icon = Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL]
 Condition = Annotated[str, Len(1, 1024)]
 Path = Annotated[str, Len(1, 100)]
 
@@ -61,21 +109,21 @@ _REVIEWERS: TypeAdapter[Any] = TypeAdapter(list[Annotated[Address, To("member")]
 
 
 def _merge_rules(value: Any) -> Any:
-    """`inherit`, `{reviewers: […]}` or the service's own object -> the service's own object."""
-    if value == "inherit":
-        return {"type": "inherit"}
+    """`inherit`, `none`, `{reviewers: […]}` or the service's own object -> the service's own object."""
+    if value in ("inherit", "none"):
+        return {"type": value}
     if isinstance(value, Mapping) and set(value) == {"reviewers"} and isinstance(value["reviewers"], list):
         users = _REVIEWERS.validate_python(value["reviewers"])
         return {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": users}]}
     if isinstance(value, Mapping) and isinstance(value.get("type"), str):
         return dict(value)
-    raise PydanticCustomError("merge_rules", "expected inherit, {{reviewers: [e-mail, …]}} or the service's own object with a type")
+    raise PydanticCustomError("merge_rules", "expected inherit, none, {{reviewers: [e-mail, …]}} or the service's own object with a type")
 
 
 def _merge_rules_written(value: Any, name: Callable[[str, str], Any]) -> Any:
     """The service's own object -> its short form, where it has one."""
-    if value == {"type": "inherit"}:
-        return "inherit"
+    if value in ({"type": "inherit"}, {"type": "none"}):
+        return value["type"]
     rules = value.get("rules") if isinstance(value, Mapping) and value.get("type") == "rules" else None
     only = rules[0] if isinstance(rules, list) and len(rules) == 1 else None
     if isinstance(only, Mapping) and set(only) == {"rule", "users"} and only["rule"] == "require_specific_reviewers":
@@ -101,9 +149,9 @@ MergeRules = Annotated[
     BeforeValidator(_merge_rules),
     WithJsonSchema(
         {
-            "description": "inherit, {reviewers: [e-mail, …]}, or the service's own object for other rules.",
+            "description": "inherit, none, {reviewers: [e-mail, …]}, or the service's own object for other rules.",
             "anyOf": [
-                {"const": "inherit"},
+                {"enum": ["inherit", "none"]},
                 {
                     "type": "object",
                     "properties": {"reviewers": {"type": "array", "items": TypeAdapter(Annotated[Address, To("member")]).json_schema()}},
@@ -119,6 +167,8 @@ MergeRules = Annotated[
 
 def _rules(value: Any) -> list[Any] | None:
     """The rules that must be kept; None where they are somebody else's (inherited, or of a kind unknown here)."""
+    if value == {"type": "none"}:
+        return []
     rules = value.get("rules", []) if isinstance(value, Mapping) and value.get("type") == "rules" else None
     return rules if isinstance(rules, list) else None
 

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_types import Len
 
-from reconciler.kinds._values import NODES, MemberRole, level_of_members
-from reconciler.resource import DELETE, PATCH, POST, Api, Audience, Exposes, Leave, Listing, Node, One, Resource, field, inside, within
+from reconciler.kinds._values import NODES, Level, level_of_members
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    Api,
+    Audience,
+    Exposes,
+    Leave,
+    Listing,
+    Node,
+    One,
+    Resource,
+    Wire,
+    field,
+    inside,
+    within,
+)
+
+
+def _null_to_blank(value: Any) -> Any:
+    """A description is cleared by an empty text: the service has no other way."""
+    return "" if value is None else value
+
+
+def _shown(value: Any) -> Any:
+    return value
 
 
 class Collection(
@@ -32,8 +57,10 @@ class Collection(
     organization = within("organization")
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("Its name.", key=True, required=True)
-    description: Annotated[str, Len(0, 100)] = field("One line about it.", on="update")
-    defaultLevel: MemberRole = field(
+    description: Annotated[Annotated[str, Len(0, 100)] | None, Wire(body=_null_to_blank, show=_shown)] = field(
+        "One line about it.", on="update", clear=True, initial=""
+    )
+    defaultLevel: Level = field(
         "What members may do with what stands in it.",
         on="update",
         initial=None,

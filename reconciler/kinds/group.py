@@ -34,4 +34,4 @@ class Group(
     site = within("site")
     parent = inside("group", on="create", on_change="replace", read="sectionGroup")
     title: Annotated[str, Len(1, 100)] = field("Its name.", key=True, required=True)
-    icon: Icon = field("An icon's name.")
+    icon: Icon = field("An icon's name.", clear=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from annotated_types import Len
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 from typing_extensions import TypedDict
 
+from reconciler.kinds._values import Uri
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -30,19 +33,29 @@ from reconciler.resource.audience import ANYONE
 
 
 class Source(TypedDict):
-    """Where the document is fetched from."""
+    """Where the document is fetched from, or the document itself."""
 
-    url: str
+    url: NotRequired[Uri]
+    text: NotRequired[Annotated[str, Len(1)]]
+
+
+def _either(source: Source) -> Source:
+    if len(source) != 1:
+        raise PydanticCustomError("source", "expected either {{url: https://…}} or {{text: …}}, the document itself")
+    return source
 
 
 def _source(raw: Mapping[str, Any]) -> Any:
-    """`sourceURL` is read where `source.url` was written."""
+    """`sourceURL` is read where `source.url` was written; of a document that was sent as text nothing is shown."""
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
     if values.get("visibility") == "public":
         yield Grant(ANYONE)
+
+
+_EITHER = Field(json_schema_extra={"minProperties": 1, "maxProperties": 1}, examples=[{"url": "https://acme.example/openapi.json"}])
 
 
 class OpenApi(
@@ -67,7 +80,9 @@ class OpenApi(
 
     organization = within("organization")
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
-    source: Source = field("Where the document is.", on=("create", "refresh"), read=_source, required=True)
+    source: Annotated[Source, AfterValidator(_either), _EITHER] = field(
+        "Where the document is, or the document itself.", on=("create", "refresh"), read=_source, required=True
+    )
     visibility: Literal["private", "public"] = field(
         "Who can see it.",
         on="update",

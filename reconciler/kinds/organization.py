@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, TypeAdapter, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
-from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules
+from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
 from reconciler.resource import PATCH, Api, Exposes, Keyed, Leave, Listing, One, Resource, Spelled, To, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
@@ -69,9 +69,7 @@ class Organization(
     hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.", address="whole")
     defaultRole: MemberRole = field("What new members may do.", exposes=Exposes("new members may do more", ROLES))
     defaultContent: DefaultContent = field("The site that members land on.", clear=True)
-    logo: Annotated[str, Len(1, 2048)] | None = field(
-        "The address of an image; the service hosts it anew.", clear=True, read="urls.logo", lossy=True
-    )
+    logo: Uri | None = field("The address of an image; the service hosts it anew.", clear=True, read="urls.logo", lossy=True)
     sso: bool = field("Whether single sign-on is enforced.", exposes=Exposes("people sign in without it", (True, False)))
     ai: bool = field("Whether AI features are on.")
     inviteLinks: bool = field("Whether invite links work.", exposes=Exposes("whoever has a link may join", (False, True)))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import ROLES, MemberRole
+from reconciler.kinds._values import ROLES, MemberRole, Uri
 from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Exposes, Keyed, Leave, Listing, Needed, One, Resource, To, field, within
 
 
@@ -46,9 +46,9 @@ class Saml(
 
     organization = within("organization")
     label: Annotated[str, Len(1, 30)] = field("Its name on the sign-in page.", required=True)
-    entityID: str = field("The provider's own identifier.", key=True, required=True)
-    ssoURL: str = field("Where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
-    certificate: str = field("The provider's certificate, PEM.", required=True, lossy=True, exposes=_ELSEWHERE)
+    entityID: Annotated[str, Len(1, 1024)] = field("The provider's own identifier.", key=True, required=True)
+    ssoURL: Uri = field("Where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
+    certificate: Annotated[str, Len(1, 10_000)] = field("The provider's certificate, PEM.", required=True, lossy=True, exposes=_ELSEWHERE)
     defaultTeam: Annotated[Address, To("team")] = field(
         "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from annotated_types import Len
 
-from reconciler.kinds._values import CONDITION, Condition, Icon, Path, path_of_title, slug, visitor_condition
+from reconciler.kinds._values import BLANK_IS_NULL, CONDITION, Condition, Icon, Path, path_of_title, slug, visitor_condition
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -62,7 +62,7 @@ class Section(
     )
     spaceId = first("site-space", "space")
     title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
-    icon: Icon = field("An icon's name.")
+    icon: Icon = field("An icon's name.", clear=True)
     path: Path = field(
         "Its place in the published address.",
         on="update",
@@ -71,6 +71,6 @@ class Section(
         derived=Derived("title", slug),
         address="segment",
     )
-    description: Annotated[str, Len(0, 256)] = field("One line about it.", on="update")
+    description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("One line about it.", on="update", clear=True)
     condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 from typing_extensions import TypedDict
 
-from reconciler.kinds._values import Path, slug
+from reconciler.kinds._values import Path, Proxy, slug
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -125,7 +125,7 @@ class Site(
         initial={"enabled": False},
         exposes=Exposes("conditions no longer hide anything"),
     )
-    proxy: Annotated[str, Len(1, 512)] | None = field(
+    proxy: Proxy | None = field(
         "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True, address="whole"
     )
     defaultSiteSection = choice("section", flag="default", on="update")

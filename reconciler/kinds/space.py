@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import LOOSER, NODES, MemberRole, MergeRules, level_of_members
+from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, Level, MergeRules, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -33,6 +33,12 @@ from reconciler.resource import (
     within,
 )
 from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, VISITORS
+
+Language = Literal[
+    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "zh-tw", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv", "no",
+    "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et", "sl",
+]  # fmt: skip
+"""The languages that the service has a code for."""
 
 _READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
 
@@ -80,15 +86,15 @@ class Space(
     parent = inside("collection", on="move", key=True)
     duplicateOf: Annotated[Address, To("space")] = seed("The space it starts as a copy of.", "space", label="duplicate")
     title: Annotated[str, Len(0, 50)] = field("Its name.", on="update", key=True, required=True)
-    emoji: Annotated[str, Len(1, 50)] = field("Shown beside the title.", on="update")
+    emoji: Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL] = field("Shown beside the title.", on="update", clear=True)
     editMode: Literal["live", "locked"] = field(
         "Whether people may edit directly.",
         on="update",
         usual="live",
         exposes=Exposes("people may edit without a change request", ("locked", "live")),
     )
-    defaultLevel: MemberRole = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))
-    language: str = field("The language of its content.", on="update", usual="en")
+    defaultLevel: Level = field("What members may do with it.", on="update", exposes=Exposes("members may do more with it"))
+    language: Language = field("The language of its content.", on="update", usual="en")
     mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)
     template: bool = local(
         "Whether its content is no secret, so that copies of it may be published.",

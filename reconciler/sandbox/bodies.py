@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr, WithJsonSchema, model_validator
 
 from reconciler.sandbox.body import URI, Body, NotEmpty, Open, uri
 
@@ -12,11 +12,13 @@ MemberRole = Literal["admin", "create", "review", "edit", "comment", "read"]
 Level = Literal["admin", "create", "review", "edit", "comment", "read", "inherit"]
 Title = Annotated[StrictStr, Field(max_length=50)]
 SiteTitle = Annotated[StrictStr, Field(min_length=2, max_length=128)]
+Icon = Annotated[StrictStr, Field(max_length=50)]
+Uri = Annotated[StrictStr, Field(max_length=2048), AfterValidator(uri), WithJsonSchema(URI)]
 Path = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 Condition = Annotated[StrictStr, Field(max_length=1024)]
 SLUG = r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$"
 Slug = Annotated[StrictStr, Field(min_length=1, max_length=100, pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
-HOST = r"^[A-Za-z0-9.-]+(:\d+)?(/[^/\s?#]+)+$"
+HOST = r"^([A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.[A-Za-z]{2,}(/[A-Za-z0-9_-]+)+$"
 
 
 class ReviewRule(Open):
@@ -31,7 +33,7 @@ class MergeRules(Open):
 
 class CollectionPatch(Body):
     title: Title = ""
-    description: Annotated[StrictStr, Field(max_length=100)] = ""
+    description: Annotated[StrictStr, Field(max_length=100)] | None = None
     defaultLevel: Level | None = None
 
 
@@ -115,7 +117,7 @@ class SpacePatch(Body):
     defaultLevel: Level | None = None
     language: StrictStr = ""
     mergeRules: MergeRules = MergeRules(type="inherit")
-    emoji: Annotated[StrictStr, Field(max_length=50)] = ""
+    emoji: Annotated[StrictStr, Field(max_length=50)] | None = None
 
 
 class DefaultContent(Body):
@@ -129,7 +131,7 @@ class OrganizationPatch(Body):
     hostname: Annotated[StrictStr, Field(min_length=3, max_length=32)] = ""
     defaultRole: MemberRole | None = None
     defaultContent: DefaultContent | None = None
-    logo: Annotated[StrictStr, Field(max_length=2048), AfterValidator(uri), WithJsonSchema(URI)] | None = None
+    logo: Uri | None = None
     sso: StrictBool = False
     ai: StrictBool = False
     inviteLinks: StrictBool = False
@@ -180,7 +182,7 @@ class SitePatch(Body):
 class SectionCreate(Body):
     spaceId: StrictStr
     title: SiteTitle = "Untitled"
-    icon: StrictStr = ""
+    icon: Icon | None = None
 
 
 class SectionPatch(Body):
@@ -188,8 +190,8 @@ class SectionPatch(Body):
     path: Path = ""
     defaultSiteSpace: StrictStr = ""
     condition: Condition | None = None
-    icon: StrictStr = ""
-    description: Annotated[StrictStr, Field(max_length=256)] = ""
+    icon: Icon | None = None
+    description: Annotated[StrictStr, Field(max_length=256)] | None = None
 
 
 GroupTitle = Annotated[StrictStr, Field(min_length=1, max_length=100)]
@@ -197,14 +199,14 @@ GroupTitle = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 
 class GroupCreate(Body):
     title: GroupTitle = "Untitled"
-    icon: StrictStr = ""
+    icon: Icon | None = None
     sections: list[StrictStr] = Field(default_factory=list)
     parent: StrictStr | None = None
 
 
 class GroupPatch(Body):
     title: GroupTitle = "Untitled"
-    icon: StrictStr = ""
+    icon: Icon | None = None
 
 
 class GroupJoin(Body):
@@ -235,7 +237,18 @@ class ShareLinkPatch(NotEmpty):
 
 
 class SpecSource(Body):
-    url: Annotated[StrictStr, Field(min_length=1, max_length=2048)]
+    """An address, or the document itself."""
+
+    model_config = ConfigDict(extra="ignore", json_schema_extra={"oneOf": [{"required": ["url"]}, {"required": ["text"]}]})
+
+    url: Uri = ""
+    text: Annotated[StrictStr, Field(min_length=1)] = ""
+
+    @model_validator(mode="after")
+    def either(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("must have either url or text")
+        return self
 
 
 class SpecCreate(Body):
@@ -251,14 +264,15 @@ class SpecPatch(Body):
     visibility: Literal["private", "public"] = "private"
 
 
+Certificate = Annotated[StrictStr, Field(max_length=10_000)]
 Label = Annotated[StrictStr, Field(min_length=1, max_length=30)]
 
 
 class SamlCreate(Body):
     label: Label
     entityID: Annotated[StrictStr, Field(min_length=1)]
-    certificate: StrictStr
-    ssoURL: StrictStr
+    certificate: Certificate
+    ssoURL: Uri
     defaultTeam: StrictStr | None = None
     defaultRole: MemberRole | None = None
 
@@ -266,8 +280,8 @@ class SamlCreate(Body):
 class SamlPatch(Body):
     label: Label = "SAML"
     entityID: Annotated[StrictStr, Field(min_length=1)] = "-"
-    certificate: StrictStr = ""
-    ssoURL: StrictStr = ""
+    certificate: Certificate = ""
+    ssoURL: Uri = ""
     defaultTeam: StrictStr | None = None
     defaultRole: MemberRole | None = None
 

@@ -41,17 +41,18 @@ def keep_file(store: Store, spec: Object) -> None:
         give(store, spec["organization"], spec["sourceURL"], spec.pop("_file"))
 
 
-def begin(store: Store, spec: Object, url: str) -> Object:
-    """Process what stands behind an address; what the last processing ended with is shown until this one ends."""
+def begin(store: Store, spec: Object, url: str, text: str = "") -> Object:
+    """Process what stands behind an address, or a text; what the last processing ended with is shown until this one ends."""
     now = store.now().timestamp()
     spec |= {"_last": _results(now, spec)[1]} if "_started" in spec else {}
     keep_file(store, spec)
+    spec.pop("sourceURL", None)
     return spec | {
-        "sourceURL": url,
+        **({} if text else {"sourceURL": url}),
         "updatedAt": store.stamp(),
         "_runs": spec.get("_runs", 1) + 1 if "_started" in spec else 1,
         "_started": now,
-        "_outcome": _outcome(store, spec["organization"], url),
+        "_outcome": _parsed(text) if text else _outcome(store, spec["organization"], url),
     }
 
 
@@ -66,11 +67,15 @@ def _outcome(store: Store, organization: str, url: str) -> str:
     """The error the processing of an address ends with, or nothing."""
     given = store.find("spec-file", f"{organization}:{url}")
     if given is None:
-        seeded = (one for one in store.select("openapi", organization=organization) if one.get("_file") and one["sourceURL"] == url)
+        seeded = (one for one in store.select("openapi", organization=organization) if one.get("_file") and one.get("sourceURL") == url)
         given = {"text": one["_file"]} if (one := next(seeded, None)) is not None else None
     if given is None:
         return FIXTURES.get(url, "FETCH_ERROR")
-    return "" if _is_openapi(given["text"]) else "PARSE_ERROR"
+    return _parsed(given["text"])
+
+
+def _parsed(text: str) -> str:
+    return "" if _is_openapi(text) else "PARSE_ERROR"
 
 
 def _is_openapi(text: str) -> bool:
@@ -89,7 +94,7 @@ def _results(now: float, spec: Object) -> tuple[str, Object]:
         return ("pending" if age < PROGRESS else "progress"), last
     code = spec.get("_outcome")
     if code is None:  # seeded: never begun here
-        code = FIXTURES.get(spec["sourceURL"], "FETCH_ERROR")
+        code = FIXTURES.get(spec.get("sourceURL", ""), "FETCH_ERROR")
         if spec.get("_file"):
             code = "" if _is_openapi(spec["_file"]) else "PARSE_ERROR"
     ended = {"lastProcessedAt": iso(datetime.fromtimestamp(float(spec["_started"]) + COMPLETE, UTC))}
@@ -97,5 +102,5 @@ def _results(now: float, spec: Object) -> tuple[str, Object]:
     if not code:
         return "complete", {"lastVersion": f"ver_{spec['id']}" + (f"_{runs}" if runs > 1 else ""), **ended}
     version = {"lastVersion": last["lastVersion"]} if "lastVersion" in last else {}
-    errors = [{"message": f"{spec['sourceURL']} {SAID[code]}", "code": code}]
+    errors = [{"message": f"{spec.get('sourceURL', 'the document')} {SAID[code]}", "code": code}]
     return "complete", {**version, **ended, "lastProcessErrorCode": code, "lastProcessedErrors": errors}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LI
 from reconciler.resource.audience import LEVELS as MODEL_LEVELS
 from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import Proof
-from tests.audience.worlds import conditions, world
+from tests.audience.worlds import Tree, conditions, world
 from tests.importing.imported import everything
 
 UNSIGNED = "visitor.claims.unsigned"
@@ -57,6 +57,39 @@ def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path
             if thing[0] == "openapi":  # the model says nothing of members, who can always read one
                 assert unlike.pop("member") == (-1, LEVELS.index("read"))
             assert unlike == {}, thing
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_level_that_is_inherited_admits_whom_no_level_of_its_own_admits(tmp_path: Path, seed: int) -> None:
+    """A space or collection that inherits has the readers of what contains it, in the model as in the sandbox."""
+    readers = []
+    for level in ("guest", "inherit"):
+        org, tree = Watched(tmp_path / level), world(random.Random(seed))
+        for node in nodes(tree["content"]):
+            if node.get("defaultLevel") == "guest":
+                node["defaultLevel"] = level
+        org.write(tree)
+        org.begin()
+        Proof(org, tmp_path / f"image-{level}").finish()
+        actual = everything(org)
+        audiences = Audiences(kinds(), actual.objects, complete=actual.complete)
+        modelled = {space.values["title"]: audiences.of(("space", id)) for id, space in actual.objects["space"].items()}
+        served = {actual.objects["space"][id].values["title"]: who for (kind, id), who in org.now("").readers.items() if kind == "space"}
+        named = {title: {name: rank for name, rank in who.items() if "link:" not in name} for title, who in served.items()}
+        readers.append((unnamed(modelled), named))
+    assert readers[0] == readers[1]
+
+
+def unnamed(modelled: dict[str, frozenset[Access]]) -> dict[str, set[tuple[str, int]]]:
+    """The readers of objects without the ids of links, which are others in every organization."""
+    return {title: {(access.who, access.level) for access in accesses} for title, accesses in modelled.items()}
+
+
+def nodes(content: list[Tree]) -> Iterator[Tree]:
+    """The spaces and collections, at any depth."""
+    for node in content:
+        yield node
+        yield from nodes(node.get("content", []))
 
 
 def name_of(asked: frozenset[str]) -> str:

@@ -133,3 +133,17 @@ def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:
     second = acme("api", "PATCH", "/orgs/org_acme/members/usr_linus", "-f", "role=admin", "--sandbox", "s.db", "--project", "acme")
     assert second.exit_code == 0, second.stderr
     assert "one of 2 who reach everything" in acme(*named).stderr
+
+
+def test_what_is_inherited_is_written_as_it_is_and_not_in_a_comment(tmp_path: Path) -> None:
+    org = Org(tmp_path / "org")
+    applied(org, small())
+    org.call("PATCH", f"/spaces/{org.id('acme/space/one')}", {"defaultLevel": "inherit", "mergeRules": {"type": "none"}})
+    org.call("PATCH", f"/collections/{org.id('acme/collection/deep')}", {"defaultLevel": "inherit"})
+    org.call("PATCH", "/orgs/org_acme", {"mergeRules": {"type": "none"}})
+    found, plan = imported(org, tmp_path / "new")
+    assert (plan.changes, plan.steps) == ((), ())
+    text = "\n".join(text for _, text in found.files.items())
+    assert text.count("defaultLevel: inherit") == 2
+    assert text.count("mergeRules: none") == 2
+    assert not [line for line in text.splitlines() if "inherit" in line and line.lstrip().startswith("#")]

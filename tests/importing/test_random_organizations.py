@@ -96,12 +96,12 @@ def build(data: st.DataObject, org: Org, *, again: bool = False) -> None:
         body = {
             "label": draw(title(WORDS, 1, 30)),
             "entityID": draw(st.sampled_from(["e", f"e{index}"])),
-            "ssoURL": "u",
+            "ssoURL": "https://u.example/in",
             "certificate": certificate,
         }
-        org.call("POST", f"{base}/saml", {**body, "ssoURL": "u"})
+        org.call("POST", f"{base}/saml", {**body, "ssoURL": "https://u.example/in"})
     if draw(st.booleans()):
-        org.call("PUT", f"{base}/openapi/pets", {"source": {"url": "https://x.example/a?b=c&d=${{ e"}})
+        org.call("PUT", f"{base}/openapi/pets", {"source": {"url": "https://x.example/a?b=c&d=$%7B%7B%20e"}})
     for _ in range(draw(st.integers(0, 2))):
         site(data, org, base, spaces)
     if not again and draw(st.booleans()):

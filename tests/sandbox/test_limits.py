@@ -120,7 +120,7 @@ WRONG: list[tuple[str, str, dict[str, Any], str]] = [
     ("PATCH", "/orgs/org_a/sites/S", {"adaptiveContent": {"enabled": 1}}, "adaptiveContent.enabled"),
     ("POST", "/orgs/org_a/sites", {"type": "huge"}, "type"),
     ("POST", "/orgs/org_a/saml", {**SAML, "defaultTeam": "team_no"}, "defaultTeam"),
-    ("POST", "/orgs/org_a/openapi", {"slug": "a", "source": {}}, "source.url"),
+    ("POST", "/orgs/org_a/openapi", {"slug": "a", "source": {}}, "source"),
     ("POST", "/spaces/spc_one/move", {"position": {"before": {"type": "page", "space": "x"}}}, "position.before"),
 ]
 

@@ -26,7 +26,7 @@ from reconciler.sandbox.document.words import (
     urls,
 )  # fmt: skip
 
-_MERGE: Final = fields("type", type=one_of("inherit", "rules", open=True), rules=many(fields("rule", rule=TEXT, users=many(TEXT))))
+_MERGE: Final = fields("type", type=one_of("inherit", "rules", "none", open=True), rules=many(fields("rule", rule=TEXT, users=many(TEXT))))
 
 SHAPES: Final[dict[str, Schema]] = {
     "error": fields("error", error=fields("code message", code=NUMBER, message=TEXT)),

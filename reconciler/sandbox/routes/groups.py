@@ -66,6 +66,8 @@ async def change_group(organizationId: str, siteId: str, siteSectionGroupId: str
     with caller.store.write():
         found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
         found |= body.given()
+        if found.get("icon") is None:
+            found.pop("icon", None)
         caller.store.save("group", found)
     return View(caller).group(found)
 

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from reconciler.sandbox import specs
-from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut
+from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut, SpecSource
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
@@ -29,7 +29,7 @@ def _get(caller: Caller, organization: str, slug: str) -> Object:
     return found
 
 
-def _create(caller: Caller, organization: str, slug: str, url: str) -> Object:
+def _create(caller: Caller, organization: str, slug: str, source: SpecSource) -> Object:
     store = caller.store
     made = {
         "id": store.new_id("spec"),
@@ -38,7 +38,7 @@ def _create(caller: Caller, organization: str, slug: str, url: str) -> Object:
         "visibility": "private",
         "organization": organization,
     }
-    return store.add("openapi", organization, f"openapi:{organization}", specs.begin(store, made, url))
+    return store.add("openapi", organization, f"openapi:{organization}", specs.begin(store, made, source.url, source.text))
 
 
 @router.get("")
@@ -55,7 +55,7 @@ async def create_spec(organizationId: str, body: SpecCreate, caller: Caller = Ca
     with caller.store.write():
         if _find(caller, organizationId, body.slug) is not None:
             raise Fault(400, f"slug: {body.slug} is taken")
-        made = _create(caller, organizationId, body.slug, body.source.url)
+        made = _create(caller, organizationId, body.slug, body.source)
     return specs.show(caller, made)
 
 
@@ -75,9 +75,9 @@ async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: 
             if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", specSlug) or len(specSlug) > 100:
                 raise Fault(400, "slug: alphanumeric groups separated by single hyphens, lower case, 1 to 100 characters")
             response.status_code = 201
-            found = _create(caller, organizationId, specSlug, body.source.url)
+            found = _create(caller, organizationId, specSlug, body.source)
         else:
-            found = specs.begin(store, found, body.source.url)
+            found = specs.begin(store, found, body.source.url, body.source.text)
             store.save("openapi", found)
     return specs.show(caller, found)
 

@@ -76,10 +76,10 @@ async def change_section(organizationId: str, siteId: str, siteSectionId: str, b
             if chosen not in {one["id"] for one in siblings}:
                 raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} in the section")
             structure.choose(store, "site-space", siblings, chosen)
-        if "condition" in given and given["condition"] is None:
-            found.pop("condition", None)
-            given.pop("condition")
         found |= given
+        for name in ("condition", "icon", "description"):
+            if found.get(name) is None:
+                found.pop(name, None)
         store.save("section", found)
     return View(caller).section(found)
 

@@ -45,6 +45,7 @@ async def change_space(spaceId: str, body: SpacePatch, caller: Caller = Calling)
     with caller.store.write():
         found = _active(caller, spaceId)
         found |= body.given()
+        found["emoji"] = found.get("emoji") or ""
         found["updatedAt"] = caller.store.stamp()
         caller.store.save("space", found)
     return View(caller).space(found)
