@@ -15,6 +15,7 @@ from reconciler.client import Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
 from reconciler.observe.people import people, reaching
+from reconciler.observe.strangers import look_for_roots
 from reconciler.resource import Kind, Kinds, Listing
 
 
@@ -29,11 +30,12 @@ async def roots(reader: Reader, kinds: Kinds) -> tuple[Mapping[str, Any], ...]:
 
 
 async def read_all(reader: Reader, kinds: Kinds, ids: Sequence[str]) -> Actual:
-    """Everything below the roots with these ids. Raises `ServiceError` where the service refuses the token."""
+    """Everything below the roots with these ids. Raises `ServiceError` where the service refuses the token, or is another service."""
     census = _Census(reader, kinds, ids)
     while tasks := census.next_wave():
         await asyncio.gather(*tasks)
         census.fail_early()
+        await look_for_roots(census)
     return census.actual()
 
 

@@ -46,7 +46,7 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[s
                 Finding("token", Level.WARNING, f"accepted, but what it reaches cannot be listed: {error.message}", error.hint or "")
             ], {}
         except NotFound:
-            return [Finding("token", Level.OK, "accepted; the service does not list what it reaches")], {}
+            return [Finding("token", Level.OK, "not refused; the service does not list what it reaches")], {}
         except ServiceError as error:
             remedy = (
                 error.hint or "Check the address, the network and a proxy (HTTPS_PROXY), and whether the service is up; then run again."

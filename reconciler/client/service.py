@@ -64,6 +64,11 @@ class Reader:
         await self._transport.__aexit__(kind, error, trace)
 
     @property
+    def base_url(self) -> str:
+        """Where the service is."""
+        return self._base_url
+
+    @property
     def requests(self) -> int:
         """How many requests were sent, retries included."""
         return self._conversation.requests

@@ -28,6 +28,7 @@ from reconciler.model.plan import (
     Spot,
     Step,
     Unmanaged,
+    waiting,
 )
 from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
 
@@ -75,4 +76,5 @@ __all__ = [
     "Unmanaged",
     "What",
     "Withheld",
+    "waiting",
 ]

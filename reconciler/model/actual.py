@@ -54,7 +54,8 @@ class Actual:
     `complete`: the (kind, id of container or `each` object) whose listing ended, so that absence there is proven. `absent`: (kind, id)
     proven gone by id. `elsewhere`: (kind, id) of objects that were shown to belong to another container, with its id; never among the
     objects. `date`: the service's clock at the newest reading; None where it sends none. `read_at`: when reading began, in
-    seconds of the client's clock, which only goes forward; None where it is not known.
+    seconds of the client's clock, which only goes forward; None where it is not known. `within_reach`: the ids of all roots of a kind that
+    the token reaches, where they were asked for because none of the declared ones is there.
     """
 
     objects: Mapping[str, Mapping[str, Observed]] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class Actual:
     date: datetime | None = None
     read_at: float | None = None
     elsewhere: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    within_reach: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object, or None where it was not seen."""

@@ -120,12 +120,22 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocked:
-    """A desire that cannot be met; the rest goes on. `refused`: a guard or protection said no, rather than the service's ways."""
+    """A desire that cannot be met; the rest goes on.
+
+    `cause`: the address that is blocked for a reason of its own, where this one only waits for it; None where the reason is its own.
+    """
 
     address: Address
     reason: str
     remedy: str
     source: Source | None = None
+    cause: Address | None = None
+
+
+def waiting(address: Address, outer: Blocked, source: Source | None = None, *, reason: str | None = None) -> Blocked:
+    """What waits for something that is blocked, however many stand between: it is unblocked with the cause."""
+    remedy = outer.remedy if outer.cause is not None else f"unblock {outer.address} first: {outer.remedy}"
+    return Blocked(address, reason or f"waits for {outer.address}, which is blocked", remedy, source, outer.cause or outer.address)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ far is asked at once, then objects are matched, which makes more ids known. What
 - `survey`: what to ask
 - `readings`: asking
 - `gone`: the second look
+- `strangers`: whether it is the service that answers
 - `readers`: who can read what a plan opens, where it asks
 """
 
@@ -18,6 +19,7 @@ from reconciler.client import Reader
 from reconciler.model import Actual, Desired, State
 from reconciler.observe.gone import look_again
 from reconciler.observe.readers import planned
+from reconciler.observe.strangers import look_for_roots
 from reconciler.observe.survey import Survey
 from reconciler.resource import Kinds
 
@@ -27,7 +29,7 @@ __all__ = ["Survey", "observe", "planned"]
 async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:
     """Read what the declared and the bound resources need; with `everything`, all lists that there are below the declared roots.
 
-    Raises `ServiceError` where the service refuses the token, or shows none of the roots.
+    Raises `ServiceError` where the service refuses the token, where none of the roots can be read, or where it is another service.
     """
     survey = Survey(reader, kinds, desired, state, everything=everything)
     looked: set[Address] = set()
@@ -35,6 +37,7 @@ async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, 
         while tasks := survey.next_wave():
             await asyncio.gather(*tasks)
             survey.fail_early()
+            await look_for_roots(survey)
         survey.doubt_contradicted()
         again = {address: binding for address, binding in survey.suspects().items() if address not in looked}
         if not again:

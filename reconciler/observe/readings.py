@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import bare
 from reconciler.client import Answer, Reader, encode
@@ -17,6 +17,8 @@ from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.reading import is_kind, observed
 from reconciler.resource import Kind, Kinds, Listing, One, Sighting, placeholders
+
+CORRECT_IT: Final = "Correct service.baseUrl, --base-url or RECONCILER_BASE_URL where it is not; /v1 and what follows it are added to it."
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Readings:
         self._unknown: set[Unknown] = set()
         self._errors: list[ServiceError] = []
         self._asked: set[str] = set()
+        self._within_reach: dict[str, tuple[str, ...]] = {}
         self._date: datetime | None = None
         self._began = reader.monotonic()
 
@@ -50,14 +53,28 @@ class Readings:
         roots = {kind.name for kind in self.kinds.roots}
         seen = any(self._objects[name] for name in roots) or any(name in roots for name, _ in self._absent)
         if self._errors and not seen:
-            raise self._errors[0]
+            error = self._errors[0]
+            if type(error) is ServiceError and error.hint is None:  # an answer of no use: perhaps of something else
+                error.hint = f"Is {self.reader.base_url} the base address of the service? {CORRECT_IT}"
+            raise error
+
+    def missing_roots(self) -> list[Kind]:
+        """The kinds of roots of which nothing that was asked for exists, and which were not looked for yet."""
+        if any(self._objects[kind.name] for kind in self.kinds.roots):
+            return []
+        absent = {name for name, _ in self._absent}
+        return [kind for kind in self.kinds.roots if kind.name in absent and kind.name not in self._within_reach]
+
+    def note_roots(self, kind: Kind, ids: tuple[str, ...]) -> None:
+        """Keep the ids of all roots that the token reaches."""
+        self._within_reach[kind.name] = ids
 
     def actual(self) -> Actual:
         """What is known so far."""
         order = {name: position for position, name in enumerate(self.kinds)}
         unknown = sorted(self._unknown, key=lambda one: (order[one.kind], one.scope or "", one.reason))
         listed, absent = frozenset(self._listed), frozenset(self._absent)
-        return Actual(self._objects, listed, absent, tuple(unknown), self._date, self._began, self._elsewhere)
+        return Actual(self._objects, listed, absent, tuple(unknown), self._date, self._began, self._elsewhere, self._within_reach)
 
     def doubt_one(self, kind: Kind, id: str, reason: str) -> None:
         """From now on, nothing is known of this object."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Observed
+from reconciler.model import Actual, Blocked, Observed, waiting
 from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
 from reconciler.reading import ids_in, title
@@ -110,13 +110,15 @@ def block_underived(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draf
             other = drafts[source]
             if source in mine and other.active:
                 continue
-            remedy = other.blocked.remedy if other.blocked is not None else f"include {source}, or write the value"
             names = " and ".join(one.name for one in derived_fields(draft))
             reason = f"waits for {source}: the service derives {names} from what is still to change there"
-            draft.blocked = Blocked(draft.address, reason, remedy, draft.declared.source)
+            if other.blocked is not None:
+                draft.blocked = waiting(draft.address, other.blocked, draft.declared.source, reason=reason)
+            else:
+                draft.blocked = Blocked(draft.address, reason, f"include {source}, or write the value", draft.declared.source)
             parent = mine.get(draft.brought_by) if draft.brought_by is not None else None
             if parent is not None and parent.active:
-                parent.blocked = Blocked(parent.address, f"waits for {draft.address}, which is blocked", remedy, parent.declared.source)
+                parent.blocked = waiting(parent.address, draft.blocked, parent.declared.source)
 
 
 # -- what it will be ----------------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.diff import Difference, differences
-from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State
+from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State, waiting
 from reconciler.plan.ambiguous import block_ambiguous
 from reconciler.plan.deleted import span, window
 from reconciler.plan.fate import Fate, explained, fate
@@ -97,7 +97,12 @@ def drafts(
         elif address in doubtful:
             draft.blocked = _block(draft, "a request of an earlier run is in doubt", "reconciler apply reads what became of it")
         elif address in found.unknown:
-            draft.blocked = _block(draft, f"it is not known what is there: {found.unknown[address]}", "run again when the service answers")
+            outer = made.get(address.container) if address.container in found.unknown else None
+            if outer is not None and outer.blocked is not None:
+                draft.blocked = waiting(address, outer.blocked, draft.declared.source)
+            else:
+                reason = f"it is not known what is there: {found.unknown[address]}"
+                draft.blocked = _block(draft, reason, "run again when the service answers")
         elif address in found.replaced:
             _replace(draft, actual, found.replaced[address])
         elif address in found.ids:
@@ -349,6 +354,6 @@ def _bring(made: Mapping[Address, Draft]) -> None:
             continue
         if not child.active:
             assert child.blocked is not None
-            draft.blocked = _block(draft, f"waits for {child.address}", child.blocked.remedy)
+            draft.blocked = waiting(draft.address, child.blocked, draft.declared.source)
         elif child.born:
             child.brought_by = draft.address

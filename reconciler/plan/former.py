@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address
-from reconciler.model import Binding, Blocked, Desired, Removed, Source, State
+from reconciler.model import Binding, Blocked, Desired, Removed, Source, State, waiting
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Former:
         above = next((parent for parent in parents if parent in self.refused), None)
         if above is None:
             return None
-        return Blocked(address, f"waits for {above}, which is blocked", self.refused[above].remedy, self.refused[above].source)
+        return waiting(address, self.refused[above], self.refused[above].source)
 
 
 def renames(desired: Desired) -> dict[Address, Address]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from reconciler.address import Address
-from reconciler.model import Actual, Blocked, Desired, Observed
+from reconciler.model import Actual, Blocked, Desired, Observed, waiting
 from reconciler.plan.drafts import Draft
 from reconciler.plan.natural import listed
 from reconciler.plan.removal import Removal
@@ -50,7 +50,7 @@ def _follow(desired: Desired, made: Mapping[Address, Removal]) -> None:
         if outer is None or not removal.delete or removal.replaces is not None or removal.binding is None or address in desired.removed:
             continue
         if outer.blocked is not None:
-            removal.blocked = Blocked(address, f"waits for {outer.address}, which is blocked", outer.blocked.remedy)
+            removal.blocked = waiting(address, outer.blocked)
         elif not outer.delete:
             removal.delete, removal.blocked, removal.reason = False, None, f"goes along with {outer.address}"
 
@@ -102,7 +102,7 @@ class _Keep:
                 continue
             one.covered_by = None
             if one.address not in self.desired.removed:
-                self.stay(one, Blocked(one.address, f"waits for {removal.address}, which is blocked", blocked.remedy))
+                self.stay(one, waiting(one.address, blocked))
 
     def _stay_together(self, removal: Removal, blocked: Blocked) -> None:
         """Where one of them stays, none is the last to leave: those wait of which something is declared outside."""
@@ -117,10 +117,10 @@ class _Keep:
         reshape = self.together.get(removal.address)
         stopped = self.stopped.get(reshape.container) if reshape is not None else None
         if stopped is not None:
-            return Blocked(removal.address, f"waits for {stopped.address}, which is blocked", stopped.remedy)
+            return waiting(removal.address, stopped)
         comer = self._awaited(removal)
         if comer is not None:
-            return Blocked(removal.address, f"waits for {comer.address}, which is to take its place", comer.remedy)
+            return waiting(removal.address, comer, reason=f"waits for {comer.address}, which is to take its place")
         stays = [one for one in self._inhabitants(removal) if not self._leaves(one)]
         if stays:
             return self._holds(removal, stays, "move what it holds elsewhere, or declare and remove it too")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
@@ -18,6 +19,8 @@ from reconciler.plan.late import late, may_lag, stands_there
 from reconciler.plan.natural import Index, Natural, listed, theirs, waits, why
 from reconciler.plan.sequence import by_reference
 from reconciler.resource import Kind, Kinds
+
+REACHED: Final = 5  # ids that are named where one is wrong
 
 
 @dataclass
@@ -194,6 +197,8 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
     address, container = declared.address, declared.address.container
     assert declared.id is not None
     scope = found.ids.get(container) if container is not None else ""
+    if container is not None and scope is None and waits(address, container, found):
+        return
     if (kind.name, declared.id) in state.foreign and container is not None:
         found.blocked[address] = theirs(declared, declared.id, "or take the id out", state)
     elif (one := actual.find(kind.name, declared.id)) is not None:
@@ -208,8 +213,21 @@ def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: 
         found.blocked[address] = Blocked(
             address,
             f"there is no {kind.name} with the id {declared.id}" + (f" in {container}" if container else ""),
-            "correct the id, or remove it" if "create" in kind.api else "correct the id",
+            _other_id(kind, actual),
             declared.source,
         )
     else:
         found.unknown[address] = why(kind, scope or None, declared.id, actual)
+
+
+def _other_id(kind: Kind, actual: Actual) -> str:
+    """What to do about an id that nothing has."""
+    if "create" in kind.api:
+        return "correct the id, or remove it"
+    within_reach = actual.within_reach.get(kind.name)
+    if within_reach is None:
+        return "correct the id"
+    if not within_reach:
+        return f"correct the id, or use another token: this one reaches no {kind.name}"
+    more = f" and {len(within_reach) - REACHED:,} more" if len(within_reach) > REACHED else ""
+    return f"correct the id: the token reaches {', '.join(within_reach[:REACHED])}{more}"

@@ -12,7 +12,7 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from reconciler.address import Address
-from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State
+from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
 from reconciler.plan.sequence import key_references
 from reconciler.reading import title, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing
@@ -35,7 +35,7 @@ def waits(address: Address, container: Address, found: Matches) -> bool:
     """Note that nothing can be said of an address because nothing can be said of its container."""
     if container in found.blocked:
         outer = found.blocked[container]
-        found.blocked[address] = Blocked(address, f"waits for {container}, which is blocked", outer.remedy, outer.source)
+        found.blocked[address] = waiting(address, outer, outer.source)
     elif container in found.unknown:
         found.unknown[address] = f"{container} is not known"
     else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Observed
+from reconciler.model import Actual, Blocked, Observed, waiting
 from reconciler.plan.drafts import Draft
 from reconciler.plan.match import Matches
 from reconciler.plan.removal import Removal
@@ -188,7 +188,7 @@ def _defer_first(reshape: Reshape, inner: Sequence[Draft | Removal], drafts: Map
         if where(touched.old if isinstance(touched, Draft) and touched.old else touched.observed, touched.kind) is None:
             touched.settles = keeper.address
         if isinstance(touched, Draft) and touched.deferred == reshape.reason and keeper.blocked is not None:
-            touched.deferred, touched.blocked = None, _waits(touched, keeper.address, keeper.blocked.remedy)
+            touched.deferred, touched.blocked = None, waiting(touched.address, keeper.blocked, touched.declared.source)
 
 
 def _defer_last(
@@ -209,7 +209,7 @@ def _defer_last(
         if touched.blocked is not None or not (touched.born or touched.sendable):
             continue
         if stopped is not None:
-            touched.deferred, touched.blocked = None, _waits(touched, stopped.address, stopped.remedy)
+            touched.deferred, touched.blocked = None, waiting(touched.address, stopped, touched.declared.source)
             continue
         touched.deferred = reshape.reason
         section = others.get(where(touched.old, touched.kind))
@@ -252,7 +252,3 @@ def _block_top(
                     reason = f"would be created outside any {kind.name}, but {container} still has the {kind.name}s {listed}"
                     way = f"delete these {kind.name}s first, or declare it in one of them"
                     draft.blocked = Blocked(draft.address, reason, way, draft.declared.source)
-
-
-def _waits(draft: Draft, address: Address, remedy: str) -> Blocked:
-    return Blocked(draft.address, f"waits for {address}, which is blocked", remedy, draft.declared.source)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from reconciler.address import Address, Glob
-from reconciler.model import Blocked
+from reconciler.model import Blocked, waiting
 from reconciler.plan.derived import pending_sources
 from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
@@ -150,8 +150,8 @@ def block_what_waits(drafts: Mapping[Address, Draft]) -> None:
                 if other.deferred is not None:
                     draft.deferred = f"waits for {address}"
                 else:
-                    remedy = other.blocked.remedy if other.blocked else "mend that first"
-                    draft.blocked = Blocked(draft.address, f"waits for {address}, which is blocked", remedy, draft.declared.source)
+                    outer = other.blocked or Blocked(address, "it cannot be created in this run", f"see what is said of {address}")
+                    draft.blocked = waiting(draft.address, outer, draft.declared.source)
                 changed = True
                 break
 

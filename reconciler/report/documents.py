@@ -66,9 +66,14 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "unmanaged": _unmanaged(plan.unmanaged),
         "unknown": _unknown(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
-        "blocked": [{"address": str(one.address), "reason": one.reason, "remedy": one.remedy} for one in blocked],
+        "blocked": [_blocked(one) for one in blocked],
         "notes": list(plan.notes),
     }
+
+
+def _blocked(one: Blocked) -> dict[str, Any]:
+    cause = None if one.cause is None else str(one.cause)
+    return {"address": str(one.address), "reason": one.reason, "remedy": one.remedy, "cause": cause}
 
 
 def outcome_document(outcome: Outcome) -> dict[str, Any]:

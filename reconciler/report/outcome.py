@@ -8,7 +8,7 @@ from typing import Final
 
 from reconciler.model import Edited, Outcome, Result, Status
 from reconciler.report.layout import Page, Span, Style
-from reconciler.report.text import WIDTH, outside
+from reconciler.report.text import WIDTH, blocked, outside
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import ENDINGS, count
 
@@ -111,7 +111,7 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     if outcome.leftover:
         return f" {count(len(outcome.leftover), 'resource')} not as declared yet: plan again."
     open_ends = [
-        f"{len(plan.blocked):,} blocked" if plan.blocked else "",
+        blocked(plan),
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
     ]

@@ -61,6 +61,12 @@ def dumped() -> dict[str, str]:
 
 def plan_schema() -> Schema:
     """Of `plan --format json`; what `plan --out` writes fits it too."""
+    blocked = {
+        "address": ref("address"),
+        "reason": text(),
+        "remedy": text(),
+        "cause": or_null(ref("address"), "What this one waits for; null where it is blocked for a reason of its own."),
+    }
     counts = [*(action.value for action in COUNTED), "unmanaged", "blocked", "requests", "outside"]
     field = record(
         {
@@ -145,7 +151,7 @@ def plan_schema() -> Schema:
         "unmanaged": items(record({"kind": ref("kind"), "id": text(), "title": text()})),
         "unknown": items(record({"kind": ref("kind"), "reason": text()}), "What could not be read."),
         "inDoubt": items(ref("address"), "Addresses with a request of an earlier run that has no outcome yet."),
-        "blocked": items(record({"address": ref("address"), "reason": text(), "remedy": text()}), "What cannot be done in this run."),
+        "blocked": items(record(blocked), "What cannot be done in this run."),
         "notes": items(text(), "Sentences for the reader."),
     }
     whole = record(properties)

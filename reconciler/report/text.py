@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from reconciler.address import Address
-from reconciler.model import Action, Change, Plan, Source
+from reconciler.model import Action, Blocked, Change, Plan, Source
 from reconciler.report import change as one
 from reconciler.report import warnings
 from reconciler.report.layout import Page, Span, Style, cells
@@ -49,7 +49,7 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
 def summary(plan: Plan) -> str:
     """`Plan: 1 to update, 1 to move; 14 objects unmanaged. 3 requests.`"""
     extra = [
-        f"{len(plan.blocked):,} blocked" if plan.blocked else "",
+        blocked(plan),
         f"{count(len(plan.exposures), 'exposure')}" if plan.exposures else "",
         f"{count(len(plan.broken), 'public address', 'public addresses')} broken" if plan.broken else "",
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
@@ -67,6 +67,15 @@ def summary(plan: Plan) -> str:
     todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or nothing
     rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else "", beyond]
     return "; ".join(["Plan: " + todo, *filter(None, [", ".join(filter(None, rest))])]) + f". {count(len(plan.steps), 'request')}."
+
+
+def blocked(plan: Plan) -> str:
+    """`1 blocked`, or `69 blocked by 6 causes`; "" where nothing is."""
+    causes = sum(each.cause is None for each in plan.blocked)
+    if not plan.blocked:
+        return ""
+    by = f" by {count(causes, 'cause')}" if 0 < causes < len(plan.blocked) else ""
+    return f"{len(plan.blocked):,} blocked{by}"
 
 
 def outside(plan: Plan) -> str:
@@ -131,11 +140,26 @@ def _cannot(page: Page, plan: Plan, full: bool) -> None:
     for each in plan.unknown:
         page.head(each.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is made, deleted or called drift")
-    sources = {blocked.address: blocked.source for blocked in plan.blocked}
-    for addresses, (reason, remedy) in _alike(((each.address, (each.reason, each.remedy)) for each in plan.blocked), full):
+    _blocked(page, plan.blocked, full)
+
+
+def _blocked(page: Page, blocked: Sequence[Blocked], full: bool) -> None:
+    """Each cause, with the addresses that wait for it; what waits has no lines of its own."""
+    own = {each.address for each in blocked if each.cause is None}
+    causes = [each for each in blocked if each.cause not in own]
+    waiting: dict[Address, list[str]] = {}
+    for each in blocked:
+        if each.cause is not None and each.cause in own:
+            waiting.setdefault(each.cause, []).append(str(each.address))
+    sources = {each.address: each.source for each in causes}
+    for addresses, (reason, remedy) in _alike(((each.address, (each.reason, each.remedy)) for each in causes), full):
         _named(page, addresses, sources[addresses[0]])
         page.field(Style.BLOCKED, "!", "blocked", reason)
         page.field(Style.DIM, " ", "", remedy)
+        names = [name for address in addresses for name in waiting.get(address, ())]
+        if names:
+            more = "; --full lists them" if len(names) > NAMED and not full else ""
+            page.field(Style.DIM, " ", "waiting", f"{count(len(names), 'resource')}: {listed(names, len(names) if full else NAMED)}{more}")
 
 
 def _alike(pairs: Iterable[tuple[Address, T]], full: bool) -> list[tuple[list[Address], T]]:

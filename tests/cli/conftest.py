@@ -37,7 +37,11 @@ class Cli:
         return result
 
     def json(self, *words: str) -> Any:
-        return json.loads(self(*words, "--format", "json").stdout)
+        return self.json_of(*words)
+
+    def json_of(self, *words: str, env: Mapping[str, str | None] = {}) -> Any:
+        """The same with an environment."""
+        return json.loads(self(*words, "--format", "json", env=env).stdout)
 
     def write(self, name: str, text: str) -> Path:
         path = self.root / name

@@ -17,6 +17,7 @@ from reconciler.report.history import history_text
 from reconciler.report.moments import clock_time
 from tests.cli.conftest import Cli, valid
 
+NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LATE = '{"fault": "latency", "seconds": 60, "operation": "PATCH *"}'
 
 
