@@ -7,6 +7,7 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.model import Action, Cause, Change, Delta, Spot
 from reconciler.report.layout import VALUE, Page, Style
+from reconciler.report.nested import difference_lines
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import STYLES, SYMBOLS
 from reconciler.resource import UNSET
@@ -74,17 +75,19 @@ def _field(page: Page, change: Change, delta: Delta, column: int) -> None:
     remarks = [part for part in (mark, delta.note) if part]
     dropped = delta.note is not None and delta.before == delta.after
     if delta.sensitive:
-        value = HIDDEN
+        lines = [(delta.name, HIDDEN)]
     elif born:
-        value = shown(delta.after)
+        lines = [(delta.name, shown(delta.after))]
     elif dropped:
-        value = shown(delta.after) if delta.after is not UNSET else ""
+        lines = [(delta.name, shown(delta.after) if delta.after is not UNSET else "")]
     else:
-        value = f"{shown(delta.before)} -> {shown(delta.after)}"
+        lines = difference_lines(delta.name, delta.before, delta.after)
     style, symbol = (Style.CREATE, "+") if born else (Style.UPDATE, "." if dropped else "~")
     if mark:
         style = Style.DRIFT
-    page.field(style, symbol, delta.name, value, "; ".join(remarks), column=column, mark=Style.DRIFT if mark else None)
+    for number, (name, value) in enumerate(lines):
+        note = "; ".join(remarks) if number == 0 else ""
+        page.field(style, symbol, name, value, note, column=column, mark=Style.DRIFT if mark else None)
 
 
 def _place(page: Page, change: Change, column: int) -> None:

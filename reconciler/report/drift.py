@@ -13,6 +13,7 @@ from reconciler.model import Cause, Delta, Spot, Unmanaged
 from reconciler.plan.deleted import span
 from reconciler.report.layout import VALUE, Page, Span, Style
 from reconciler.report.moments import clock_time
+from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import count, listed
@@ -81,10 +82,9 @@ def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool, zone
             )
     for delta in one.fields:
         moves = delta.container
-        page.field(
-            Style.MOVE if moves else Style.UPDATE, ">" if moves else "~", delta.name, values(delta), remark(delta),
-            column=column, mark=Style.DRIFT,
-        )  # fmt: skip
+        style, symbol = (Style.MOVE, ">") if moves else (Style.UPDATE, "~")
+        for number, (name, value) in enumerate(values(delta)):
+            page.field(style, symbol, name, value, remark(delta) if number == 0 else "", column=column, mark=Style.DRIFT)
     if one.place is not None:
         page.field(Style.MOVE, ">", "place", f"{where(one.place[0])} -> {where(one.place[1])}", column=column)
 
@@ -97,9 +97,9 @@ def deleted(one: Drifted, zone: tzinfo | None = UTC) -> str:
     return f"outside, {clock_time(one.deleted_at, zone)}; {again}"
 
 
-def values(delta: Delta) -> str:
-    """`last applied -> now`."""
-    return HIDDEN if delta.sensitive else f"{shown(delta.last)} -> {shown(delta.before)}"
+def values(delta: Delta) -> list[tuple[str, str]]:
+    """The field, or each path in it, with `last applied -> now`."""
+    return [(delta.name, HIDDEN)] if delta.sensitive else difference_lines(delta.name, delta.last, delta.before)
 
 
 def remark(delta: Delta) -> str:

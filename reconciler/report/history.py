@@ -15,6 +15,7 @@ from reconciler.model import Entry, Run, Turn
 from reconciler.plan.names import Names, named
 from reconciler.report.layout import Page, Span, Style
 from reconciler.report.moments import clock_time
+from reconciler.report.nested import difference_lines
 from reconciler.report.table import table
 from reconciler.report.turns import turn_document
 from reconciler.report.values import HIDDEN, data, shown
@@ -160,14 +161,15 @@ def _sent(page: Page, entry: Entry, kind: Kind | None, names: Names) -> None:
     page.field(style, " " if entry.done else "!", entry.intent.verb, "" if object is None else object, ended)
     for name, before, after in _fields(entry, kind, names):
         if HIDDEN in (before, after):
-            value = HIDDEN
+            lines = [(name, HIDDEN)]
         elif entry.intent.verb == "create":
-            value = shown(after)
+            lines = [(name, shown(after))]
         elif entry.intent.verb == "delete":
-            value = shown(before)
+            lines = [(name, shown(before))]
         else:
-            value = f"{shown(before)} -> {shown(after)}"
-        page.field(Style.DIM, " ", f"  {name}", value)
+            lines = difference_lines(name, before, after)
+        for path, value in lines:
+            page.field(Style.DIM, " ", f"  {path}", value)
     stood = entry.intent.before.stood
     if stood is not None:
         where = "first" if stood.previous is None else f"after {stood.previous}"

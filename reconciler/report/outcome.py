@@ -8,8 +8,9 @@ from typing import Final
 
 from reconciler.model import Edited, Outcome, Result, Status
 from reconciler.report.layout import Page, Span, Style
+from reconciler.report.nested import difference_lines
 from reconciler.report.text import WIDTH, blocked, outside
-from reconciler.report.values import HIDDEN, shown
+from reconciler.report.values import HIDDEN
 from reconciler.report.words import ENDINGS, count
 
 _UNDONE: Final = ((Status.FAILED, "failed"), (Status.IN_DOUBT, "in doubt"), (Status.STALE, "stale"), (Status.SKIPPED, "skipped"))
@@ -75,7 +76,9 @@ def _edited(page: Page, one: Edited) -> None:
     if one.field is None:
         page.field(Style.DRIFT, "~", "differs", one.says)
     else:
-        page.field(Style.DRIFT, "~", one.field, HIDDEN if one.sensitive else f"{shown(one.before)} -> {shown(one.after)}")
+        lines = [(one.field, HIDDEN)] if one.sensitive else difference_lines(one.field, one.before, one.after)
+        for name, value in lines:
+            page.field(Style.DRIFT, "~", name, value)
 
 
 def summary(outcome: Outcome, onward: Onward = Onward()) -> str:

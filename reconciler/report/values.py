@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import Address
+from reconciler.report.certificate import certificate
 from reconciler.resource import UNSET, Foreign
 
 HIDDEN: Final = "(sensitive)"
@@ -48,6 +49,9 @@ def shown(value: Any) -> str:
     if value is UNSET:
         return "(not known)"
     value = data(value)
+    summary = certificate(value) if isinstance(value, str) else None
+    if summary is not None:
+        return summary
     return value if isinstance(value, str) and not _OTHER.fullmatch(value) else _flow(value)
 
 
@@ -57,6 +61,8 @@ def _flow(value: Any) -> str:
             return "{" + ", ".join(f"{key}: {_flow(part)}" for key, part in value.items()) + "}"
         case list():
             return "[" + ", ".join(_flow(part) for part in value) + "]"
+        case str() if (summary := certificate(value)) is not None:
+            return f"({summary})"
         case str() if value and not _OTHER.fullmatch(value) and not set(value) & set(",:[]{}#"):
             return value
         case str() if value and not _OTHER.fullmatch(value) and re.fullmatch(r"[^\s,\[\]{}#]+", value):

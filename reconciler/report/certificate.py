@@ -1,0 +1,57 @@
+"""Certificates as a person recognizes them: subject, expiry and fingerprint. The one module that uses `cryptography`.
+
+In: any text. Out: a summary, or None where it is no certificate. Only the fingerprint is known where `cryptography` is not installed.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from functools import lru_cache
+from typing import Final
+
+LENGTH_MIN: Final = 200  # characters of base64; no certificate is shorter
+LENGTH_MAX: Final = 100_000  # characters that are looked at
+FINGERPRINT: Final = 16  # hexadecimal digits that are shown
+DER: Final = b"\x30\x82"  # a sequence of more than 255 bytes, as every certificate is
+_PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----")
+_BARE: Final = re.compile(r"MI[A-Za-z0-9+/\s]+={0,2}\s*")
+
+
+@lru_cache(maxsize=1_000)
+def certificate(text: str) -> str | None:
+    """`certificate CN=idp.example, expires 2036-02-11, sha256 ab12cd34ef56ab78…`; of a chain, the first one."""
+    if not LENGTH_MIN <= len(text) <= LENGTH_MAX:
+        return None
+    found = _PEM.findall(text) or ([text] if _BARE.fullmatch(text) else [])
+    if not found:
+        return None
+    try:
+        der = base64.b64decode("".join(found[0].split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if not der.startswith(DER):
+        return None
+    parts = [*_read(der), f"sha256 {hashlib.sha256(der).hexdigest()[:FINGERPRINT]}…"]
+    more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+    return f"certificate {', '.join(parts)}{more}"
+
+
+def _read(der: bytes) -> list[str]:
+    """The subject and the expiry; nothing where they cannot be read."""
+    import warnings
+
+    try:
+        from cryptography import x509
+        from cryptography.exceptions import UnsupportedAlgorithm
+    except ImportError:
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is odd about a certificate is for the service to judge
+            read = x509.load_der_x509_certificate(der)
+            return [read.subject.rfc4514_string() or "without a subject", f"expires {read.not_valid_after_utc:%Y-%m-%d}"]
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return []
