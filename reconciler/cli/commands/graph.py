@@ -21,7 +21,9 @@ from reconciler.cli.screen import Screen
 @shared.output(formats=("mermaid", "dot"))
 @click.pass_obj
 def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], **words: Any) -> None:
-    """Draw the declared resources, or with --steps the requests of a plan and what each waits for.
+    """Draw the declared resources, or with --steps the requests of a plan and what each waits for, coloured by what they do.
+
+    What contains something, such as a site or a collection, is drawn as a frame around it.
 
     \b
     Example:
@@ -45,4 +47,4 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
             state, kinds = store.read(), kinds.sealed(store.digest_key())
             warned(screen, options, project, service, store)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
-    screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan)), format))
+    screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan), screen.masked_data(project.desired)), format))
