@@ -28,7 +28,7 @@ async def _look(readings: Readings, kind: Kind, reading: Listing) -> None:
     try:
         listed = (await reader.list(reading.path)).items
     except NotFound:
-        raise not_the_service(reader, f"it answers 404 to GET /v1{reading.path} too") from None
+        raise not_the_service(reader, f"it answered 404 to GET /v1{reading.path} too") from None
     except (Rejected, Unavailable):
         return  # it may be the service, which does not list them now or to this token
     except ServiceError as error:

@@ -68,7 +68,8 @@ def test_an_organization_of_another_id_blocks_what_stands_in_it(acme: Org) -> No
     acme.write({**small(), "id": "org_other"})
     plan = acme.plan()
     assert plan.steps == ()
-    assert {one.remedy for one in plan.blocked} == {"write the id it is bound to, or let go of that: reconciler state forget acme"}
+    way = "write the id it is bound to, or let go of that: reconciler state forget acme"
+    assert {(one.cause, one.remedy) for one in plan.blocked} == {(None, way), (Address.parse("acme"), f"unblock acme first: {way}")}
 
 
 def test_an_unmanaged_collection_is_pruned_once_it_is_seen_to_be_empty(acme: Org) -> None:
