@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,15 @@ def test_the_first_plan_is_the_expected_one(example: str, tmp_path: Path) -> Non
     planned = EXPECTED["run"](tmp_path, "plan", example, "--color", "never")
     assert planned.returncode == 0, planned.stderr
     expected = (EXAMPLES / example / "expected-plan.txt").read_text(encoding="utf-8")
-    assert planned.stdout == expected, "if it is meant: python docs/expected.py"
+    if find_spec("cryptography") is None:
+        assert fingerprints_alone(planned.stdout) == fingerprints_alone(expected), "if it is meant: python docs/expected.py"
+    else:
+        assert planned.stdout == expected, "if it is meant: python docs/expected.py"
+
+
+def fingerprints_alone(text: str) -> str:
+    """A plan as it is without the library that reads certificates: only their fingerprints are known."""
+    return re.sub(r"(certificate) [^+~]*?(sha256 )", r"\1 \2", " ".join(text.split()))
 
 
 def test_after_an_apply_nothing_is_left_and_looking_sends_only_gets(example: str, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _BARE: Final = re.compile(r"MI[A-Za-z0-9+/\s]+={0,2}\s*")
 
 @lru_cache(maxsize=1_000)
 def certificate(text: str) -> str | None:
-    """`certificate CN=idp.example, expires 2036-02-11, sha256 ab12cd34ef56ab78…`; of a chain, the first one."""
+    """`CN=idp.example, expires 2036-02-11, sha256 ab12cd34ef56ab78…`; of a chain, the first one."""
     if not LENGTH_MIN <= len(text) <= LENGTH_MAX:
         return None
     found = _PEM.findall(text) or ([text] if _BARE.fullmatch(text) else [])
@@ -36,7 +36,7 @@ def certificate(text: str) -> str | None:
         return None
     parts = [*_read(der), f"sha256 {hashlib.sha256(der).hexdigest()[:FINGERPRINT]}…"]
     more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-    return f"certificate {', '.join(parts)}{more}"
+    return f"{', '.join(parts)}{more}"
 
 
 def _read(der: bytes) -> list[str]:

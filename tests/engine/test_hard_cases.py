@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reconciler.address import Address
 from tests.engine.small import applied, described, node, small, verbs
 from tests.harness import ORGANIZATION, Org
 

@@ -62,7 +62,7 @@ def fingerprint(pem: str) -> str:
 
 def test_a_certificate_is_its_subject_expiry_and_fingerprint() -> None:
     pem = made("idp.example", 10)
-    assert shown(pem) == f"certificate CN=idp.example, expires 2036-11-15, sha256 {fingerprint(pem)[:16]}…"
+    assert shown(pem) == f"CN=idp.example, expires 2036-11-15, sha256 {fingerprint(pem)[:16]}…"
 
 
 def test_a_certificate_without_its_frame_or_inside_a_value_is_one_too() -> None:
@@ -76,8 +76,8 @@ def test_a_certificate_without_its_frame_or_inside_a_value_is_one_too() -> None:
 def test_a_plan_has_one_line_for_a_certificate_in_every_format_for_people() -> None:
     old, new = made("old.example", 1), made("new.example", 10)
     changed = plan(change("acme/saml/okta", Action.UPDATE, fields=(delta("certificate", old, new),)))
-    first = f"certificate CN=old.example, expires 2027-11-18, sha256 {fingerprint(old)[:16]}…"
-    said = f"{first} -> certificate CN=new.example, expires 2036-11-15"
+    first = f"CN=old.example, expires 2027-11-18, sha256 {fingerprint(old)[:16]}…"
+    said = f"{first} -> CN=new.example, expires 2036-11-15"
     assert said in plain(plan_text(changed, width=1_000))
     for page in (markdown(plan_sheet(changed)), html(plan_sheet(changed), created_at=NOW).replace("&gt;", ">")):
         assert said in page
@@ -91,14 +91,14 @@ def fake() -> str:
 
 
 def test_of_a_certificate_that_cannot_be_read_the_fingerprint_is_shown() -> None:
-    assert shown(fake()) == f"certificate sha256 {fingerprint(fake())[:16]}…"
+    assert shown(fake()) == f"sha256 {fingerprint(fake())[:16]}…"
 
 
 def test_without_the_library_the_fingerprint_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     certificate.cache_clear()
     monkeypatch.setitem(sys.modules, "cryptography", None)
     text = fake().replace("AAAA", "BBBB")
-    assert shown(text) == f"certificate sha256 {fingerprint(text)[:16]}…"
+    assert shown(text) == f"sha256 {fingerprint(text)[:16]}…"
     certificate.cache_clear()
 
 
