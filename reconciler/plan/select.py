@@ -84,7 +84,7 @@ def _block_without(drafts: Mapping[Address, Draft], draft: Draft, missing: Addre
     draft.blocked = Blocked(draft.address, f"waits for {missing}, which this run leaves alone", way, draft.declared.source)
     parent = drafts.get(draft.brought_by) if draft.brought_by is not None else None
     if parent is not None and parent.active:
-        parent.blocked = Blocked(parent.address, f"waits for {draft.address}, which is blocked", way, parent.declared.source)
+        parent.blocked = waiting(parent.address, draft.blocked, parent.declared.source)
 
 
 def _settle_deletes(
