@@ -18,7 +18,7 @@ from reconciler.config.words import REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
 
-WAY: Final = "; take the line out if it has had its effect, or to exchange two keys, name the former key of that one too"
+WAY: Final = "; remove the line if the rename was applied already, or to exchange two keys, declare the former key of that one too"
 
 
 def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
@@ -66,7 +66,7 @@ def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved],
         for old, at in item.previously:
             new, first = claimed.setdefault(old, (item.address, at))
             if old == item.address:
-                problems.add(at, f'previously names "{old.key}", which is its key; take it out', item.address)
+                problems.add(at, f'previously names "{old.key}", which is its key; remove it', item.address)
             elif old in items and old not in renamed:
                 problems.add(at, f'previously names "{old.key}", which is still declared at {_place(items[old].at)}{WAY}', item.address)
             elif new != item.address:

@@ -11,7 +11,7 @@
 - `late`: what came late, and what a list may not show yet
 - `drafts`: what happens to each declared address, `fate` to one field of it
 - `removal`: what happens to what is no longer declared
-- `likeness`: what is probably a rename
+- `likeness`: what is probably a rename, `repeated`: what had its effect already
 - `keep`: what must not go, because something needs it or stands in it
 - `along`: what nobody manages and a delete takes along
 - `reshape`: what the service rearranges, and what waits for a second run because of that
@@ -57,6 +57,7 @@ from reconciler.plan.match import Matches
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
 from reconciler.plan.removal import Removal, removals
+from reconciler.plan.repeated import repeated
 from reconciler.plan.reshape import defer, reshapes, settle
 from reconciler.plan.rules import changed, freed, loosened
 from reconciler.plan.scarce import spare
@@ -96,6 +97,7 @@ def plan(
     if settled := settle(changing, found):
         every = _drafts(kinds, desired, state, actual, found, may_replace, settled)
         leaving = removals(kinds, desired, state, actual, found, every)
+    repeated(found.former, every)
     remarked = lookalikes(desired, every, leaving)
     keep(kinds, desired, actual, every, leaving, changing)
     spare(kinds, desired, actual, every, leaving)

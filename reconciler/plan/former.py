@@ -96,15 +96,15 @@ def carried(address: Address, moves: Mapping[Address, Address]) -> Address:
 
 def called_today(removed: Mapping[Address, Removed], former: Former) -> dict[Address, Removed]:
     """`removed` under today's addresses: what it names may have been in a container that has another name now."""
-    found: dict[Address, Removed] = {}
+    result: dict[Address, Removed] = {}
     for address, removal in removed.items():
         today = address
         if address not in former.state.bindings:
             above = next((container for container in address.containers if container in former.renames), None)
             below = address if above is None else address.renamed(above, former.renames[above])
             today = below if below in former.state.bindings else address
-        found[today] = replace(removal, address=today)
-    return found
+        result[today] = replace(removal, address=today)
+    return result
 
 
 class _Following:
@@ -124,8 +124,8 @@ class _Following:
     def whole(self) -> Former:
         levels: dict[int, set[Address]] = defaultdict(set)
         for address in self.tracked:
-            for one in (address, *address.containers):
-                levels[len(one.parts)].add(one)
+            for above in (address, *address.containers):
+                levels[len(above.parts)].add(above)
         fulfilled: dict[int, dict[Address, Address]] = defaultdict(dict)
         for old, new in self.state.fulfilled.items():
             fulfilled[len(old.parts)][old] = new
@@ -214,7 +214,7 @@ class _Following:
             return _in_doubt(new)
         return Stuck(
             f"{old} cannot become {new}: both are tracked, and {new} has an object of its own, which keeps the address",
-            f"if {old} may be deleted, take it out of previously or moved; to keep its object as {new}, first apply without {new}; "
+            f"if {old} may be deleted, remove it from previously or moved; to keep its object as {new}, first apply without {new}; "
             f"to exchange the two, write previously at both",
         )
 
@@ -228,7 +228,7 @@ class _Following:
         """A line that leads out of the container, where no object can go."""
         stuck = Stuck(
             f"{old} cannot become {new}: its object is in {old.container} and cannot leave it",
-            f"take the line out: {old} is then deleted, and {new} created",
+            f"remove the line: {old} is then deleted, and {new} created",
         )
         self._refuse(old, old, new, stuck)
 

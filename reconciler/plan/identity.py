@@ -21,27 +21,27 @@ def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> 
     impossible: dict[Address, Stuck] = {}
     while True:
         former = follow(desired, state, impossible=impossible)
-        found = match(kinds, desired, former.state, actual, former=former)
-        wrong = _wrong(kinds, desired, found, actual)
+        matches = match(kinds, desired, former.state, actual, former=former)
+        wrong = _wrong(kinds, desired, matches, actual)
         if not wrong:
-            return found
+            return matches
         impossible |= wrong
 
 
-def _wrong(kinds: Kinds, desired: Desired, found: Matches, actual: Actual) -> dict[Address, Stuck]:
+def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> dict[Address, Stuck]:
     """Tracked addresses that a line renames although their objects can never have the new one."""
     wrong: dict[Address, Stuck] = {}
-    for old in found.former.followed:
-        new = found.former.moves.get(old)
+    for old in matches.former.followed:
+        new = matches.former.moves.get(old)
         declared = desired.resources.get(new) if new is not None else None
-        now = actual.find(declared.kind, found.ids.get(declared.address, "")) if declared is not None else None
+        now = actual.find(declared.kind, matches.ids.get(declared.address, "")) if declared is not None else None
         if declared is None or now is None or declared.implied:
             continue
         kind = kinds[declared.kind]
-        for difference in differences(kind, wanted(kind, declared, found.ids), now, None, {}):
+        for difference in differences(kind, wanted(kind, declared, matches.ids), now, None, {}):
             if is_other(difference):
                 reason = f"{old} cannot become {declared.address}: {_fixed(kind, difference, now.id)}"
-                wrong[old] = Stuck(reason, f"take {old.key} out of previously (or its line out of moved): they are two {kind.name}s")
+                wrong[old] = Stuck(reason, f"remove {old.key} from previously (or its line from moved): they are two {kind.name}s")
     return wrong
 
 
@@ -54,7 +54,7 @@ def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Add
     """Why an object cannot be the one that is declared, and what to do."""
     reason = f"is another {kind.name}: {_fixed(kind, difference, id)}"
     if by_id:
-        return reason, f"correct the id, or take it out to find the {kind.name} by its {difference.field.name}"
+        return reason, f"correct the id, or remove it to find the {kind.name} by its {difference.field.name}"
     now = difference.field.shown(difference.before)
     keyed = isinstance(kind.place, Keyed) and kind.place.key_is == difference.field.name
     way = f"write {now} as its key, with previously: [{address.key}]" if keyed else f"write {difference.field.name}: {now}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired
@@ -19,6 +19,8 @@ from reconciler.resource import UNSET, Role
 
 NAMES = ("title", "name", "label")
 """Fields by which people know an object."""
+
+COMPARED: Final = 50  # keys among which the one most like a former key is sought
 
 
 def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> tuple[str, ...]:
@@ -52,13 +54,13 @@ def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapp
     beside: dict[tuple[str, Address | None], dict[str, Address]] = {}
     for address, removal in vanished.items():
         beside.setdefault((removal.kind.name, address.container), {})[address.key] = address
-    found: dict[Address, Address] = {}
+    pairs: dict[Address, Address] = {}
     for address, draft in fresh.items():
         former = [*(old.key for old in draft.declared.previously), *([moved[address]] if address in moved else [])]
         keys = beside.get((draft.kind.name, address.container), {})
-        if former and (close := get_close_matches(former[0], keys, n=1, cutoff=0.0)):
-            found[address] = keys.pop(close[0])
-    return found
+        if former and (close := get_close_matches(former[0], list(keys)[:COMPARED], n=1, cutoff=0.0)):
+            pairs[address] = keys.pop(close[0])
+    return pairs
 
 
 def _vanished(desired: Desired, one: Removal) -> bool:

@@ -31,12 +31,12 @@ def read_renames(connection: Connection, state: int) -> dict[Address, Address]:
 
 
 def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address]) -> dict[Address, Address]:
-    """What is left of them once tracked addresses are renamed without the YAML: a rename that is taken back may happen again."""
-    found: dict[Address, Address] = {}
+    """What is left of them when tracked addresses are renamed without the YAML: a rename that is taken back may happen again."""
+    left: dict[Address, Address] = {}
     for old, new in fulfilled.items():
         container = next((above for above in old.containers if above in rename), None)
         was = old if container is None else old.renamed(container, rename[container])
         now = rename.get(new, new)
         if now != was:
-            found[was] = now
-    return found
+            left[was] = now
+    return left

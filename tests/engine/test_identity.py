@@ -47,7 +47,7 @@ def test_a_role_never_goes_to_another_person(tmp_path: Any) -> None:
         "acme/member/linus@acme.example cannot become acme/member/grace@acme.example: the email of usr_linus is linus@acme.example, "
         "and the email of a member cannot be changed"
     )
-    assert grace.remedy == "take linus@acme.example out of previously (or its line out of moved): they are two members"
+    assert grace.remedy == "remove linus@acme.example from previously (or its line from moved): they are two members"
     assert [str(step.address) for step in plan.steps if step.kind == "member"] == []
     org.apply()
     assert roles(org) == before

@@ -129,3 +129,24 @@ def test_a_former_key_that_nothing_had_is_no_reason_to_delete_what_it_may_have_m
     assert all("previously: [writers] at acme/team/authors" in one.remedy for one in plan.blocked)
     assert [step for step in plan.steps if step.kind == "team"] == []
     assert verbs(applied(org, typo("writers"))) == ["update acme/team/authors"]
+
+
+def test_an_exchange_whose_lines_had_their_effect_gives_no_object_the_title_of_another(org: Org) -> None:
+    applied(org, pairs())
+    tree = rekeyed(pairs(), "team", TEAMS)
+    applied(org, tree)
+    before = ids(org)
+    teams = tree["teams"]
+    teams["writers"]["title"], teams["devs"]["title"] = teams["devs"]["title"], teams["writers"]["title"]
+    org.write(tree)
+    plan = org.plan()
+    blocked = {str(one.address): one for one in plan.blocked}
+    assert set(blocked) == {"acme/team/writers", "acme/team/devs"}
+    assert all("by an earlier run" in one.reason and "remove the former keys" in one.remedy for one in blocked.values())
+    org.apply()
+    settled_titles = {one["id"]: one["title"] for one in org.items("/orgs/org_acme/teams")}
+    assert settled_titles == {before["acme/team/writers"]: "Devs", before["acme/team/devs"]: "Writers"}
+    for team in teams.values():
+        del team["previously"]
+    assert set(verbs(applied(org, tree))) == {"update acme/team/writers", "update acme/team/devs"}
+    assert ids(org) == before
