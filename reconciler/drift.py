@@ -124,8 +124,8 @@ class Drift:
 
     @property
     def blind(self) -> bool:
-        """Whether there is something to judge and nothing of it can be judged: the state tracks none of it."""
-        return bool(self.unjudged) and not self.judged
+        """Whether there is something to judge and nothing of it can be judged: the state tracks none of it, or none of it could be read."""
+        return bool(self.unjudged or self.unread) and self.judged == len(self.unread)
 
     def count(self, status: Kept) -> int:
         """How many objects have this status."""

@@ -50,3 +50,10 @@ def test_a_token_that_only_reads_plans_and_says_what_it_may_not_do(served: Folde
     assert result.exit_code == 1, result.stdout + result.stderr
     assert "403" in result.stdout
     assert facts(served.service).rows == before.rows
+
+
+def test_drift_by_a_token_that_reaches_nothing_says_that_it_could_not_judge(served: Folder) -> None:
+    result = served("drift", env={"RECONCILER_TOKEN": BOB})
+    assert result.exit_code == 5, result.stdout + result.stderr
+    assert "Drift is unknown" in result.stdout
+    assert "No drift" not in result.stdout
