@@ -5,11 +5,10 @@ In: one draft, and what became of the state's addresses. Out: the same draft, wi
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from reconciler.address import Address
-from reconciler.model import Action
+from reconciler.model import Action, waiting
 from reconciler.plan.former import Former
 from reconciler.reading import unborn
 
@@ -25,7 +24,7 @@ def block_ambiguous(draft: Draft, former: Former) -> None:
         claimed = _claimed(list(draft.declared.values.values()), former)
         if claimed is not None:
             refused = former.refused[claimed]
-            draft.blocked = replace(refused, address=draft.address, reason=_reason(claimed), source=draft.declared.source)
+            draft.blocked = waiting(draft.address, refused, draft.declared.source, reason=_reason(claimed))
         return
     for difference in draft.sendable:
         name = difference.field.name
@@ -33,7 +32,7 @@ def block_ambiguous(draft: Draft, former: Former) -> None:
         if claimed is not None:
             refused = former.refused[claimed]
             source = draft.declared.positions.get(name, draft.declared.source)
-            draft.partly.append((name, replace(refused, address=draft.address, reason=f"{name} {_reason(claimed)}", source=source)))
+            draft.partly.append((name, waiting(draft.address, refused, source, reason=f"{name} {_reason(claimed)}")))
             draft.found = tuple(other for other in draft.found if other is not difference)
     if draft.partly and not draft.sendable:
         draft.actions -= {Action.UPDATE, Action.MOVE}
