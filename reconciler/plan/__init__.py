@@ -4,6 +4,7 @@
 - `outsiders`: references by id that belong to somebody else
 - `sequence`: the order in which resources are matched
 - `former`: the state under today's addresses, and the renames that cannot happen
+- `projects`: addresses that another project of the state database tracks
 - `identity`: what an object can never become
 - `deleted`: what an earlier run deleted and can still be restored
 - `ambiguous`: references to a resource whose rename cannot happen

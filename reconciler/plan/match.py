@@ -16,7 +16,8 @@ from reconciler.plan.claims import wrong_ids
 from reconciler.plan.deleted import deleted_before, match_deleted
 from reconciler.plan.former import Former, follow
 from reconciler.plan.late import late, may_lag, stands_there
-from reconciler.plan.natural import Index, Natural, listed, theirs, waits, why
+from reconciler.plan.natural import Index, Natural, listed, waits, why
+from reconciler.plan.projects import Projects
 from reconciler.plan.sequence import by_reference
 from reconciler.resource import Kind, Kinds
 
@@ -74,7 +75,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
     wrong = wrong_ids(kinds, desired, state, actual)
     taken |= {(one.kind, one.id) for address, one in desired.resources.items() if one.id is not None and address not in wrong}
     index = Index(kinds, actual)
-    natural = Natural(kinds, state, actual, found, index, taken)
+    natural = Natural(kinds, state, actual, found, index, taken, Projects(desired, state))
     found.late = late(kinds, state, actual, taken)
     taken.update(found.late)
     free = {address: id for (_, id), address in sorted(found.late.items(), reverse=True)}
@@ -87,7 +88,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
         elif address in wrong:
             found.blocked[address] = wrong[address]
         elif declared.id is not None:
-            _by_id(kind, declared, state, actual, found, index)
+            _by_id(kind, declared, natural.projects, actual, found, index)
         elif _container_known(kinds, address, found) and stands_there(kind, declared, free.get(address), actual, found.ids):
             found.ids[address] = free[address]
             found.adopted.add(address)
@@ -193,14 +194,14 @@ def _created_again(kind: Kind, declared: Declared, binding: Binding, actual: Act
             )
 
 
-def _by_id(kind: Kind, declared: Declared, state: State, actual: Actual, found: Matches, index: Index) -> None:
+def _by_id(kind: Kind, declared: Declared, projects: Projects, actual: Actual, found: Matches, index: Index) -> None:
     address, container = declared.address, declared.address.container
     assert declared.id is not None
     scope = found.ids.get(container) if container is not None else ""
     if container is not None and scope is None and waits(address, container, found):
         return
-    if (kind.name, declared.id) in state.foreign and container is not None:
-        found.blocked[address] = theirs(declared, declared.id, "or take the id out", state)
+    if (kind.name, declared.id) in projects.state.foreign and container is not None:
+        found.blocked[address] = projects.theirs(declared, declared.id, "or take the id out", found.ids)
     elif (one := actual.find(kind.name, declared.id)) is not None:
         if kind.within is not None and one.within.get(kind.within, scope) != scope:
             found.blocked[address] = Blocked(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
+from reconciler.plan.projects import Projects
 from reconciler.plan.sequence import key_references
 from reconciler.reading import title, wanted
 from reconciler.resource import UNSET, Kind, Kinds, Listing
@@ -67,8 +67,11 @@ class Index:
 class Natural:
     """The search by natural key of one matching. `taken`: (kind, id) of what has an address already; it grows."""
 
-    def __init__(self, kinds: Kinds, state: State, actual: Actual, found: Matches, index: Index, taken: set[tuple[str, str]]) -> None:
+    def __init__(
+        self, kinds: Kinds, state: State, actual: Actual, found: Matches, index: Index, taken: set[tuple[str, str]], projects: Projects
+    ) -> None:
         self.kinds, self.state, self.actual, self.found, self.index, self.taken = kinds, state, actual, found, index, taken
+        self.projects = projects
 
     def find(self, kind: Kind, declared: Declared) -> None:
         """Adopt the one object that a resource without a binding can be, or note why none is."""
@@ -105,6 +108,11 @@ class Natural:
             found.unknown[address] = missing
             return True
         here = self._here(kind, declared)
+        if here is None or here[0] or not here[1]:
+            tracked = None if binding is not None or "create" not in kind.api else self.projects.block(declared, found.ids)
+            if tracked is not None:
+                found.blocked[address] = tracked
+                return True
         return here is None or self._decide(kind, declared, *here, binding)
 
     def _parent(self, kind: Kind, declared: Declared) -> object:
@@ -136,7 +144,7 @@ class Natural:
     def _decide(self, kind: Kind, declared: Declared, here: list[Observed], others: list[Observed], binding: Binding | None) -> bool:
         address, found = declared.address, self.found
         if others and not here and declared.adopt:
-            found.blocked[address] = theirs(declared, others[0].id, "to make another one, write adopt: never", self.state)
+            found.blocked[address] = self.projects.theirs(declared, others[0].id, "to make another one, write adopt: never", found.ids)
         elif len(here) > 1:
             listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
             forget = f"reconciler state forget {address}, then " if binding is not None else ""
@@ -199,24 +207,6 @@ class Natural:
                 "name an admin who reaches them all as service.member; if it does not exist, write adopt: never",
                 declared.source,
             )
-
-
-def theirs(declared: Declared, id: str, other: str, state: State) -> Blocked:
-    """Why an object is left to the project that has it; roots alone may be shared, as the place where projects meet."""
-    former = state.former.get((declared.kind, id))
-    if former is not None:
-        return Blocked(
-            declared.address,
-            f"it is tracked under the project name {former!r}",
-            f"if this project had that name before: reconciler state mv --project {quote(former)}; if not, leave it to that project",
-            declared.source,
-        )
-    return Blocked(
-        declared.address,
-        f"{id} is bound by another project or environment of this state database",
-        f"leave it to that one, or let it go there: reconciler state forget; {other}",
-        declared.source,
-    )
 
 
 def why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:

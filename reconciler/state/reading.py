@@ -97,6 +97,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
         deleted=_deleted(connection, state, bound, now),
+        projects=read_projects(connection, scope) if others else {},
     )
 
 
@@ -183,6 +184,23 @@ def read_others(connection: Connection, scope: Scope) -> Others:
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in connection.execute(others):
         found.setdefault((row.kind, row.id), []).append((row.project, row.environment))
+    return found
+
+
+def read_projects(connection: Connection, scope: Scope) -> dict[str, dict[Address, str]]:
+    """What each other project in the same environment tracks on the same service: address and id, by the name of the project."""
+    tracked = (
+        select(states.c.project, bindings.c.address, bindings.c.id)
+        .join(states, states.c.id == bindings.c.state)
+        .where(states.c.service == scope.service, states.c.environment == scope.columns["environment"], states.c.project != scope.project)
+        .order_by(states.c.project)
+    )
+    found: dict[str, dict[Address, str]] = {}
+    for row in connection.execute(tracked):
+        try:
+            found.setdefault(row.project, {})[Address.parse(row.address)] = row.id
+        except ValueError as error:
+            raise rows.damaged(f"the binding of {row.address} in {row.project}") from error
     return found
 
 

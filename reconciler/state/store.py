@@ -27,7 +27,7 @@ from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.pulled import pulled
 from reconciler.state.pushed import Document, checked
-from reconciler.state.reading import Scope, find, former, has_seen, read_others, read_state, read_tracking
+from reconciler.state.reading import Scope, find, former, has_seen, read_others, read_projects, read_state, read_tracking
 from reconciler.state.rows import inserting, plain
 from reconciler.state.schema import leases, runs, states
 from reconciler.state.spare import Spare
@@ -80,7 +80,8 @@ class Store:
             if row is not None:
                 return read_state(connection, row.id, self._lag, self._clock())
             others = read_others(connection, self._scope)
-            return State("", 0, foreign=frozenset(others), former=former(self._scope, others, ()))
+            projects = read_projects(connection, self._scope)
+            return State("", 0, foreign=frozenset(others), former=former(self._scope, others, ()), projects=projects)
 
         return self._database.read(work) or State("", 0)
 

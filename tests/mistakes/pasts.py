@@ -283,4 +283,39 @@ ROWS = (
         Run("state mv --project handbook"),
         apply(0, "No changes"),
     ),
+    mistake(
+        "a project that is renamed together with a collection and a team creates neither a second time",
+        both(
+            edit("reconciler.yaml", "project: handbook", "project: handbook-docs"),
+            edit("content.yaml", "title: Product", "title: Products"),
+            edit("people.yaml", "title: Writers", "title: Authors"),
+        ),
+        Run("plan", PARTLY, ("acme/team/writers", "state mv --project handbook", "adopt: never"), ("to create",)),
+        apply(PARTLY, "state mv --project handbook"),
+        apply(REFUSED, "state mv --project handbook"),
+        Run("state mv --project handbook"),
+        apply(0),
+        becomes={"team Writers": "team Authors", "collection Product": "collection Products"},
+    ),
+    mistake(
+        "a project that is renamed together with a new team creates only that, and no twin of what it renames in the next run",
+        both(
+            edit("reconciler.yaml", "project: handbook", "project: handbook-docs"),
+            append("people.yaml", "  press:\n    title: Press office\n"),
+        ),
+        apply(PARTLY, "state mv --project handbook"),
+        apply(REFUSED, "state mv --project handbook", first=edit("people.yaml", "title: Writers", "title: Authors")),
+        born=("team Press office",),
+    ),
+    mistake(
+        "a project that is renamed together with the key and the title of a team creates no second team",
+        both(
+            edit("reconciler.yaml", "project: handbook", "project: handbook-docs"),
+            edit("people.yaml", "  writers:\n    title: Writers", "  authors:\n    previously: [writers]\n    title: Authors"),
+        ),
+        apply(PARTLY, "acme/team/authors", "state mv --project handbook"),
+        Run("state mv --project handbook"),
+        apply(0),
+        becomes={"team Writers": "team Authors"},
+    ),
 )
