@@ -92,6 +92,21 @@ class TestAnotherProjectInTheSameDatabase:
         assert other.apply().leftover == ()
         assert len(other.items(f"/orgs/{ORGANIZATION}/teams")) == 2
 
+    def test_its_address_with_another_title_waits_until_the_yaml_says_it_is_another_team(self, other: Org) -> None:
+        team = {"title": "Writers of the other project"}
+        other.write({"teams": {"writers": team}}, project="other")
+        (blocked,) = other.plan().blocked
+        assert "tracked under the project name 'test'" in blocked.reason
+        assert "adopt: never" in blocked.remedy
+        other.write({"teams": {"writers": {**team, "adopt": "never"}}}, project="other")
+        assert other.apply().leftover == ()
+        other.write({"teams": {"writers": team}}, project="other")
+        assert (other.plan().blocked, other.plan().steps) == ((), ())  # the line has had its effect
+
+    def test_its_address_in_another_organization_is_free(self, other: Org) -> None:
+        other.write({"id": "org_beta", "teams": {"writers": {"title": "Writers"}}}, project="other", service={})
+        assert [blocked.reason for blocked in other.plan().blocked if "project name" in blocked.reason] == []
+
     def test_its_members_may_be_referenced(self, other: Org) -> None:
         other.write({"mergeRules": {"reviewers": ["linus@acme.example"]}}, project="other")
         assert other.plan().blocked == ()
