@@ -88,17 +88,23 @@ class Address:
         """The last segment: the key among its siblings of one kind; for a singleton its kind."""
         return self.parts[-1]
 
-    @property
+    @cached_property
     def container(self) -> Address | None:
         """The address this one lies in; None for a root."""
         if len(self.parts) == 1:
             return None
-        return Address(self.parts[: -1 if self.is_singleton else -2])
+        return self._outer(len(self.parts) - (1 if self.is_singleton else 2))
+
+    def _outer(self, length: int) -> Address:
+        """The first segments, which were looked at already."""
+        outer = object.__new__(Address)
+        object.__setattr__(outer, "parts", self.parts[:length])
+        return outer
 
     @property
     def root(self) -> Address:
         """The outermost container; a root is its own."""
-        return self if len(self.parts) == 1 else Address(self.parts[:1])
+        return self if len(self.parts) == 1 else self._outer(1)
 
     @property
     def containers(self) -> tuple[Address, ...]:

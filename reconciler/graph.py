@@ -6,6 +6,7 @@ ready. Forbidden: knowledge of what a node does, I/O, waiting; whoever drives th
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -108,6 +109,51 @@ def _cycle(stuck: Mapping[int, Edges]) -> tuple[int, ...]:
     return (*path[smallest:], *path[:smallest])
 
 
+class Acyclic:
+    """A graph that grows by edges, and refuses those that would close a circle.
+
+    Keeps an order in which every node stands behind what it waits for; an edge that agrees with it costs nothing, another one as much as
+    the stretch of the order that it turns round (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs",
+    2006). Raises Cycle where the graph has a circle from the beginning.
+    """
+
+    def __init__(self, waits: Mapping[int, Iterable[int]], rank: Mapping[int, tuple[Any, ...]]) -> None:
+        """`waits`: every node with those it waits for. `rank`: an order that most of the edges to come agree with."""
+        nodes = {node: Edges(frozenset(others)) for node, others in waits.items()}
+        self._turn = {node: turn for turn, node in enumerate(ordered(nodes, rank))}
+        self._waits = {node: set(edges.needs) for node, edges in nodes.items()}
+        self._followers = {node: set(others) for node, others in _followers(nodes, lambda edges: edges.needs).items()}
+
+    def add(self, node: int, on: int) -> bool:
+        """Let a node wait for another; False, and nothing happens, where that one waits for it, at whatever distance."""
+        if node == on:
+            return False
+        if self._turn[on] > self._turn[node]:
+            behind = self._reached(node, self._followers, lambda turn: turn <= self._turn[on])
+            if on in behind:
+                return False
+            ahead = self._reached(on, self._waits, lambda turn: turn >= self._turn[node])
+            self._reorder(ahead, behind)
+        self._waits[node].add(on)
+        self._followers[on].add(node)
+        return True
+
+    def _reached(self, start: int, edges: Mapping[int, set[int]], within: Callable[[int], bool]) -> set[int]:
+        met, ahead = {start}, [start]
+        while ahead:
+            for other in edges[ahead.pop()]:
+                if other not in met and within(self._turn[other]):
+                    met.add(other)
+                    ahead.append(other)
+        return met
+
+    def _reorder(self, ahead: set[int], behind: set[int]) -> None:
+        """Put one group before the other on the places of both, each in its order."""
+        nodes = [*sorted(ahead, key=self._turn.__getitem__), *sorted(behind, key=self._turn.__getitem__)]
+        for node, turn in zip(nodes, sorted(self._turn[node] for node in nodes), strict=True):
+            self._turn[node] = turn
+
+
 class _Stage(Enum):
     WAITING = auto()
     READY = auto()
@@ -120,37 +166,38 @@ class _Stage(Enum):
 class Schedule:
     """Which steps may run now, as others end: start what is `ready`, report how it ended, until `done`.
 
-    Every tuple is in the order of `ordered` by the same rank. Reporting all steps takes O(edges) together, apart from the
-    sorting of what is ready. A step that is reported out of turn raises ValueError and changes nothing.
+    Every tuple is in the order of `ordered` by the same rank. Reporting all steps takes O(edges) together, and asking for the next ones
+    as long as there are of these, however many are ready. A step that is reported out of turn raises ValueError and changes nothing.
     """
 
     def __init__(
         self, nodes: Mapping[int, Edges], rank: Mapping[int, tuple[Any, ...]] | Callable[[int], tuple[Any, ...]] = _by_number
     ) -> None:
         """Raises Cycle, and ValueError where an edge leads to no node."""
-        self._turn = {node: turn for turn, node in enumerate(ordered(nodes, rank))}
+        self._order = ordered(nodes, rank)
+        self._turn = {node: turn for turn, node in enumerate(self._order)}
         self._open = {node: len(edges.all) for node, edges in nodes.items()}
         self._followers = _followers(nodes, lambda edges: edges.all)
         self._needed_by = _followers(nodes, lambda edges: edges.needs)
         self._stage = dict.fromkeys(nodes, _Stage.WAITING)
-        self._ready = {node for node, count in self._open.items() if not count}
+        self._ready = [turn for turn, node in enumerate(self._order) if not self._open[node]]
         self._ended = 0
-        for node in self._ready:
-            self._stage[node] = _Stage.READY
+        for turn in self._ready:
+            self._stage[self._order[turn]] = _Stage.READY
 
     @property
     def done(self) -> bool:
         """Whether every step has ended."""
         return self._ended == len(self._stage)
 
-    def ready(self) -> tuple[int, ...]:
-        """The steps that may start and have not been started."""
-        return self._sorted(self._ready)
+    def ready(self, most: int | None = None) -> tuple[int, ...]:
+        """The steps that may start and have not been started, or so many of them."""
+        return tuple(self._order[turn] for turn in self._ready[:most])
 
     def start(self, node: int) -> None:
         """Take a ready step."""
         self._expect(node, _Stage.READY, "started")
-        self._ready.remove(node)
+        del self._ready[bisect_left(self._ready, self._turn[node])]
         self._stage[node] = _Stage.RUNNING
 
     def succeed(self, node: int) -> tuple[int, ...]:
@@ -188,8 +235,8 @@ class Schedule:
             self._open[follower] -= 1
             if not self._open[follower] and self._stage[follower] is _Stage.WAITING:
                 self._stage[follower] = _Stage.READY
+                insort(self._ready, self._turn[follower])
                 released.append(follower)
-        self._ready.update(released)
         return released
 
     def _expect(self, node: int, stage: _Stage, verb: str) -> None:

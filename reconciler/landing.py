@@ -21,13 +21,13 @@ DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
 
 class Landing:
-    """The lists of one run in which new objects land; each is read at most once, and what the run makes is added by `add`."""
+    """The lists of one run in which new objects land, as they were before it; each is read at most once."""
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> None:
         self.reader, self.kinds, self.desired, self.actual, self.ids = reader, kinds, desired, actual, ids
         self._lock = asyncio.Lock()
         self._read: dict[str, tuple[frozenset[str], datetime | None]] = {}
-        self._made: dict[str, set[str]] = {name: set() for name in kinds}
+        self._before: dict[tuple[str, ...], frozenset[str]] = {}
 
     def now(self) -> datetime:
         """The service's clock now, at the latest it can be by its last `Date`; ours where it sends none."""
@@ -37,10 +37,6 @@ class Landing:
     def left(self, intent: Intent) -> float:
         """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
         return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
-
-    def add(self, kind: str, id: str) -> None:
-        """Remember an object that this run made."""
-        self._made[kind].add(id)
 
     def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str]) -> tuple[str, ...]:
         """The listings that would show a new object of the kind at that address."""
@@ -67,12 +63,9 @@ class Landing:
         """
         async with self._lock:
             paths = await self._where_copies_land(kind, source)
-            known: set[str] = set(self._made[kind.name])
-            date = None
-            for path in paths:
-                ids, date = self._read[path]
-                known |= ids
-            return frozenset(known), date, paths
+            if paths not in self._before:
+                self._before[paths] = frozenset[str]().union(*(self._read[path][0] for path in paths))
+            return self._before[paths], self._read[paths[-1]][1], paths
 
     async def _where_copies_land(self, kind: Kind, source: str) -> tuple[str, ...]:
         original = self.actual.find(kind.name, source)

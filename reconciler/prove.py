@@ -23,10 +23,8 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     """The plan as it came. Raises `ReconcilerError` naming what it would leave undone."""
     if not plan.steps:
         return plan
-    found = match(kinds, desired, state, actual)
-    world = simulate(kinds, actual, found.ids, plan.steps, plan.places)
-    remembered = _remembered(kinds, desired, found.former.state, plan, world)
-    again = make_plan(kinds, desired, remembered, world.actual(), selection=selection)
+    remembered, shown = carried_out(kinds, desired, state, actual, plan)
+    again = make_plan(kinds, desired, remembered, shown, selection=selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)
     left = [step for step in again.steps if step.address not in waiting]
     if left:
@@ -36,6 +34,13 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
             hint="nothing was sent; please report it with the plan (--out FILE)",
         )
     return plan
+
+
+def carried_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan) -> tuple[State, Actual]:
+    """What would be remembered, and what the service would show, once the plan is done."""
+    found = match(kinds, desired, state, actual)
+    world = simulate(kinds, actual, found.ids, plan.steps, plan.places)
+    return _remembered(kinds, desired, found.former.state, plan, world), world.actual()
 
 
 def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world: World) -> State:

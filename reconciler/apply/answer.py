@@ -22,7 +22,9 @@ from reconciler.state import Ending, Journal
 
 
 class Answers:
-    """What a run has made so far: ids, bindings, and the ids that are known to exist by kind. `unseen`: written fields no answer showed."""
+    """What a run has made so far: ids and bindings. `known`: the ids that were read before it, by kind. `unseen`: written fields that no
+    answer showed.
+    """
 
     def __init__(self, writer: Writer, kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, journal: Journal) -> None:
         self.writer, self.kinds, self.desired, self.plan, self.actual, self.journal = writer, kinds, desired, plan, actual, journal
@@ -31,7 +33,7 @@ class Answers:
         self.ids = dict(match(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
-        self.known: dict[str, set[str]] = {name: set(actual.objects.get(name, {})) for name in kinds}
+        self.known = {name: frozenset(actual.objects.get(name, {})) for name in kinds}
         self.expected = Expected(kinds, actual)
         self.landing = Landing(writer, kinds, desired, actual, self.ids)
         self.unseen: dict[Address, set[str]] = {}
@@ -117,8 +119,6 @@ class Answers:
     def _born(self, binding: Binding, one: Observed) -> None:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
-        self.known[binding.kind].add(binding.id)
-        self.landing.add(binding.kind, binding.id)
         self.expected.made(one, self.writer.monotonic())
 
 

@@ -1,13 +1,14 @@
 """Guard reads: whoever edits the service while a run is under way is not overwritten unseen.
 
-Before a request on an object that was last read more than some seconds ago, it is read again, together with all others that are
-about to be written; what stands in an object that a delete takes along is read whatever its age. While it reads, nothing is written.
+Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
+next and with what the same lists show; what stands in an object that a delete takes along is read whatever its age. While it reads,
+nothing is written.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -17,7 +18,7 @@ from reconciler.apply.expected import Expected
 from reconciler.apply.look import look
 from reconciler.client import Reader
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, Desired, Observed, Plan, Status, Step, Unknown
+from reconciler.model import Actual, Binding, Desired, Observed, Plan, Status, Step, Unknown
 from reconciler.plan.barriers import opens
 from reconciler.plan.simulate import Key, World, holds
 from reconciler.reading import title
@@ -31,9 +32,9 @@ INSIDE: Final = 1.0  # seconds for which a reading of what a delete takes along 
 
 
 class Guards:
-    """The door that every step of a run goes through.
+    """The door that every step of a run goes through; those that wait at it share a reading.
 
-    `ready`: the steps that will come next; they share the reading. `halted`: whether nothing more goes through.
+    `halted`: whether nothing more goes through.
     """
 
     def __init__(
@@ -49,20 +50,20 @@ class Guards:
     ) -> None:
         self.reader, self.kinds, self.desired, self.actual, self.expected, self.ids = reader, kinds, desired, actual, expected, ids
         self.fresh = fresh
-        self.ready: Collection[Step] = ()
         self.halted: Callable[[], bool] = lambda: False
         self._writes: dict[Address, set[str]] = {}
         self._moved: set[Address] = set()
-        self._addresses: dict[tuple[str, str | Address], Address] = {}
+        self._addresses: dict[Key, Address] = {}  # of what this run writes
         for step in plan.steps:
             self._writes.setdefault(step.address, set()).update(step.writes)
-            if step.target is not None:
+            if isinstance(step.target, str):
                 self._addresses[step.kind, step.target] = step.address
             if step.verb == "move":
                 self._moved.add(step.address)
+        self._begun = reader.monotonic()
         self._door = asyncio.Lock()
         self._waiting: dict[int, Step] = {}
-        self._under_way = 0
+        self._under_way, self._passed, self._steps = 0, 0, len(plan.steps)
         self._calm = asyncio.Event()
         self._calm.set()
         self._stale: dict[Key, str] = {}
@@ -72,6 +73,10 @@ class Guards:
         self._wider: dict[Key, str] = {}
         self._emptied: dict[int, Refusal | None] = {}
         self._emptied_at: dict[int, float] = {}
+
+    def made(self, binding: Binding) -> None:
+        """The run made an object."""
+        self._addresses[binding.kind, binding.id] = binding.address
 
     @asynccontextmanager
     async def passing(self, step: Step) -> AsyncIterator[Refusal | None]:
@@ -93,6 +98,7 @@ class Guards:
                     await self._calm.wait()
                     await self._read()
                 self._under_way += 1
+                self._passed += 1
                 self._calm.clear()
                 return (Status.SKIPPED, "not sent: the run was stopped") if self.halted() else self._verdict(step)
         finally:
@@ -104,7 +110,8 @@ class Guards:
         """The object that a step writes; None for a create, and where the plan never saw it."""
         if step.target is None:
             return None
-        return self.expected.find(step.kind, self.ids.get(step.target, "") if isinstance(step.target, Address) else step.target)
+        id = self.ids.get(step.target, "") if isinstance(step.target, Address) else step.target
+        return self.expected.find(step.kind, id)
 
     def _old(self, at: float) -> bool:
         return self.reader.monotonic() - at > self.fresh
@@ -131,11 +138,16 @@ class Guards:
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
+    def _soon(self) -> int:
+        """How many more steps will come before what is read now is old, at the pace of this run."""
+        seconds = self.reader.monotonic() - self._begun
+        return min(self._steps - self._passed, int(self.fresh * self._passed / seconds)) if seconds > 0 and self.fresh > 0 else 0
+
     async def _read(self) -> None:
-        """One reading for every step that waits or will be next."""
-        coming = {step.id: step for step in (*self._waiting.values(), *self.ready)}
+        """One reading for every step that waits."""
+        coming = dict(self._waiting)
         targets = {step.id: one for step in coming.values() if (one := self._target(step)) is not None}
-        emptied = {id: one for id, one in targets.items() if id in self._waiting and self._unseen_inside(coming[id])}
+        emptied = {id: one for id, one in targets.items() if self._unseen_inside(coming[id])}
         keys = {id: (one.kind, one.id) for id, one in targets.items()}
         old = {keys[id]: one for id, one in targets.items() if id in emptied or self._old(self.expected.read_at(keys[id]))}
         choosing = {id: (targets[id], each) for id, step in coming.items() if id in targets for each in self._choices(step)}
@@ -146,7 +158,9 @@ class Guards:
         moved = {keys[id] for id in targets if coming[id].address in self._moved}
         at = self.reader.monotonic()
         try:
-            now = await look(self.reader, self.kinds, objects.values(), ordered=moved & set(old), emptied=emptied.values())
+            ordered = moved & set(old)
+            model, soon = self.expected.world, self._soon()
+            now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=emptied.values())
         except ServiceError as error:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
         addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
@@ -164,10 +178,9 @@ class Guards:
 
     def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
         """Everything in a reading that the run writes at some time, whether it was asked for or not."""
-        made = {(kind, self.ids[at]): at for kind, at in self._addresses if isinstance(at, Address) and at in self.ids}
         for kind, some in now.objects.items():
             for id in some:
-                address = self._addresses.get((kind, made.get((kind, id), id)))
+                address = self._addresses.get((kind, id))
                 if address is not None and self.expected.find(kind, id) is not None:
                     yield (kind, id), address
 

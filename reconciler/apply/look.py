@@ -7,23 +7,35 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 
-from reconciler.client import Reader
+from reconciler.address import bare
+from reconciler.client import PAGE_SIZE, Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
+from reconciler.observe.people import reaching
 from reconciler.plan.simulate import Key, World, holds
 from reconciler.resource import Kind, Kinds, Listing, One, placeholders
 
 
 async def look(
-    reader: Reader, kinds: Kinds, objects: Collection[Observed], *, ordered: Collection[Key] = (), emptied: Collection[Observed] = ()
+    reader: Reader,
+    kinds: Kinds,
+    objects: Collection[Observed],
+    world: World,
+    *,
+    soon: int = 0,
+    ordered: Collection[Key] = (),
+    emptied: Collection[Observed] = (),
 ) -> Actual:
-    """How these objects are now. `ordered`: of which the place counts too; `emptied`: of which everything that stands in them is read.
+    """How these objects are now.
 
+    `world`: what should be there, which tells how long lists are. `soon`: how many more objects will be asked for before this reading is
+    old. `ordered`: of which the place counts too; `emptied`: of which everything
+    that stands in them is read.
     Raises `ServiceError` where the service refuses the token.
     """
-    one = _Look(reader, kinds)
+    one = _Look(reader, kinds, world, soon)
     wave = [*one.some(objects, frozenset(ordered)), *(task for each in emptied for task in one.inside(each))]
     while wave:
         await asyncio.gather(*wave)
@@ -34,26 +46,56 @@ async def look(
 class _Look(Survey):
     """A survey that is told which objects to read."""
 
-    def __init__(self, reader: Reader, kinds: Kinds) -> None:
+    def __init__(self, reader: Reader, kinds: Kinds, world: World, soon: int) -> None:
         super().__init__(reader, kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
+        self.world, self.soon = world, soon
 
     def some(self, objects: Collection[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
-        """Each object by a listing that shows several of those asked for, else by itself."""
+        """The fewest requests: for each object its own, or a listing of its siblings, or the listing of somebody who reaches everything."""
         groups: dict[tuple[str, str, str], list[Observed]] = defaultdict(list)
         for each in objects:
             stands = self._stands(self.kinds[each.kind], each)
             groups[(each.kind, each.within.get(self.kinds[each.kind].within or "", ""), stands)].append(each)
         wave: list[Awaitable[None]] = []
-        for (name, _, _), group in groups.items():
-            kind = self.kinds[name]
-            reading = self._listing(kind, group[0])
-            alone = len(group) == 1 and not {(each.kind, each.id) for each in group} & ordered
-            if reading is None or (alone and any(isinstance(each, One) for each in kind.reads)):
-                wave += [task for each in group for task in self._by_itself(kind, each)]
+        several: dict[tuple[str, str], list[list[Observed]]] = defaultdict(list)
+        for (name, outer, _), group in groups.items():
+            if ordered.isdisjoint((each.kind, each.id) for each in group) or self._listing(self.kinds[name], group[0]) is None:
+                several[name, outer].append(group)
             else:
-                scope = self._stands(kind, group[0]) or group[0].within.get(kind.within or "")
-                wave += self._list(kind, reading, self._names(kind, group[0]), scope)
+                wave += self._siblings(group, ordered)
+        for (name, outer), some in several.items():
+            kind = self.kinds[name]
+            pages = _pages_of(self.world.count(name, str(kind.within), outer))
+            alone = sum(min(len(group), self._pages(kind, group[0]) or len(group)) for group in some)
+            everything = self._everything(kind, some[0][0]) if pages < alone + self.soon else []
+            wave += everything or [task for group in some for task in self._siblings(group, ordered)]
         return wave
+
+    def _siblings(self, group: Sequence[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
+        """What stands in one place, by the listing of that place or each by itself."""
+        kind = self.kinds[group[0].kind]
+        reading = self._listing(kind, group[0])
+        few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint((each.kind, each.id) for each in group)
+        if reading is None or (few and any(isinstance(each, One) for each in kind.reads)):
+            return [task for each in group for task in self._by_itself(kind, each)]
+        scope = self._stands(kind, group[0]) or group[0].within.get(kind.within or "")
+        return self._list(kind, reading, self._names(kind, group[0]), scope)
+
+    def _everything(self, kind: Kind, sibling: Observed) -> list[Awaitable[None]]:
+        """The listing of somebody who reaches everything: it shows what exists, wherever that stands; none where nobody is known."""
+        reading = next((each for each in kind.reads if isinstance(each, Listing) and each.lister), None)
+        admin = min((person.id for person in reaching(self.kinds, self.world.objects)), default=None)
+        if reading is None or admin is None:
+            return []
+        return self._list(kind, reading, {**sibling.within, "lister": bare(admin)}, None)
+
+    def _pages(self, kind: Kind, sibling: Observed) -> int:
+        """How many pages a listing of these siblings has; 0 where there is none."""
+        if self._listing(kind, sibling) is None:
+            return 0
+        stands = self._stands(kind, sibling)
+        outer = str(kind.inside.to) if stands and kind.inside is not None else str(kind.within)
+        return _pages_of(self.world.count(kind.name, outer, stands or sibling.within.get(outer, "")))
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
         """What the listing did not show any more may stand elsewhere: it is asked for by its id."""
@@ -100,3 +142,7 @@ class _Look(Survey):
 
     def _by_itself(self, kind: Kind, one: Observed) -> list[Awaitable[None]]:
         return self._one(kind, one.id, self._names(kind, one))
+
+
+def _pages_of(number: int) -> int:
+    return -(-number // PAGE_SIZE) or 1

@@ -7,7 +7,7 @@ with a reading that tells whether anything is left to change.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from reconciler.address import Address
@@ -110,20 +110,19 @@ class Run(Steps):
         super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh, nonce)
         self.listener, self.on_error, self.stop = listener, on_error, stop
         self.results: dict[int, Result] = {}
+        self.failed = False
         self.guards.halted = self._halted
 
     async def all(self) -> None:
         """Run every step that can be run; the rest is skipped, with the reason."""
         steps = {step.id: step for step in self.plan.steps}
-        schedule = Schedule({step.id: Edges(step.needs, step.after) for step in self.plan.steps}, {id: (id,) for id in steps})
+        schedule = Schedule({step.id: Edges(step.needs, step.after) for step in self.plan.steps}, _depth_first(self.plan.steps))
         running: dict[asyncio.Task[Result], int] = {}
         self.listener.planned(len(steps))
         stopping = asyncio.create_task(self.stop.wait())
         try:
             while not schedule.done or running:
-                ready = () if self._halted() else schedule.ready()
-                self.guards.ready = [steps[id] for id in ready]
-                for id in ready[: QUEUED * self.writer.concurrency - len(running)]:
+                for id in () if self._halted() else schedule.ready(max(0, QUEUED * self.writer.concurrency - len(running))):
                     schedule.start(id)
                     running[asyncio.create_task(self._turn(steps[id]))] = id
                 if not running:
@@ -165,17 +164,24 @@ class Run(Steps):
 
     def _halted(self) -> bool:
         """Whether nothing new is started."""
-        failed = any(result.status is Status.FAILED for result in self.results.values())
-        return self.stop.is_set() or (failed and self.on_error == "stop")
+        return self.stop.is_set() or (self.failed and self.on_error == "stop")
 
     def _ended(self, result: Result) -> None:
         self.results[result.step.id] = result
+        self.failed = self.failed or result.status is Status.FAILED
         self.listener.ended(result)
 
     def places(self) -> dict[Address, Any]:
         """The places of siblings whose rows were wholly done."""
-        troubled = {place.parent for address, place in self.plan.places.items() if self._troubled(address)}
+        undone = {result.step.address for result in self.results.values() if result.status is not Status.DONE}
+        troubled = {place.parent for address, place in self.plan.places.items() if address in undone}
         return {address: place for address, place in self.plan.places.items() if place.parent not in troubled and address in self.bindings}
 
-    def _troubled(self, address: Address) -> bool:
-        return any(result.status is not Status.DONE for result in self.results.values() if result.step.address == address)
+
+def _depth_first(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:
+    """What is begun is ended first: what was made a moment ago need not be read again before the rest of it is written."""
+    first: dict[Address, int] = {}
+    for step in steps:
+        if step.verb == "create":
+            first.setdefault(step.address, step.id)
+    return {step.id: (first.get(step.address, step.id), step.id) for step in steps}

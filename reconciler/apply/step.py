@@ -17,7 +17,7 @@ from reconciler.apply.guards import Guards
 from reconciler.client import Answer, RetryClass, Writer, encode
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.marking import marked, naming
-from reconciler.model import Actual, Desired, Intent, Plan, Result, Status, Step
+from reconciler.model import Actual, Binding, Desired, Intent, Observed, Plan, Result, Status, Step
 from reconciler.reading import substitute, told
 from reconciler.resource import Kind, Kinds
 from reconciler.state import SEND_SECONDS_MAX, Ending, Journal
@@ -42,6 +42,10 @@ class Steps(Answers):
         self.timeout, self.nonce = min(timeout, SEND_SECONDS_MAX), nonce
         self.sent = 0
         self.guards = Guards(writer, kinds, desired, plan, actual, self.expected, self.ids, fresh)
+
+    def _born(self, binding: Binding, one: Observed) -> None:
+        super()._born(binding, one)
+        self.guards.made(binding)
 
     async def _step(self, step: Step) -> Result:
         kind = self.kinds[step.kind]
@@ -92,13 +96,16 @@ class Steps(Answers):
         return self.ids[part] if isinstance(part, Address) else part
 
     async def _before(self, step: Step, kind: Kind) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
-        """The ids that could be mistaken for what this step makes, when they were read, and where to look for it."""
+        """The ids that could be mistaken for what this step makes, when they were read, and where to look for it.
+
+        What this run made until then is not among the ids: the journal has that.
+        """
         if step.source is not None:
             return await self.landing.snapshot(kind, self._id(step.source))
         if step.verb != "create":
             lookup = self.landing.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
             return frozenset(), self.actual.date, lookup
-        return frozenset(self.known[kind.name]), self.actual.date, self.landing.listings(kind, step.address, self.ids)
+        return self.known[kind.name], self.actual.date, self.landing.listings(kind, step.address, self.ids)
 
     def _intent(
         self,

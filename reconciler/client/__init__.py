@@ -13,7 +13,7 @@ Settings, normalise  settings.py
 
 from reconciler.client.clock import Clock, SystemClock
 from reconciler.client.conversation import Answer, Listener, Silent
-from reconciler.client.paging import Listing
+from reconciler.client.paging import PAGE_SIZE, Listing
 from reconciler.client.paths import encode
 from reconciler.client.retry import RetryClass
 from reconciler.client.service import Reader, Writer
@@ -21,6 +21,7 @@ from reconciler.client.settings import Settings, normalise
 from reconciler.client.transport import WriteRefused
 
 __all__ = [
+    "PAGE_SIZE",
     "Answer",
     "Clock",
     "Listener",

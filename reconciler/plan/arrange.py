@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from reconciler.address import Address
 from reconciler.model import Origin, Place
@@ -39,6 +41,21 @@ class Row:
         """Every move of the row."""
         return (*self.moves, *(one for one in self.tail if isinstance(one, Move)))
 
+    @cached_property
+    def present(self) -> frozenset[Address]:
+        """Those that stand there before any move."""
+        return frozenset(self.current)
+
+    @cached_property
+    def behind_now(self) -> Mapping[Address, Address]:
+        """The sibling that stands before each of them now; the first has none."""
+        return {second: first for first, second in pairwise(self.current)}
+
+    @cached_property
+    def behind_then(self) -> Mapping[Address, Address]:
+        """The sibling that shall stand before each of them; the first has none."""
+        return {second: first for first, second in pairwise(self.wanted)}
+
     def places(self) -> dict[Address, Place]:
         """Where each sibling stands when all is done."""
         return {address: Place(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
@@ -50,9 +67,9 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
     for draft in drafts.values():
         if draft.kind.ordered and not draft.declared.implied:
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
-    rows = []
+    members, rows = frozenset(chosen), []
     for (parent, _), siblings in lists.items():
-        mine = {draft.address for draft in siblings} & set(chosen)
+        mine = {draft.address for draft in siblings if draft.address in members}
         if len(mine) == len(siblings):
             rows.append(_row(parent, siblings, frozenset()))
         elif mine:
@@ -68,20 +85,24 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
     fixed = [
         draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.restore and not _arrives(draft)
     ]
-    order = standing(fixed, str(parent or ""))
-    previous: Draft | None = None
+    there = {draft.address for draft in fixed}
+    behind: dict[Address | None, list[Draft]] = defaultdict(list)
+    previous: Address | None = None
     for draft in siblings:
-        if draft.address in mine and draft.active:
-            order.insert(order.index(previous) + 1 if previous is not None else 0, draft)
-        if draft in order:
-            previous = draft
+        if draft.address in there:
+            previous = draft.address
+        elif draft.address in mine and draft.active:
+            behind[previous].append(draft)
+    stands = standing(fixed, str(parent or ""))
+    order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
     for forced in (frozenset[Address](), frozenset(mine)):
         row = _row(parent, order, forced)
         if {move.item for move in row.moving()} <= set(mine):
             return row
-    there = [draft for draft in siblings if draft.active or draft.address not in mine]
-    stay = standing([draft for draft in there if draft.id is not None and not draft.restore and not _arrives(draft)], str(parent or ""))
-    return _row(parent, [*stay, *(draft for draft in there if draft not in stay and draft.address in mine)], frozenset())
+    shown = [draft for draft in siblings if draft.active or draft.address not in mine]
+    stay = standing([draft for draft in shown if draft.id is not None and not draft.restore and not _arrives(draft)], str(parent or ""))
+    staying = {draft.address for draft in stay}
+    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], frozenset())
 
 
 def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[Address]) -> Row:
@@ -116,7 +137,8 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
     held = [address for address in head if address in narrow]
     if held and placing.issuperset(held):
         placing.discard(held[0])
-    comes = tuple(draft.address for draft in landing if draft.address in head)
+    ahead = frozenset(head)
+    comes = tuple(draft.address for draft in landing if draft.address in ahead)
     current = (*(draft.address for draft in there), *comes)
     found = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(

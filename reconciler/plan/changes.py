@@ -135,21 +135,12 @@ def _spots(draft: Draft, row: Row | None, names: Names) -> tuple[Spot | None, Sp
     inside = draft.kind.inside
     held = draft.observed.values.get(inside.name) if draft.observed is not None and inside is not None else None
     here = names.get(held) if held else draft.address.container
-    after = Spot(draft.declared.parent, _previous(draft.address, row.wanted if row else ()))
+    after = Spot(draft.declared.parent, row.behind_then.get(draft.address) if row else None)
     if draft.observed is None:
         return None, after
-    if row is not None and draft.address not in row.current and here == after.parent:
+    if row is not None and draft.address not in row.present and here == after.parent:
         return None, after
-    return Spot(here, _previous(draft.address, row.current if row else ())), after
-
-
-def _previous(address: Address, siblings: Collection[Address]) -> Address | None:
-    last = None
-    for sibling in siblings:
-        if sibling == address:
-            return last
-        last = sibling
-    return None
+    return Spot(here, row.behind_now.get(draft.address) if row else None), after
 
 
 def departures(gone: Mapping[Address, Removal]) -> list[Change]:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.address import Address
+from reconciler.graph import Acyclic, Cycle
 from reconciler.model import Observed
 from reconciler.plan.derived import Derivation, Level, level
 from reconciler.plan.drafts import Draft
@@ -30,10 +31,21 @@ def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
     _unique_values(whole)
     _deletes_last(whole, {address for one in derived.values() for address in one.after})
     _derived_after(whole, derived)
-    _settle_values(whole)
-    _copies_last(whole)
-    _chosen_first(whole)
-    _named_first(whole)
+    try:
+        waits = Acyclic(*_graph(whole))
+    except Cycle:
+        return  # the plan is refused for that
+    _derived_after_deletes(whole, derived, waits)
+    _settle_values(whole, waits)
+    _copies_last(whole, waits)
+    _chosen_first(whole, waits)
+    _named_first(whole, waits)
+
+
+def _graph(whole: Sketches) -> tuple[dict[int, set[int]], dict[int, tuple[int, int]]]:
+    """What each sketch waits for by now, and an order that most of what is still to come agrees with: what is made is finished at once."""
+    waits = {index: sketch.needs | sketch.after for index, sketch in enumerate(whole.sketches)}
+    return waits, {index: (whole.makers.get(sketch.draft.address, index), index) for index, sketch in enumerate(whole.sketches)}
 
 
 def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
@@ -60,12 +72,14 @@ def _containers_move_first(whole: Sketches) -> None:
 
 
 def _one_way_last(whole: Sketches) -> None:
+    last: dict[Address, list[int]] = defaultdict(list)
     for index, sketch in enumerate(whole.sketches):
-        draft = sketch.draft
-        if isinstance(draft, Draft) and any(draft.kind.fields[name].one_way for name in sketch.writes):
-            for address, steps in whole.of.items():
-                if address in whole.drafts and (address == draft.address or address.is_within(draft.address)):
-                    sketch.after |= {step for step in steps if step != index}
+        if isinstance(sketch.draft, Draft) and any(sketch.draft.kind.fields[name].one_way for name in sketch.writes):
+            last[sketch.draft.address].append(index)
+    for address, steps in whole.of.items() if last else ():
+        for outer in (address, *address.containers) if address in whole.drafts else ():
+            for index in last.get(outer, ()):
+                whole.sketches[index].after |= set(steps) - {index}
 
 
 def _first_gathers(whole: Sketches) -> None:
@@ -100,7 +114,7 @@ def _unique_writers(whole: Sketches) -> dict[tuple[Level, str], list[int]]:
     return writers
 
 
-def _settle_values(whole: Sketches) -> None:
+def _settle_values(whole: Sketches, waits: Acyclic) -> None:
     """Let no create's own choice of a value come between: each waits for the values written before it, where that makes no circle."""
     creates: dict[Level, list[int]] = defaultdict(list)
     for address, index in whole.makers.items():
@@ -111,13 +125,13 @@ def _settle_values(whole: Sketches) -> None:
         for index in indices:
             if _is_born(whole, index):
                 by_maker[whole.makers[whole.sketches[index].draft.address]].append(index)
-        waits = [index for index in indices if not _is_born(whole, index)]
+        written = [index for index in indices if not _is_born(whole, index)]
         for maker in sorted(set(creates.get(where, []))):
-            whole.sketches[maker].after |= {index for index in waits if not _depends(whole, index, maker)}
-            waits = by_maker.get(maker) or waits
+            whole.sketches[maker].after |= {index for index in written if waits.add(maker, index)}
+            written = by_maker.get(maker) or (written if len(written) < 2 else [maker])  # whoever waits for it waits for all of them
 
 
-def _copies_last(whole: Sketches) -> None:
+def _copies_last(whole: Sketches, waits: Acyclic) -> None:
     """A copy waits until its source is as declared, where that makes no circle: what is not said of it is as it was in its source."""
     by_id = {draft.id: address for address, draft in whole.drafts.items() if draft.id is not None}
     for index, sketch in enumerate(whole.sketches):
@@ -125,10 +139,10 @@ def _copies_last(whole: Sketches) -> None:
             continue
         source = sketch.source if isinstance(sketch.source, Address) else by_id.get(sketch.source)
         if source is not None:
-            sketch.after |= {step for step in whole.of.get(source, ()) if step != index and not _depends(whole, step, index)}
+            sketch.after |= {step for step in whole.of.get(source, ()) if waits.add(index, step)}
 
 
-def _chosen_first(whole: Sketches) -> None:
+def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
     """Where nothing says which child is chosen, the service takes the one that is made first: let that be the first that is declared."""
     among: dict[tuple[Address, str], list[Draft]] = defaultdict(list)
     for draft in whole.drafts.values():
@@ -142,11 +156,11 @@ def _chosen_first(whole: Sketches) -> None:
             continue
         made = [whole.makers[one.address] for one in children if one.born and one.address in whole.makers]
         for index in made[1:]:
-            if index != made[0] and not _depends(whole, made[0], index):
+            if waits.add(index, made[0]):
                 whole.sketches[index].after.add(made[0])
 
 
-def _named_first(whole: Sketches) -> None:
+def _named_first(whole: Sketches, waits: Acyclic) -> None:
     """Let a copy have its natural key before anything refers to it, where that makes no circle: without a state, only that tells which
     copy it is, and what refers to it could not be recognized either."""
     naming: dict[int, list[int]] = {}
@@ -158,7 +172,7 @@ def _named_first(whole: Sketches) -> None:
     for index, sketch in enumerate(whole.sketches):
         for maker in sketch.needs & naming.keys():
             if sketch.draft.address != whole.sketches[maker].draft.address:
-                sketch.after |= {step for step in naming[maker] if not _depends(whole, step, index)}
+                sketch.after |= {step for step in naming[maker] if waits.add(index, step)}
 
 
 def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
@@ -169,19 +183,6 @@ def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
 
 def _choices(kind: Kind, of: str) -> list[Field]:
     return [field for field in kind.fields.values() if field.role is Role.CHOICE and field.to == of]
-
-
-def _depends(whole: Sketches, index: int, on: int) -> bool:
-    """Whether a step waits, at whatever distance, for another."""
-    waiting, seen = [index], {index}
-    while waiting:
-        at = waiting.pop()
-        if at == on:
-            return True
-        for other in (whole.sketches[at].needs | whole.sketches[at].after) - seen:
-            seen.add(other)
-            waiting.append(other)
-    return False
 
 
 def _is_born(whole: Sketches, index: int) -> bool:
@@ -206,19 +207,13 @@ def _free_first(whole: Sketches, everyone: Sequence[Draft | Removal], name: str,
             freed = by_address.get(holder.address)
         if freed is not None:
             freeing[index] = freed
-    for index in list(freeing):
-        if _returns(freeing, index):
-            _step_aside(whole, index, name)
-            for waiting, freed in list(freeing.items()):
-                if freed == index:
-                    whole.sketches[waiting].needs.add(len(whole.sketches) - 1)
-                    del freeing[waiting]
+    aside = {index: _step_aside(whole, index, name) for index in _rings(freeing)}
     for index, freed in freeing.items():
-        whole.sketches[index].needs.add(freed)
+        whole.sketches[index].needs.add(aside.get(freed, freed))
 
 
-def _step_aside(whole: Sketches, index: int, name: str) -> None:
-    """Give the object a value nobody holds, so that a ring of values can turn."""
+def _step_aside(whole: Sketches, index: int, name: str) -> int:
+    """Give the object a value nobody holds, so that a ring of values can turn; returns the number of that sketch."""
     sketch = whole.sketches[index]
     assert isinstance(sketch.draft, Draft)
     draft = sketch.draft
@@ -226,6 +221,7 @@ def _step_aside(whole: Sketches, index: int, name: str) -> None:
     body = body_of(draft.kind, {name: aside})
     new = whole.add(Sketch(draft, sketch.verb, sketch.path, body, {name: aside}, target=sketch.target))
     sketch.needs.add(new)
+    return new
 
 
 def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
@@ -241,9 +237,16 @@ def _derived_after(whole: Sketches, derived: Mapping[Address, Derivation]) -> No
         needs |= {index for other in one.behind for index in whole.of.get(other, ()) if one.field.name in whole.sketches[index].writes}
         if one.shown and one.source is not None:
             needs |= {index for index in whole.of.get(one.source, ()) if one.derived.field in whole.sketches[index].writes}
-        deletes = {whole.deletes[other] for other in one.after if other in whole.deletes}
         whole.sketches[maker].needs |= needs - {maker}
-        whole.sketches[maker].needs |= {index for index in deletes if not _depends(whole, index, maker)}
+
+
+def _derived_after_deletes(whole: Sketches, derived: Mapping[Address, Derivation], waits: Acyclic) -> None:
+    """A create needs the deletes that free what is derived for it, where that makes no circle."""
+    for address, one in derived.items():
+        maker = whole.makers.get(address)
+        deletes = {whole.deletes[other] for other in one.after if other in whole.deletes}
+        if maker is not None:
+            whole.sketches[maker].needs |= {index for index in sorted(deletes) if waits.add(maker, index)}
 
 
 def _deletes_last(whole: Sketches, first: Collection[Address]) -> None:
@@ -267,13 +270,16 @@ def _deletes_last(whole: Sketches, first: Collection[Address]) -> None:
     for address, index in whole.deletes.items():
         for outer in _stands_in(whole.removals[address].kind, whole.removals[address].observed):
             inside[outer].add(index)
-    for address, index in whole.deletes.items():
+    pilots: dict[tuple[str, Address | None], int] = {}  # of the deletes that wait for new siblings, the first: the others wait for it
+    for address, index in sorted(
+        whole.deletes.items(), key=lambda item: bool(inside[whole.removals[item[0]].kind.name, whole.removals[item[0]].id])
+    ):
         removal = whole.removals[address]
-        waits = (
-            set(mentions.get(removal.id, ()))
-            | (set() if address in first else siblings[(removal.kind.name, address.container)])
-            | inside[removal.kind.name, removal.id]
-        )
+        waits = set(mentions.get(removal.id, ())) | inside[removal.kind.name, removal.id]
+        beside = (removal.kind.name, address.container)
+        if address not in first and siblings[beside]:
+            waits |= {pilots[beside]} if beside in pilots else siblings[beside]
+            pilots.setdefault(beside, index)
         waits |= {whole.deletes[other] for other in removal.behind if other in whole.deletes}
         if removal.replaces is not None and removal.replaces in whole.makers:
             waits.add(whole.makers[removal.replaces])
@@ -290,12 +296,19 @@ def _stands_in(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str
     yield from observed.within.items()
 
 
-def _returns(follow: Mapping[int, int], start: int) -> bool:
-    """Whether following the map from `start` leads back to it."""
-    at, seen = start, set()
-    while at in follow and at not in seen:
-        seen.add(at)
-        at = follow[at]
-        if at == start:
-            return True
-    return False
+def _rings(follow: Mapping[int, int]) -> list[int]:
+    """Of each ring that following the map runs into, the first by the map's order."""
+    turn = {start: number for number, start in enumerate(follow)}
+    walk: dict[int, int] = {}  # by which walk each was met first
+    rings: list[int] = []
+    for number, start in enumerate(follow):
+        at = start
+        while at in follow and at not in walk:
+            walk[at] = number
+            at = follow[at]
+        if walk.get(at) == number and at in follow:
+            ring = [at]
+            while follow[ring[-1]] != at:
+                ring.append(follow[ring[-1]])
+            rings.append(min(ring, key=turn.__getitem__))
+    return rings

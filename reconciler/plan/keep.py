@@ -5,10 +5,13 @@ In: the removals and what was read. Out: the same removals, some of them blocked
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Blocked, Desired, Observed, waiting
+from reconciler.plan.contents import Contents
 from reconciler.plan.drafts import Draft
 from reconciler.plan.natural import listed
 from reconciler.plan.removal import Removal
@@ -91,13 +94,25 @@ class _Keep:
         self.together = {address: one for one in changing for address in one.leaving}
         self.stopped: dict[Address, Blocked] = {}
         self.bound = {(removal.kind.name, removal.id) for removal in made.values() if removal.binding is not None}
+        self.contents = Contents(kinds, actual.objects)
+        self.covered: dict[Address, list[Removal]] = defaultdict(list)
+        self.going = Counter(_beside(removal) for removal in made.values() if (removal.kind.name, removal.id) in self.leaving)
+        for removal in made.values():
+            if removal.covered_by is not None:
+                self.covered[removal.covered_by].append(removal)
+        self.waiting: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
+        for draft in drafts.values():
+            if draft.blocked is not None and draft.kind.inside is not None:
+                self.waiting[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
 
     def stay(self, removal: Removal, blocked: Blocked) -> None:
         """A blocked delete takes nothing along: what would have gone with it stays too, unless `removed` names it."""
         removal.blocked = blocked
-        self.leaving.discard((removal.kind.name, removal.id))
+        if (removal.kind.name, removal.id) in self.leaving:
+            self.leaving.discard((removal.kind.name, removal.id))
+            self.going[_beside(removal)] -= 1
         self._stay_together(removal, blocked)
-        for one in self.made.values():
+        for one in self.covered[removal.address]:
             if one.covered_by != removal.address or one.blocked is not None:
                 continue
             one.covered_by = None
@@ -150,20 +165,14 @@ class _Keep:
         for kind in self.kinds.values():
             inside = kind.inside
             if inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade:
-                for one in self.actual.objects.get(kind.name, {}).values():
-                    if one.values.get(inside.name) == removal.id and one.deleted_at is None:
-                        yield one
+                yield from (one for one in self.contents.in_node(kind.name, removal.kind.name, removal.id) if one.deleted_at is None)
 
     def _taken_along(self, removal: Removal) -> Iterable[Observed]:
         """What the service deletes together with it."""
         moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
         for kind in self.kinds.values():
-            if kind.name in moved:
-                continue
-            inside = kind.inside if kind.inside is not None and kind.inside.cascade and kind.inside.to == removal.kind.name else None
-            for one in self.actual.objects.get(kind.name, {}).values():
-                if one.within.get(removal.kind.name) == removal.id or (inside is not None and one.values.get(inside.name) == removal.id):
-                    yield one
+            if kind.name not in moved:
+                yield from self.contents.goes_along(kind.name, removal.kind.name, removal.id)
 
     def _leaves(self, one: Observed) -> bool:
         if (one.kind, one.id) in self.leaving:
@@ -205,9 +214,9 @@ class _Keep:
         if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
             return None
         stands = removal.observed.values.get(inside.name)
-        for draft in self.drafts.values():
+        for draft in self.waiting.get((removal.kind.name, stands), ()):
             stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
-            if draft.kind is removal.kind and draft.blocked is not None and draft.wants.get(inside.name) == stands != stood:
+            if stands != stood:
                 return draft.blocked
         return None
 
@@ -224,9 +233,13 @@ class _Keep:
             told = "true" if needed.value is True else str(needed.value)
             way = f"turn {needed.field} of {container} off in a run of its own before"
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way)
-        others = [one for one in self.actual.objects.get(kind.name, {}).values() if one.within.get(kind.within) == scope]
-        left = [one for one in others if (one.kind, one.id) not in self.leaving]
-        if not left and removal.address not in self.desired.removed:
+        left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
+        if left <= 0 and removal.address not in self.desired.removed:
             way = f"if that is meant, add to removed: {{address: {removal.address}, action: delete}}"
             return Blocked(removal.address, f"is the last {kind.name} of {container}", way)
         return None
+
+
+def _beside(removal: Removal) -> tuple[str, str]:
+    """What an object has in common with those beside it: the kind, and the id of the container."""
+    return removal.kind.name, removal.observed.within.get(str(removal.kind.within), "") if removal.observed is not None else ""

@@ -6,7 +6,8 @@ until the YAML says which it is. What only stands in the same place is a remark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict, deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from reconciler.model import Blocked, Desired
 from reconciler.plan.drafts import Draft
 from reconciler.plan.removal import Removal
 from reconciler.reading import substitute, title
-from reconciler.resource import UNSET, Role
+from reconciler.resource import UNSET, Kind, Role
 
 NAMES = ("title", "name", "label")
 """Fields by which people know an object."""
@@ -28,11 +29,12 @@ def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[
     vanished = {one.address: one for one in made.values() if _vanished(desired, one)}
     fresh = {one.address: one for one in drafts.values() if one.born and one.old is None and one.binding is None}
     same: dict[Address, str] = {}
-    while pair := _pair(vanished, fresh, same):
-        old, new = vanished.pop(pair[0]), fresh.pop(pair[1])
-        same[new.address] = old.id
-        name = title(old.observed) if old.observed is not None else old.id
-        _block(old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared")
+    while pairs := _pairs(vanished, fresh, same):
+        for gone, come in pairs:
+            old, new = vanished.pop(gone), fresh.pop(come)
+            same[new.address] = old.id
+            name = title(old.observed) if old.observed is not None else old.id
+            _block(old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared")
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
         former = "names a former key that nothing is tracked under"
@@ -40,12 +42,41 @@ def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[
     return tuple(_remarks(vanished.values(), fresh.values()))
 
 
-def _pair(
+def _pairs(
     vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft], same: Mapping[Address, str]
-) -> tuple[Address, Address] | None:
-    """The next two that look alike; `same`: those found so far, whose referrers then look alike too."""
-    pairs = ((old, new) for old in vanished.values() for new in fresh.values() if _beside(old, new) and _alike(old, new, same))
-    return next(((old.address, new.address) for old, new in pairs), None)
+) -> list[tuple[Address, Address]]:
+    """Those that look alike, each once; `same`: those found so far, whose referrers then look alike too."""
+    alike: dict[Hashable, deque[Address]] = defaultdict(deque)
+    for address, new in fresh.items():
+        values = substitute(dict(new.wants), same)
+        for sign in _signs(new.kind, address, values):
+            alike[sign].append(address)
+    turn = {address: index for index, address in enumerate(fresh)}
+    taken: set[Address] = set()
+    pairs: list[tuple[Address, Address]] = []
+    for address, old in vanished.items():
+        candidates: list[Address] = []
+        observed = old.observed
+        for sign in _signs(old.kind, address, {**observed.raw, **observed.values} if observed is not None else {}):
+            queue = alike.get(sign, deque())
+            while queue and queue[0] in taken:
+                queue.popleft()
+            candidates += [queue[0]] if queue else []
+        if candidates:
+            first = min(candidates, key=lambda candidate: turn[candidate])
+            taken.add(first)
+            pairs.append((address, first))
+    return pairs
+
+
+def _signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
+    """What it has in common with whatever people would call the same, or has the same natural key, beside it."""
+    for name in NAMES:
+        if values.get(name, UNSET) not in (UNSET, None, ""):
+            yield kind.name, address.container, name, repr(values[name])
+    keys = [values.get(field.name, UNSET) for field in kind.keys]
+    if keys and UNSET not in keys:
+        yield kind.name, address.container, "", repr(keys)
 
 
 def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft]) -> dict[Address, Address]:
@@ -69,24 +100,8 @@ def _vanished(desired: Desired, one: Removal) -> bool:
     return there and one.binding is not None and one.address not in desired.removed and one.address.container in desired.resources
 
 
-def _beside(old: Removal, new: Draft) -> bool:
-    return old.kind is new.kind and old.address.container == new.address.container
-
-
-def _alike(old: Removal, new: Draft, same: Mapping[Address, str]) -> bool:
-    """Whether people would call it the same name, or it has the same natural key; `same` are the renames found so far."""
-    if any(_value(new, name, same) == _was(old, name) not in (UNSET, None, "") for name in NAMES):
-        return True
-    keys = [field.name for field in old.kind.keys]
-    return bool(keys) and all(_value(new, name, same) == _was(old, name) != UNSET for name in keys)
-
-
-def _value(new: Draft, name: str, same: Mapping[Address, str]) -> Any:
-    return substitute(new.wants.get(name, UNSET), same)
-
-
 def _was(old: Removal, name: str) -> Any:
-    return old.observed.values.get(name, old.observed.raw.get(name, UNSET)) if old.observed is not None else UNSET
+    return old.observed.values.get(name, UNSET) if old.observed is not None else UNSET
 
 
 def _block(old: Removal, new: Draft, gone: str, come: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from reconciler.address import Address
@@ -53,6 +54,7 @@ class World:
         self.order: dict[Row, Siblings] = defaultdict(Siblings)
         self.born: set[Key] = set()
         self.removed: set[str] = set()
+        self._numbers = count(1)  # of the ids that creates get here
         self._flags = {name: kinds.flags(name) for name in kinds}
         self._holds = {name: holds(kinds, kind) for name, kind in kinds.items()}
         self._index: dict[Entry, dict[str, None]] = defaultdict(dict)
@@ -78,6 +80,10 @@ class World:
         """The objects of a kind directly within, or inside, an object of the kind `outer`."""
         for inner in self._index.get(("inside", kind, outer, id), ()):
             yield self.objects[kind][inner]
+
+    def count(self, kind: str, outer: str, id: str) -> int:
+        """How many objects `inside` yields."""
+        return len(self._index.get(("inside", kind, outer, id), ()))
 
     def contents(self, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
         """What an object contains, at whatever depth, once; what was deleted and can still be restored does not count."""
@@ -135,7 +141,8 @@ class World:
         writes = self.writes(step)
         source = self.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
         copied = self.find(kind.name, source) if source is not None else None
-        self._make(step.address, kind, {**_copied(kind, copied), **writes})
+        identity = substitute(step.identity, self.ids) if step.source is None else {}
+        self._make(step.address, kind, {**_copied(kind, copied), **identity, **writes})
         for name, _, address in step.brings:
             child, first = self.kinds[name], kind.first
             values = {field.name: self.ids[step.address] for field in child.fields.values() if field.container and field.to == kind.name}
@@ -146,7 +153,7 @@ class World:
 
     def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
         within = path_ids(self.kinds, address.container, self.ids.get)
-        id = kind.identity(":".join(("new", *address.parts)), within)
+        id = next(id for number in self._numbers if (id := kind.identity(f"new-{number}", within)) not in self.objects[kind.name])
         blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
         self.ids[address] = id

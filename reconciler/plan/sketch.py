@@ -42,8 +42,9 @@ class Sketch:
 class Sketches:
     """All sketches of one plan, and where to find them.
 
-    `makers`: address to the create or restore that later steps need. `of`: address to all its sketches. `arrivals`: to the join or leave
-    that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `sketches`.
+    `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create or restore
+    that later steps need. `of`: address to all its sketches. `arrivals`: to the join or leave that changes its container. `movers`: to its
+    move. `deletes`: to its delete. Numbers are places in `sketches`.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class Sketches:
         stood: Mapping[Address, Stood],
     ) -> None:
         self.kinds, self.drafts, self.rows, self.removals, self.ids, self.stood = kinds, drafts, rows, removals, ids, stood
+        self.brought = {(draft.brought_by, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.brought_by}
         self.sketches: list[Sketch] = []
         self.makers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
@@ -96,9 +98,8 @@ class Sketches:
                 writes[one.name] = value
         brings = []
         for name, at in verb.brings.items():
-            child = next((d for d in self.drafts.values() if d.brought_by == draft.address and d.kind.name == name), None)
-            if child is not None:
-                brings.append((name, at, child.address))
+            if (child := self.brought.get((draft.address, name))) is not None:
+                brings.append((name, at, child))
         sketch = Sketch(draft, verb, self._path(verb, draft), body_of(kind, writes) or None, writes, create_like=not verb.upsert)
         sketch.brings = tuple(brings)
         sketch.identity = {one.name: draft.wants.get(one.name) for one in kind.keys}

@@ -6,7 +6,9 @@ In: a connection and values. Out: rows, or values. Forbidden: transactions, leas
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
@@ -20,7 +22,7 @@ from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Before, Binding, Intent, Origin, Place, Stood
 from reconciler.resource import UNSET
-from reconciler.state.schema import befores, bindings, fields, journal, known, open_intents
+from reconciler.state.schema import befores, bindings, fields, journal, known, open_intents, outcomes
 from reconciler.state.trouble import RESTORE
 
 CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
@@ -278,10 +280,23 @@ def _before(text: str | None, what: str) -> Before:
     return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"], takes)
 
 
+_MADE: Final = (
+    select(journal.c.run, journal.c.id, outcomes.c.bound)
+    .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+    .where(journal.c.state == bindparam("of"), journal.c.verb == "create", outcomes.c.bound != "{}")
+    .where(journal.c.run.in_(bindparam("runs", expanding=True)))
+)
+
+
 def read_intents(connection: Connection, state: int) -> tuple[Intent, ...]:
-    """The open intents of a state, oldest first."""
+    """The open intents of a state, oldest first; what their runs had made by then is known too."""
     lists: dict[str, frozenset[str]] = {}
-    return tuple(intent_of(row, lists) for row in connection.execute(_OPEN, {"of": state}))
+    intents = tuple(intent_of(row, lists) for row in connection.execute(_OPEN, {"of": state}))
+    runs = {intent.run for intent in intents if intent.verb == "create"}
+    made: dict[str, set[str]] = defaultdict(set)
+    for row in connection.execute(_MADE, {"of": state, "runs": sorted(runs)}) if runs else ():
+        made[row.run] |= {str(id) for id in mapping(row.bound, f"the outcome of intent {row.id}").values()}
+    return tuple(replace(intent, known=intent.known | made[intent.run]) if intent.run in made else intent for intent in intents)
 
 
 def intent_of(row: Any, lists: dict[str, frozenset[str]]) -> Intent:

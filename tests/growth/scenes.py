@@ -1,0 +1,85 @@
+"""What a plan is made from, for an organization of any size, without a service: the creating plan is carried out on the model of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reconciler.config import load
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Desired, Observed, Plan, State
+from reconciler.plan import plan
+from reconciler.prove import carried_out
+from reconciler.resource import UNSET
+from tests.growth.edits import Edit, Tree, nothing
+
+ORGANIZATION = "org_acme"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a plan is made from."""
+
+    desired: Desired
+    state: State
+    actual: Actual
+
+    def plan(self) -> Plan:
+        return plan(kinds(), self.desired, self.state, self.actual, allow_replace=("**",))
+
+
+def desired(folder: Path, tree: Tree) -> Desired:
+    """The project that declares one organization."""
+    document = {
+        "version": 1,
+        "project": "test",
+        "service": {"member": "ada@acme.example"},
+        "protect": [],
+        "prune": {"space": "owned", "collection": "owned", "site": "owned", "openapi": "owned"},
+        "guards": {"maxDelete": {"percent": 100, "atLeast": 100000}},
+        "defaults": {"space": {"duplicateOf": "blank"}},
+        "organizations": {"acme": {"id": ORGANIZATION, **tree}},
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "reconciler.yaml").write_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
+    return load(folder, kinds()).desired
+
+
+def _empty(people: Tree) -> Actual:
+    """An organization with its people and one space."""
+    everything = kinds()
+    within = {"organization": ORGANIZATION}
+
+    def seen(kind: str, id: str, outer: dict[str, str], raw: dict[str, Any], **values: Any) -> Observed:
+        blank = {name: None if field.clear or field.container else UNSET for name, field in everything[kind].fields.items()}
+        return Observed(kind, id, {**blank, **values}, outer, {"id": id, **raw})
+
+    members = {"ada@acme.example": {"role": "admin", "id": "usr_ada"}} | {
+        mail: who for mail, who in people.items() if isinstance(who, dict)
+    }
+    objects = {
+        "organization": {ORGANIZATION: seen("organization", ORGANIZATION, {}, {"title": "Acme"}, title="Acme")},
+        "member": {
+            f"{ORGANIZATION}/{who['id']}": seen(
+                "member", f"{ORGANIZATION}/{who['id']}", within, {"email": mail}, email=mail, role=who["role"]
+            )
+            for mail, who in members.items()
+        },
+        "space": {"spc_blank": seen("space", "spc_blank", within, {"title": "Blank"}, title="Blank", parent=None)},
+    }
+    complete = frozenset((name, ORGANIZATION) for name, kind in everything.items() if kind.within == "organization")
+    return Actual(objects, complete=complete)
+
+
+def scene(folder: Path, edit: Edit, many: int) -> Scene:
+    """What the plan of an edit is made from."""
+    first = edit.before or nothing
+    before = desired(folder, first(many))
+    state, actual = State("lineage", 0), _empty(first(many)["members"])
+    made = plan(kinds(), before, state, actual)
+    if edit.before is not None:
+        state, actual = carried_out(kinds(), before, state, actual, made)
+    return Scene(desired(folder, edit.after(many)), state, actual)

@@ -1,0 +1,48 @@
+"""Planning takes as long as there are objects, whatever happens to all of them at once."""
+
+from __future__ import annotations
+
+from math import log
+from pathlib import Path
+
+import pytest
+
+from tests.effort import calls, timed
+from tests.growth.edits import EDITS, Edit
+from tests.growth.scenes import scene
+
+EXPONENT_MAX = 1.1
+
+edits = pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
+
+
+def exponent(small: float, large: float, times: float) -> float:
+    """Of work that grows so when there is so many times as much."""
+    return log(large / small) / log(times)
+
+
+@edits
+def test_four_times_as_many_objects_take_four_times_the_calls(edit: Edit, tmp_path: Path) -> None:
+    small, large = (calls(scene(tmp_path, edit, many).plan) for many in (100, 400))
+    assert exponent(small, large, 4) <= EXPONENT_MAX
+
+
+@pytest.mark.proof
+@edits
+def test_ten_thousand_objects_take_ten_times_the_calls_of_a_thousand(edit: Edit, tmp_path: Path) -> None:
+    small, large = (calls(scene(tmp_path, edit, many).plan) for many in (1_000, 10_000))
+    assert exponent(small, large, 10) <= EXPONENT_MAX
+
+
+@pytest.mark.proof
+@edits
+def test_ten_thousand_objects_take_ten_times_the_seconds_of_a_thousand(edit: Edit, tmp_path: Path) -> None:
+    """What one call does to a long list is not seen by counting calls."""
+    small, large = (min(timed(scene(tmp_path, edit, many).plan)[0] for _ in range(3)) for many in (1_000, 10_000))
+    assert exponent(small, large, 10) <= 1.25  # memory is slower the more of it there is
+
+
+def test_every_edit_does_something_but_the_one_that_does_nothing(tmp_path: Path) -> None:
+    for edit in EDITS:
+        made = scene(tmp_path, edit, 40).plan()
+        assert bool(made.changes or made.blocked) != ("nothing" in edit.name), edit.name
