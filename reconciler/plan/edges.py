@@ -29,12 +29,14 @@ def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
     _one_way_last(whole)
     _first_gathers(whole)
     _unique_values(whole)
-    _deletes_last(whole, {address for one in derived.values() for address in one.after})
+    _deletes_last(whole)
+    others = _creates_before_deletes(whole, {address for one in derived.values() for address in one.after})
     _derived_after(whole, derived)
     try:
         waits = Acyclic(*_graph(whole))
     except Cycle:
         return  # the plan is refused for that
+    _follow_leaders(whole, others, waits)
     _derived_after_deletes(whole, derived, waits)
     _settle_values(whole, waits)
     _copies_last(whole, waits)
@@ -249,15 +251,8 @@ def _derived_after_deletes(whole: Sketches, derived: Mapping[Address, Derivation
             whole.sketches[maker].needs |= {index for index in sorted(deletes) if waits.add(maker, index)}
 
 
-def _deletes_last(whole: Sketches, first: Collection[Address]) -> None:
-    """A delete waits for what stops referring to it, for the deletes in it, and for new siblings: the last one must not go before them.
-
-    `first`: what is deleted before new siblings, others being left.
-    """
-    siblings: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
-    for address, maker in whole.makers.items():
-        if whole.drafts[address].born:
-            siblings[(whole.drafts[address].kind.name, address.container)].add(maker)
+def _deletes_last(whole: Sketches) -> None:
+    """A delete waits for what stops referring to it, and for the deletes in it."""
     mentions: dict[str, set[int]] = defaultdict(set)
     for index, sketch in enumerate(whole.sketches):
         if not isinstance(sketch.draft, Draft):
@@ -270,20 +265,42 @@ def _deletes_last(whole: Sketches, first: Collection[Address]) -> None:
     for address, index in whole.deletes.items():
         for outer in _stands_in(whole.removals[address].kind, whole.removals[address].observed):
             inside[outer].add(index)
-    pilots: dict[tuple[str, Address | None], int] = {}  # of the deletes that wait for new siblings, the first: the others wait for it
-    for address, index in sorted(
-        whole.deletes.items(), key=lambda item: bool(inside[whole.removals[item[0]].kind.name, whole.removals[item[0]].id])
-    ):
+    for address, index in whole.deletes.items():
         removal = whole.removals[address]
         waits = set(mentions.get(removal.id, ())) | inside[removal.kind.name, removal.id]
-        beside = (removal.kind.name, address.container)
-        if address not in first and siblings[beside]:
-            waits |= {pilots[beside]} if beside in pilots else siblings[beside]
-            pilots.setdefault(beside, index)
         waits |= {whole.deletes[other] for other in removal.behind if other in whole.deletes}
         if removal.replaces is not None and removal.replaces in whole.makers:
             waits.add(whole.makers[removal.replaces])
         whole.sketches[index].needs |= waits
+
+
+def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list[tuple[int, int, frozenset[int]]]:
+    """The last one must not go before new siblings are there: of the deletes beside creates, one waits for all of these.
+
+    Returns the other deletes, each with that one and with the creates: it is enough that they wait for it. `first`: what is deleted before
+    new siblings, others being left.
+    """
+    created: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
+    for address, maker in whole.makers.items():
+        if whole.drafts[address].born:
+            created[whole.drafts[address].kind.name, address.container].add(maker)
+    deleted: dict[tuple[str, Address | None], list[int]] = defaultdict(list)
+    for address, index in whole.deletes.items():
+        if address not in first and (whole.removals[address].kind.name, address.container) in created:
+            deleted[whole.removals[address].kind.name, address.container].append(index)
+    others: list[tuple[int, int, frozenset[int]]] = []
+    for beside, indices in deleted.items():
+        gone = set(indices)
+        leader = min(indices, key=lambda index: (not gone.isdisjoint(whole.sketches[index].needs), index))
+        whole.sketches[leader].needs |= created[beside]
+        others += [(index, leader, frozenset(created[beside])) for index in indices if index != leader]
+    return others
+
+
+def _follow_leaders(whole: Sketches, others: Collection[tuple[int, int, frozenset[int]]], waits: Acyclic) -> None:
+    """Let each delete wait for the one that waits for the creates; where that makes a circle, for the creates themselves."""
+    for index, leader, creates in others:
+        whole.sketches[index].needs |= {leader} if waits.add(index, leader) else {maker for maker in creates if waits.add(index, maker)}
 
 
 def _stands_in(kind: Kind, observed: Observed | None) -> Iterator[tuple[str, str]]:
