@@ -1,0 +1,128 @@
+"""An apply ends: what it reads again beside its writes, what it computes and what it remembers grow with the writes and no faster."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+
+from reconciler.client import Reader, Settings, Writer
+from tests.effort import calls
+from tests.growth.edits import Tree, collections, organization, section, site, space
+from tests.growth.test_planner import EXPONENT_MAX, exponent
+from tests.harness import BASE, TOKEN, Org
+
+READ_AGAIN_MAX = 0.15  # requests beside each write
+STATE_MAX = 1_600  # bytes a write
+PER_SITE = 20
+
+
+def mixed(many: int, word: str = "Space") -> Tree:
+    """Six in ten resources are spaces, in collections of fifty; the others are teams, and sites of sections that show the spaces."""
+    number = many * 6 // 10
+    per = 50
+    content = [
+        {
+            "collection": f"c{first}",
+            "title": f"Collection {first}",
+            "content": [space(i, word) for i in range(first, min(first + per, number))],
+        }
+        for first in range(0, number, per)
+    ]
+    shown = [{**section(i), "spaces": [{"key": f"x{i}", "space": f"s{i}"}]} for i in range(many * 14 // 100)]
+    sites = dict(site(first, shown[first : first + PER_SITE]) for first in range(0, len(shown), PER_SITE))
+    teams = {f"t{i}": {"title": f"Team {i}"} for i in range(many // 10)}
+    return organization(content=content, sites=sites, teams=teams)
+
+
+class Passing:
+    """A clock that every request moves: a service that answers so many requests a second, however fast this machine is."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.past = seconds, 0.0
+
+    def monotonic(self) -> float:
+        return 1000.0 + self.past
+
+    def wall(self) -> float:
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        self.past += seconds
+        await asyncio.sleep(0)
+
+
+class Slow(httpx.AsyncBaseTransport):
+    def __init__(self, inner: httpx.AsyncBaseTransport, clock: Passing) -> None:
+        self.inner, self.clock = inner, clock
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.clock.past += self.clock.seconds
+        await asyncio.sleep(0)
+        return await self.inner.handle_async_request(request)
+
+
+class SlowOrg(Org):
+    """An organization at a service that answers a hundred requests a second, asked by as many connections as are given."""
+
+    connections = 16
+    rate = 100
+
+    def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Reader:
+        clock = Passing(1 / self.rate)
+        settings = Settings(BASE, token, max_concurrency=self.connections)
+        return cls(settings, transport=Slow(self.transport(), clock), clock=clock)
+
+
+def applied(root: Path, tree: Tree, connections: int = 16) -> tuple[int, int, int]:
+    """An apply of that: the writes, the readings beside them, and the bytes of the state."""
+    org = SlowOrg(root)
+    org.connections = connections
+    org.write(tree)
+    outcome = org.apply()
+    assert outcome.went_through, [result for result in outcome.results if result.message][:3]
+    assert not outcome.leftover
+    sent = [method for method, _ in org.requests[org.planned :]]
+    return len(sent) - sent.count("GET"), sent.count("GET"), (root / "state.db").stat().st_size
+
+
+@pytest.mark.parametrize("connections", [1, 16, 64])
+def test_hardly_anything_is_read_again_where_everything_is_made(connections: int, tmp_path: Path) -> None:
+    writes, reads, size = applied(tmp_path, mixed(400), connections)
+    assert reads <= READ_AGAIN_MAX * writes, (reads, writes)
+    assert size <= STATE_MAX * writes, (size, writes)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("connections", [16, 64])
+def test_ten_thousand_creates_end(connections: int, tmp_path: Path) -> None:
+    writes, reads, size = applied(tmp_path, mixed(10_000), connections)
+    assert reads <= READ_AGAIN_MAX * writes, (reads, writes)
+    assert size <= STATE_MAX * writes, (size, writes)
+
+
+def again(root: Path, first: Tree, second: Tree) -> Callable[[], object]:
+    """An apply of the second on top of the first."""
+    org = SlowOrg(root)
+    org.write(first)
+    org.apply()
+    org.write(second)
+    return org.apply
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        pytest.param(lambda many: (organization(), mixed(many)), id="create"),
+        pytest.param(lambda many: (mixed(many), mixed(many, "Other")), id="update"),
+        pytest.param(lambda many: (collections(many), collections(many, order=-1)), id="move"),
+        pytest.param(lambda many: (collections(many), organization()), id="delete"),
+    ],
+)
+def test_an_apply_of_four_times_as_much_takes_four_times_the_calls(edit: Callable[[int], tuple[Tree, Tree]], tmp_path: Path) -> None:
+    small, large = (calls(again(tmp_path / str(many), *edit(many))) for many in (50, 200))
+    assert exponent(small, large, 4) <= EXPONENT_MAX
