@@ -6,7 +6,7 @@ for it; where nothing is known, the order in which they are given.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
@@ -98,15 +98,25 @@ def woven(
 ) -> dict[Address, list[Sibling]]:
     """The rows with the strangers in them: behind the sibling of their kind that is shown before them, else before the first of it."""
     found: dict[Address, list[Sibling]] = {parent: list(row) for parent, row in rows.items()}
+    strange: dict[Address, list[Sibling]] = defaultdict(list)
     for one in among:
-        parent = parent_of(one, names)
-        if parent is None:
-            continue
-        row = found.setdefault(parent, [])
-        alike = [index for index, other in enumerate(row) if other.kind.name == one.kind.name]
-        behind = [index for index in alike if (_rank(row[index]) or 0) < (_rank(one) or 0)]
-        row.insert(behind[-1] + 1 if behind else alike[0] if alike else len(row), one)
-    return found
+        if (parent := parent_of(one, names)) is not None:
+            strange[parent].append(one)
+    return found | {parent: _with(found.get(parent, []), some) for parent, some in strange.items()}
+
+
+def _with(row: Sequence[Sibling], among: Sequence[Sibling]) -> list[Sibling]:
+    """One row with the strangers in it."""
+    before: dict[int, list[Sibling]] = defaultdict(list)  # who comes before each place of the row
+    for name in dict.fromkeys(one.kind.name for one in among):
+        alike = [index for index, other in enumerate(row) if other.kind.name == name]
+        shown = deque(sorted(alike, key=lambda index: _rank(row[index]) or 0))
+        place = alike[0] if alike else len(row)
+        for one in sorted((one for one in among if one.kind.name == name), key=lambda one: _rank(one) or 0):
+            while shown and (_rank(row[shown[0]]) or 0) < (_rank(one) or 0):
+                place = max(place, shown.popleft() + 1)
+            before[place].append(one)
+    return [one for index in range(len(row) + 1) for one in (*before[index], *row[index : index + 1])]
 
 
 def _rank(one: Sibling) -> int | None:

@@ -19,11 +19,12 @@ PER_SITE = 20
 
 @dataclass(frozen=True)
 class Edit:
-    """What an organization of a size is like before and after; `before` None: nothing of it exists yet."""
+    """What an organization of a size is like before and after; `before` None: nothing of it exists yet. `lost`: the state is."""
 
     name: str
     before: Callable[[int], Tree] | None
     after: Callable[[int], Tree]
+    lost: bool = False
 
 
 def organization(*, members: Tree | None = None, content: list[Tree] | None = None, **more: Any) -> Tree:
@@ -194,6 +195,10 @@ def _edits() -> list[Edit]:
         Edit("variants: another default", variants, lambda many: variants(many, default=1)),
         Edit("sites: another visibility", sites, lambda many: sites(many, visibility="unlisted")),
         Edit("sites: published", sites, lambda many: sites(many, published=True)),
+        *(
+            Edit(f"{name}: nothing tracked, and half of them declared", tree, lambda many, tree=tree: tree(many // 2), lost=True)
+            for name, (tree, _) in _KINDS.items()
+        ),
         Edit("teams: renamed keys", teams, lambda many: teams(many, key="u", former="t")),
         Edit("teams: probable renames", teams, lambda many: teams(many, key="u")),
     ]

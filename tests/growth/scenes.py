@@ -82,4 +82,4 @@ def scene(folder: Path, edit: Edit, many: int) -> Scene:
     made = plan(kinds(), before, state, actual)
     if edit.before is not None:
         state, actual = carried_out(kinds(), before, state, actual, made)
-    return Scene(desired(folder, edit.after(many)), state, actual)
+    return Scene(desired(folder, edit.after(many)), State("lineage", 0) if edit.lost else state, actual)

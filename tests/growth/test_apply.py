@@ -126,3 +126,17 @@ def again(root: Path, first: Tree, second: Tree) -> Callable[[], object]:
 def test_an_apply_of_four_times_as_much_takes_four_times_the_calls(edit: Callable[[int], tuple[Tree, Tree]], tmp_path: Path) -> None:
     small, large = (calls(again(tmp_path / str(many), *edit(many))) for many in (50, 200))
     assert exponent(small, large, 4) <= EXPONENT_MAX
+
+
+@pytest.mark.parametrize("tree", [mixed, collections], ids=["mixed", "collections"])
+def test_a_plan_with_its_readings_of_four_times_as_much_takes_four_times_the_calls(tree: Callable[[int], Tree], tmp_path: Path) -> None:
+    def planned(many: int) -> tuple[int, int]:
+        org = SlowOrg(tmp_path / str(many))
+        org.write(tree(many))
+        org.apply()
+        before = len(org.requests)
+        return calls(org.plan), len(org.requests) - before
+
+    (small, few), (large, more) = planned(50), planned(200)
+    assert exponent(small, large, 4) <= EXPONENT_MAX
+    assert exponent(few, more, 4) <= 1
