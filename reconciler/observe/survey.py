@@ -41,7 +41,7 @@ class Survey(Readings):
         return missing(match(self.kinds, self.desired, self.state, self.actual()))
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
-        """Which kinds are wanted in which containers; all of them in one that is about to go."""
+        """Which kinds are wanted in which containers; all of them in one that is about to go, and what `prune: all` is about."""
         needed: dict[tuple[str, Address | None], bool] = {}
         for address, declared in self.desired.resources.items():
             needed[(declared.kind, address.container)] = True
@@ -50,6 +50,9 @@ class Survey(Readings):
             if address not in self.desired.resources and address.container is not None:
                 for kind in self.kinds.below(binding.kind):  # a delete would take all of it along
                     needed.setdefault((kind.name, address), True)
+        for container, name in self.desired.written:
+            if self.desired.prune.get(name) == "all":
+                needed.setdefault((name, container), True)
         return needed
 
     def next_wave(self) -> list[Awaitable[None]]:

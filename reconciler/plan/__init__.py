@@ -116,7 +116,8 @@ def plan(
     steps = requests(kinds, mine, rows, gone, found.ids, places, derived)
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
     rules = changed(desired, state) if about_rules else None
-    looser = loosened(desired, state) if about_rules else ()
+    pruned = {removal.kind.name for removal in gone.values() if removal.pruned and removal.active}
+    looser = loosened(desired, state, pruned) if about_rules else ()
     disclosed = disclosure(kinds, desired, actual, found.ids, steps, derived)
     opened = (
         *audience_lines(kinds, disclosed.openings, mine, names, disclosed.called),

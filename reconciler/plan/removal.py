@@ -25,7 +25,7 @@ class Removal:
 
     `delete`: it is deleted, else only forgotten. `covered_by`: the address whose delete takes it along, so that it sends nothing.
     `orphan`: the old object of a replacement. `reason`: one sentence. `behind`: what must be deleted before it.
-    `settles`: where the service moves it in this run.
+    `settles`: where the service moves it in this run. `pruned`: nobody declared it, and `prune: all` deletes it.
     """
 
     address: Address
@@ -42,6 +42,7 @@ class Removal:
     behind: tuple[Address, ...] = ()
     settles: Address | None = None
     fields: tuple[Field, ...] = field(default_factory=tuple)
+    pruned: bool = False
 
     @property
     def active(self) -> bool:
@@ -146,7 +147,7 @@ def _prune_unmanaged(
             if (name, one.id) in known or one.deleted_at is not None or one.within.get(kind.within or "") != scope:
                 continue
             address = container.child(name, bare(one.id))
-            removal = Removal(address, kind, one.id, True, f"unmanaged, and prune says all {name}s", one)
+            removal = Removal(address, kind, one.id, True, f"unmanaged, and prune says all {name}s", one, pruned=True)
             if name in desired.protect:
                 removal.blocked = Blocked(
                     address, f"{name} {title(one)!r} is unmanaged and of a protected kind", f"take {name} out of protect:, or declare it"

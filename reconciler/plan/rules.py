@@ -1,16 +1,18 @@
 """Which rules of the project are looser than those it was last applied under. Pure.
 
-In: Desired, State. Out: one exposure for each; none where the state remembers no rules, or one that is tighter.
+In: Desired, State, what `prune: all` deletes. Out: one exposure for each; none for one that is tighter. Where the state remembers no rules,
+`prune: all` is one as soon as it deletes something: nobody knows whether the project was ever applied under it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Desired, Exposure, Rules, Source, State
 from reconciler.plan.consents import canonical, consent_to
+from reconciler.resource import UNSET
 
 KIND: Final = "project"
 SCOPES: Final = ("none", "owned", "all")  # of prune, from the one that deletes least
@@ -25,10 +27,10 @@ def changed(desired: Desired, state: State) -> Rules | None:
     return None if state.rules == desired.rules else desired.rules
 
 
-def loosened(desired: Desired, state: State) -> tuple[Exposure, ...]:
-    """One for each rule that is looser."""
+def loosened(desired: Desired, state: State, pruned: Collection[str]) -> tuple[Exposure, ...]:
+    """One for each rule that is looser. `pruned`: the kinds of which something goes that nobody declared."""
     if state.rules is None:
-        return ()
+        return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
     unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(freed(desired, state))]
     return (*_loosened(desired, state.rules), *unprotected)
 

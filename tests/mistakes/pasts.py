@@ -37,6 +37,13 @@ def lost(folder: Folder) -> None:
     shutil.rmtree(folder.root / ".reconciler")
 
 
+def emptied_teams(folder: Folder) -> None:
+    """Every team is a stranger: the section says `{}`, and the state is lost."""
+    folder.write("people.yaml", "members:\n  ada@acme.example: admin\n  grace@acme.example: admin\n\nteams: {}\n")
+    folder.append("reconciler.yaml", "prune: {team: all}\n")
+    lost(folder)
+
+
 def other_state(folder: Folder) -> None:
     """A state that another project has, on the same service."""
     folder.write(
@@ -317,5 +324,15 @@ ROWS = (
         Run("state mv --project handbook"),
         apply(0),
         becomes={"team Writers": "team Authors"},
+    ),
+    mistake(
+        "an empty section with prune: all is read without a state, and deletes nothing without consent",
+        nothing,
+        Run("plan", 0, ("acme/team/", "Writers", "Legal")),
+        apply(REFUSED, "allow-exposure prune"),
+        apply(0, "The plan is now empty", options="--allow-exposure prune"),
+        Run("plan --detailed-exitcode"),
+        scene=emptied_teams,
+        gone=("team Editors", "team Legal", "team Support", "team Writers"),
     ),
 )
