@@ -120,12 +120,16 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
     found = []
     for name in _dropped(draft):
         field = draft.kind.fields[name]
-        if field.role in (Role.SEED, Role.LOCAL) or draft.observed is None:
+        if field.role in (Role.SEED, Role.LOCAL, Role.FIRST) or draft.observed is None:
             continue
         memory = draft.binding.seen if field.role is Role.CHOICE and draft.binding is not None else draft.observed.values
         now = memory.get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
-        found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
+        if field.flag is None:
+            found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
+        else:
+            note = f"no longer managed, because no {field.to} has {field.flag}: true; it stays as it is"
+            found.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
         found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "kept in the state"))
     return found

@@ -346,6 +346,23 @@ def test_a_field_that_is_dropped_is_said_and_stays_as_it_is(acme: Org) -> None:
     assert acme.call("GET", f"/spaces/{acme.id('acme/space/one')}")["emoji"] == "📘"
 
 
+def test_a_default_that_is_dropped_is_said_in_the_words_of_the_yaml(acme: Org) -> None:
+    tree = small()
+    del node(tree, "guides")["default"]
+    acme.write(tree)
+    (field,) = [field for change in acme.plan().changes for field in change.fields]
+    assert (field.name, field.before) == ("default", "acme/site/docs/section/guides")
+    assert field.note == "no longer managed, because no section has default: true; it stays as it is"
+    applied(acme, tree)
+
+
+def test_the_first_variant_that_a_section_was_created_with_is_no_field_that_is_dropped(acme: Org) -> None:
+    tree = small()
+    del node(tree, "guides")["spaces"]
+    acme.write(tree)
+    assert "spaceId" not in [field.name for change in acme.plan().changes for field in change.fields]
+
+
 def test_protection_lives_in_the_state_and_outlives_its_block(org: Org) -> None:
     applied(org, small(), protect=["space", "collection"])
     tree = small()
