@@ -101,11 +101,19 @@ def _step(called: Called, key: Key) -> str:
 
 
 def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:
-    """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests)."""
+    """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests).
+
+    The holders of several share links are one line: they are the same readers to whoever reads it, and the same consent.
+    """
+    longest: dict[tuple[Key, str], tuple[Access, int]] = {}
     for key, access, requests in opened:
-        says = f"it can be read by {access} for {requests} request{'s' if requests != 1 else ''} of this run"
+        known = longest.get((key, str(access)))
+        if known is None or requests > known[1]:
+            longest[key, str(access)] = access, requests
+    for (key, reader), (access, requests) in longest.items():
+        says = f"it can be read by {reader} for {requests} request{'s' if requests != 1 else ''} of this run"
         consents = (consent_to_readers(called(key), access, called(key)),)
-        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(str(access),), window=requests, consents=consents)
+        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(reader,), window=requests, consents=consents)
 
 
 def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
