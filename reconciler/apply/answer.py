@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from reconciler.address import Address
+from reconciler.address import Address, bare
 from reconciler.apply.expected import Expected
 from reconciler.client import Answer, Writer
 from reconciler.evidence import parts
@@ -90,6 +90,9 @@ class Answers:
         raw = answer.body
         if not is_kind(kind, raw):
             return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is no {kind.name}")
+        if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
+            self.journal.settle([Ending(intent.id, "failed", elsewhere)])
+            return Result(step, Status.FAILED, elsewhere)
         refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
         one = self._observed(kind, step.address, raw)
@@ -112,6 +115,16 @@ class Answers:
         if missing:
             return Result(step, Status.FAILED, f"the answer does not show {', '.join(missing)}; a second run finds it")
         return Result(step, Status.DONE)
+
+    def _elsewhere(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> str | None:
+        """In which other container than the declared one an object was created; None where it is in that, or nothing shows it."""
+        container = address.container
+        declared = self.ids.get(container) if container is not None else None
+        shown = raw.get(kind.within or "")
+        if declared is None or not isinstance(shown, str) or shown == bare(declared):
+            return None
+        where = f"{raw['id']} was created in {kind.within} {shown} instead of {bare(declared)}"
+        return f"{where}: it is not tracked; delete it there or move it"
 
     def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
         return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, self.ids.get))

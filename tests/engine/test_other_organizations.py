@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.model import Plan
+from tests.engine.meddling import Meddled
 from tests.engine.small import applied, node, small
 from tests.harness import ORGANIZATION, SEED, Org
 
@@ -182,3 +183,17 @@ def test_what_was_transferred_within_a_project_of_both_is_not_written_under_its_
     assert f"{two} belongs to another organization now ({BETA})" in reasons(made)["acme/space/two"]
     assert "which is tracked as acme/space/two" in reasons(made)["beta/space/two"]  # until it is let go of there
     assert [step for step in made.steps if step.target == two] == []
+
+
+def test_a_copy_that_lands_in_another_organization_is_a_failure_that_says_where_it_is(tmp_path: Path) -> None:
+    org = Meddled(tmp_path)
+    applied(org, small())
+    tree = small()
+    tree["content"].append({"space": "new", "title": "New"})
+    org.write(tree)
+    org.answered = {"space": {"organization": BETA}}
+    (error,) = [result.error for result in org.apply().results if result.step.verb == "create"]
+    assert error is not None
+    assert f"was created in organization {BETA} instead of {ORGANIZATION}" in error
+    with org.store() as store:
+        assert "acme/space/new" not in {str(address) for address in store.read().bindings}
