@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from reconciler.cli import main
 from reconciler.report.schemas import schemas
+from tests.request_bodies import foreign
 
 CLEAN = dict.fromkeys(
     ("RECONCILER_TOKEN", "RECONCILER_BASE_URL", "RECONCILER_STATE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM"), None
@@ -30,7 +31,7 @@ class Cli:
 
     def __call__(self, *words: str, env: Mapping[str, str | None] = {}, input: str | None = None) -> Result:
         home = {"HOME": str(self.root / "home"), "XDG_CONFIG_HOME": str(self.root / "home" / ".config")}
-        with contextlib.chdir(self.root):
+        with contextlib.chdir(self.root), foreign() if words[:1] == ("api",) else contextlib.nullcontext():
             result = CliRunner().invoke(main, [str(word) for word in words], env={**CLEAN, **home, **self.env, **env}, input=input)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.stderr + result.stdout
