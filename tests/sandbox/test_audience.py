@@ -159,7 +159,7 @@ def test_an_openapi_document_is_read_by_members_and_by_everybody_where_it_is_pub
 
 def test_an_organization_names_its_people_and_who_can_join_with_which_role(box: Box) -> None:
     box.patch("/orgs/org_a", {"emailDomains": ["acme.example"], "inviteLinks": False, "defaultRole": "edit"})
-    provider = {"label": "Okta", "entityID": "e", "certificate": "", "ssoURL": "", "defaultRole": "admin"}
+    provider = {"label": "Okta", "entityID": "e", "certificate": "", "ssoURL": "https://idp.example/in", "defaultRole": "admin"}
     saml = box.post("/orgs/org_a/saml", provider)["id"]
     people = {"member:usr_ada": "admin", "member:usr_cara": "create", "member:usr_rita": "read", "member:usr_zoe": "admin"}
     ways = {"joins:acme.example": "edit", f"joins:saml:{saml}": "admin"}

@@ -20,9 +20,9 @@ class World:
         group = self.box.post(f"{site}/section-groups", {"title": "Group", "sections": [section]})["id"]
         link = self.box.post(f"{site}/share-links", {"name": "Link"})["id"]
         team = self.box.put("/orgs/org_a/teams", {"title": "Team", "members": ["usr_rita"]}, status=201)["id"]
-        saml = self.box.post("/orgs/org_a/saml", {"label": "x", "entityID": "e", "certificate": "", "ssoURL": "", "defaultTeam": team})[
-            "id"
-        ]
+        saml = self.box.post(
+            "/orgs/org_a/saml", {"label": "x", "entityID": "e", "certificate": "", "ssoURL": "https://idp.example/in", "defaultTeam": team}
+        )["id"]
         request = self.box.post("/spaces/spc_one/change-requests", {"subject": "Better words"})["id"]
         at = f"/spaces/spc_one/change-requests/{request}"
         comment = self.box.post(f"{at}/comments", {"body": {"markdown": "Why?"}}, status=200)["id"]

@@ -34,7 +34,7 @@ async def change_collection(collectionId: str, body: CollectionPatch, caller: Ca
         found = caller.get("collection", collectionId)
         caller.creator(found["organization"])
         found |= body.given()
-        if found.get("description") is None:
+        if not found.get("description"):
             found.pop("description", None)
         caller.store.save("collection", found)
     return View(caller).collection(found)
