@@ -102,7 +102,7 @@ SHAPES: Final[dict[str, Schema]] = {
         urls=urls("location"),
     ),
     "openapi-spec": thing(
-        "openapi-spec", "An OpenAPI specification.", "id createdAt updatedAt slug sourceURL processingState visibility", id=TEXT,
+        "openapi-spec", "An OpenAPI specification.", "id createdAt updatedAt slug processingState visibility", id=TEXT,
         createdAt=TIME, updatedAt=TIME, slug=TEXT, sourceURL=TEXT, processingState=one_of("pending", "progress", "complete", open=True),
         visibility=one_of("private", "public"), lastVersion=TEXT, lastProcessedAt=TIME, lastProcessErrorCode=TEXT,
         lastProcessedErrors=many(fields(message=TEXT, code=TEXT)), permissions=flags("view", "edit"),
