@@ -6,6 +6,7 @@ In: a declared resource that is not tracked, what the journal says was deleted a
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from math import ceil
 from typing import TYPE_CHECKING
 
 from reconciler.model import Actual, Declared, State
@@ -45,6 +46,11 @@ def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta,
     """How long ago an object was deleted, and how long it can still be restored (zero or less: no longer), by the service's clock."""
     ago = max((actual.date or deleted_at) - deleted_at, timedelta(0))
     return ago, timedelta(days=kind.restore_days) - ago
+
+
+def left_over(delta: timedelta) -> str:
+    """How long is left, a day that has begun included: 7 days right after the delete; hours and minutes on the last day."""
+    return span(timedelta(days=ceil(delta / timedelta(days=1)))) if delta > timedelta(days=1) else span(delta)
 
 
 def span(delta: timedelta) -> str:

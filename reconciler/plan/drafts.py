@@ -15,7 +15,7 @@ from reconciler.address import Address, bare
 from reconciler.diff import Difference, differences
 from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, Desired, Observed, State, waiting
 from reconciler.plan.ambiguous import block_ambiguous
-from reconciler.plan.deleted import span, window
+from reconciler.plan.deleted import left_over, span, window
 from reconciler.plan.fate import Fate, explained, fate
 from reconciler.plan.identity import is_other, other
 from reconciler.plan.match import Matches
@@ -178,7 +178,7 @@ def _existing(
             return
         draft.restore = True
         draft.actions.add(Action.RESTORE)
-        draft.reason = f"deleted {span(ago)} ago, {span(left)} left"
+        draft.reason = f"deleted {span(ago)} ago, {left_over(left)} left"
     draft.observed = now
     if draft.declared.implied:
         return
@@ -241,7 +241,7 @@ def _again(draft: Draft, found: Matches, actual: Actual) -> str:
     old = actual.find(draft.kind.name, found.recreated[draft.address])
     left = window(draft.kind, old.deleted_at, actual)[1] if old is not None and old.deleted_at is not None else timedelta(0)
     rest = (
-        f"; the deleted one ({bare(found.recreated[draft.address])}) can be restored for another {span(left)}"
+        f"; the deleted one ({bare(found.recreated[draft.address])}) can be restored for another {left_over(left)}"
         if left > timedelta(0)
         else ""
     )

@@ -10,7 +10,7 @@ from typing import Final
 from reconciler.address import Address, bare
 from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Cause, Delta, Spot, Unmanaged
-from reconciler.plan.deleted import span
+from reconciler.plan.deleted import left_over
 from reconciler.report.layout import VALUE, Page, Span, Style
 from reconciler.report.moments import clock_time
 from reconciler.report.nested import difference_lines
@@ -93,7 +93,7 @@ def deleted(one: Drifted, zone: tzinfo | None = UTC) -> str:
     """`outside, 2026-11-18 15:02:11 CET; it can be restored for 4 days`."""
     if one.deleted_at is None:
         return "outside"
-    again = f"it can be restored for {span(one.left)}" if one.left else "it can no longer be restored"
+    again = f"it can be restored for {left_over(one.left)}" if one.left else "it can no longer be restored"
     return f"outside, {clock_time(one.deleted_at, zone)}; {again}"
 
 

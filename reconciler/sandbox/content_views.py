@@ -13,6 +13,17 @@ from reconciler.sandbox.service import RANKS, Caller
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.structure import slug
 
+LAYOUT = {
+    "width": "default",
+    "cover": True,
+    "coverSize": "hero",
+    "title": True,
+    "description": True,
+    "tableOfContents": True,
+    "outline": True,
+    "pagination": True,
+    "metadata": True,
+}
 EXPRESSION = re.compile(r'<code class="expression">\s*(page|space|visitor)\.([\w.-]+)\s*</code>')
 
 
@@ -42,6 +53,9 @@ class ContentView:
     def revision(self) -> Object:
         shown = {name: value for name, value in self.kept.items() if not name.startswith("_")}
         made = {"object": "revision", **self._seen(shown), "pages": self.pages(), "files": [self.file(one) for one in self.kept["_files"]]}
+        request = self.caller.store.find(revisions.REQUEST, self.kept["_request"]) if self.kept.get("_request") else None
+        if request is not None:
+            made["mergedFrom"] = RequestView(self.caller, self.space).request(request)
         return {**made, "reusableContents": [], "variables": self._variables(), "urls": {"app": f"{self.app}/~/revisions/{made['id']}"}}
 
     def pages(self) -> list[Object]:
@@ -53,6 +67,7 @@ class ContentView:
         own = page["slug"] if isinstance(page.get("slug"), str) else slug(title)
         path = page["path"] if isinstance(page.get("path"), str) else own
         made = {**self._seen(page), "title": title, "slug": own, "path": path, "urls": {"app": f"{self.app}/{quote(path)}"}}
+        made["layout"] = LAYOUT | (page["layout"] if isinstance(page.get("layout"), dict) else {})
         if isinstance(page.get("computed"), dict):
             made.pop("computedSeed", None)
             if self.flags.computed:
@@ -100,7 +115,7 @@ class ContentView:
             id = ref.get("spec") if isinstance(ref, dict) else None
             spec = self.caller.store.find("openapi", id) if isinstance(id, str) else None
             if spec is not None and spec["organization"] == self.space["organization"]:
-                parts.append(f"# {spec['slug']}\n\n{spec['sourceURL']}")
+                parts.append(f"# {spec['slug']}\n\n{spec.get('sourceURL', '')}")
         return "\n\n".join(parts)
 
 

@@ -31,7 +31,7 @@ def ingest(store: Store, organization: str, body: Conversation) -> None:
         "subject": body.subject,
         "createdAt": created,
         "processedAt": now,
-        "source": _source(body),
+        "source": _source(body, organization),
         "organization": organization,
         "_url": body.metadata.url,
         "_parts": [part.model_dump(exclude_unset=True) for part in body.parts],
@@ -43,13 +43,16 @@ def ingest(store: Store, organization: str, body: Conversation) -> None:
         store.save(KIND, kept)
 
 
-def _source(body: Conversation) -> str:
-    """What the conversation says of its source, else the host of its address."""
+def _source(body: Conversation, organization: str) -> str:
+    """`email`, or the integration that it came from: what the conversation says of its source, else the host of its address."""
     try:
         host = urlsplit(body.metadata.url or "").hostname
     except ValueError:
         host = None
-    return body.metadata.attributes.get("source") or host or "api"
+    said = body.metadata.attributes.get("source") or host or "api"
+    if said == "email" or re.fullmatch("integration:[^:]+:[^:]+", said):
+        return said
+    return f"integration:{said.replace(':', '-')}:{organization}"
 
 
 def of(caller: Caller, organization: str) -> list[Object]:

@@ -34,7 +34,7 @@ def customization(title: str, files: str, published: str) -> dict[str, Any]:
         "favicon": {"icon": {"light": f"{files}/icon-light", "dark": f"{files}/icon-dark"}},
         "header": {"logo": logo, "links": []},
         "footer": {"logo": logo, "groups": [], "copyright": ""},
-        "announcement": {"enabled": False, "message": "", "style": "info"},
+        "announcement": {"enabled": False, "message": "Welcome", "style": "info"},
         "themes": {"default": "light", "toggeable": True},
         "pdf": {"enabled": True},
         "feedback": {"enabled": False},

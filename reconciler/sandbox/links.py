@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from reconciler.sandbox.content_views import ContentView, Flags
 from reconciler.sandbox.merging import flat
+from reconciler.sandbox.revisions import current
 from reconciler.sandbox.service import Caller, Paging, listing
 from reconciler.sandbox.store import Object
+from reconciler.sandbox.views import View
 
 LINK = re.compile(r"\[[^\[\]]*+\]\(<?([^()<>\s]++)>?[^()]*+\)")
 FOREIGN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
@@ -32,6 +35,17 @@ class Link:
     status: str
 
 
+@dataclass(frozen=True)
+class Embedded:
+    """A space as answers show it, with what it contains."""
+
+    organization: Object
+    space: Object
+    revision: Object
+    pages: dict[str, Object]
+    files: dict[str, Object]
+
+
 @dataclass
 class Book:
     """The links of one content of a space."""
@@ -40,6 +54,7 @@ class Book:
     space: Object
     revision: Object
     pages: dict[str, Object] = field(init=False)
+    _shown: dict[str, Embedded | None] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.pages = flat(self.revision["_pages"])[0]
@@ -54,19 +69,49 @@ class Book:
     def to(self, kind: str, target: str) -> list[Object]:
         """The pages that lead to a page or a file, each once."""
         found = dict.fromkeys(one.page for one in self.links() if (one.kind, one.space, one.target) == (kind, self.space["id"], target))
-        return [self.reference("page", self.space["id"], id) for id in found]
+        return [one for id in found if (one := self.reference("page", self.space["id"], id)) is not None]
 
-    def reference(self, kind: str, space: str, target: str) -> Object:
-        made: Object = {"kind": kind, "organization": self.space["organization"], "space": space}
-        there = self._inside(space)
-        if there is not None:
-            made["versionContext"] = {"type": "revision", "revision": there[0]}
-        return made if kind == "space" else {**made, kind: target}
+    def reference(self, kind: str, space: str, target: str) -> Object | None:
+        """What is referred to, with all that it is in; None where it is not there."""
+        if kind == "url":
+            return {"kind": kind, "url": target}
+        there = self._embedded(space)
+        if there is None:
+            return None
+        made = {"kind": kind, "organization": there.organization, "space": there.space}
+        if kind == "space":
+            return made
+        part = (there.pages if kind == "page" else there.files).get(target)
+        context = {"type": "revision", "revision": there.revision}
+        return {**made, "versionContext": context, kind: part} if part is not None else None
 
     def shown(self, link: Link) -> Object:
-        here = self.reference("page", self.space["id"], link.page)
-        target = self.reference(link.kind, link.space, link.target)
-        return {"status": link.status, "relation": "reference", "targetReference": target, "locationReferences": [here]}
+        here, target = self.reference("page", self.space["id"], link.page), self.reference(link.kind, link.space, link.target)
+        made: Object = {"status": link.status, "relation": "reference", "locationReferences": [here] if here is not None else []}
+        return made if target is None else {**made, "targetReference": target}
+
+    def _embedded(self, space: str) -> Embedded | None:
+        """A space as answers show it; None where it is not there."""
+        if space not in self._shown:
+            self._shown[space] = self._embed(space) if self._inside(space) is not None else None
+        return self._shown[space]
+
+    def _embed(self, space: str) -> Embedded:
+        store, view = self.caller.store, View(self.caller)
+        found = self.space if space == self.space["id"] else store.find("space", space)
+        assert found is not None
+        content = ContentView(self.caller, found, self.revision if found is self.space else current(store, found), Flags())
+        revision = content.revision()
+        organization = store.find("organization", found["organization"])
+        assert organization is not None
+        pages: dict[str, Object] = {}
+        waiting = [*revision["pages"]]
+        while waiting:
+            page = waiting.pop()
+            pages[str(page["id"])] = page
+            waiting += page["pages"]
+        files = {str(file["id"]): file for file in revision["files"]}
+        return Embedded(view.organization(organization), view.space(found), revision, pages, files)
 
     def _of(self, id: str) -> Iterator[Link]:
         page = self.pages[id]

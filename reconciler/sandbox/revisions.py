@@ -170,6 +170,7 @@ def merge(store: Store, space: Object, request: Object) -> Object:
     if conflicts and outdated(request, space):
         return {"revision": request["revision"], "result": "conflicts"}
     made = write(store, space, pages, files, "merge", request["revision"])
+    _keep(store, space, {**revision(store, space, made), "_request": request["id"]})
     request |= {"status": "merged", "revision": made, "revisionMerged": made, "revisionMergedAncestor": made, "updatedAt": store.stamp()}
     store.save(REQUEST, request)
     recount(store, space)

@@ -26,6 +26,7 @@ class View:
         self._in_team: dict[str, Counter[str]] = {}
         self._spaces: dict[str, int] = {}
         self._by_site: dict[str, dict[str, int]] = {}
+        self._paths: dict[str, str] = {}
         self._site: tuple[str, dict[str | None, list[Object]], dict[str, Object]] | None = None
 
     def of_site(self, site: str, visible: Callable[[Object], bool] = lambda site_space: True) -> View:
@@ -126,14 +127,25 @@ class View:
             space = self.store.find("space", data["_space"])
         else:
             space = self._site[2].get(data["_space"])
-        published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
+        published = f"{self.base}/published/{data['site']}/{self._in_section(data)}{quote(data['path'])}"
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         shown = {"object": "site-space", **kept, "hasAdvancedCustomizationFeature": False, "urls": {"published": published}}
         if space is not None:
             shown |= {"space": self.space(space), "title": space["title"]}
         return shown
 
+    def _in_section(self, data: Object) -> str:
+        """The part of a site space's address that its section makes."""
+        id = data.get("section")
+        if id is None:
+            return ""
+        if id not in self._paths:
+            section = self.store.find("section", id)
+            self._paths[id] = f"{quote(section['path'])}/" if section is not None else ""
+        return self._paths[id]
+
     def section(self, data: Object) -> Object:
+        self._paths[data["id"]] = f"{quote(data['path'])}/"
         if self._site is None:
             self.of_site(data["site"])
         assert self._site is not None

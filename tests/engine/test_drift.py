@@ -166,3 +166,11 @@ def test_values_of_what_was_never_seen_are_unset_and_no_reason_for_drift(acme: O
     acme.write(tree)
     assert acme.plan().differing[acme.load().desired.lister.root.child("space", "one")][0].last is UNSET  # type: ignore[union-attr]
     assert said(drifted(acme)) == []
+
+
+def test_a_space_that_was_just_deleted_can_be_restored_for_seven_days(acme: Org) -> None:
+    acme.call("DELETE", f"/spaces/{acme.id('acme/space/one')}")
+    acme.write(small())
+    (restored,) = [change for change in acme.plan().changes if str(change.address) == "acme/space/one"]
+    assert restored.reason is not None
+    assert restored.reason.endswith("7 days left")

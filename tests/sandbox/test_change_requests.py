@@ -33,6 +33,15 @@ def template(box: Box, id: str, **more: Any) -> None:
     assert (answer.status_code, answer.content) == (201, b"")
 
 
+def test_a_revision_that_a_merge_made_shows_the_change_request_it_came_from(box: Box) -> None:
+    request = made(box, template="new")
+    box.post(f"{REQUESTS}/{request['number']}/merge", status=200)
+    revision = box.get(f"{SPACE}/content")
+    assert (revision["type"], revision["mergedFrom"]) == ("merge", box.get(f"{REQUESTS}/{request['number']}"))
+    template(box, "later")
+    assert "mergedFrom" not in box.get(f"{SPACE}/content")
+
+
 # -- making and reading ------------------------------------------------------------------------------------------------------------
 
 

@@ -51,7 +51,7 @@ def test_a_conversation_is_read_as_it_came(noon: Box) -> None:
             "subject": "No login",
             "createdAt": metadata["createdAt"],
             "processedAt": NOON,
-            "source": "help.example",
+            "source": "integration:help.example:org_a",
             "urls": {"location": f"{BASE}/v1{CONVERSATIONS}/con_1", "source": metadata["url"]},
         },
         "parts": body["parts"],
@@ -63,7 +63,11 @@ def test_a_conversation_is_read_as_it_came(noon: Box) -> None:
 def test_only_the_id_and_the_parts_are_needed(noon: Box) -> None:
     ingest(noon, {"id": "con_1", "parts": []})
     one = noon.get(f"{CONVERSATIONS}/con_1")
-    assert (one["conversation"]["subject"], one["conversation"]["createdAt"], one["conversation"]["source"]) == ("", NOON, "api")
+    assert (one["conversation"]["subject"], one["conversation"]["createdAt"], one["conversation"]["source"]) == (
+        "",
+        NOON,
+        "integration:api:org_a",
+    )
     assert "source" not in one["conversation"]["urls"]
     assert (one["parts"], one["metadata"]["createdAt"]) == ([], NOON)
     assert noon.items(ISSUES)[0]["issue"]["title"]
@@ -178,10 +182,13 @@ def test_the_source_is_said_else_the_host_of_the_address(box: Box) -> None:
     ingest(box, told("said", url="https://help.example/1", attributes={"source": "zendesk"}))
     ingest(box, told("host", url="https://help.example/1"))
     ingest(box, [told("none"), told("odd", url="http://[")])
+    ingest(box, [told("mail", attributes={"source": "email"}), told("whole", attributes={"source": "integration:slack:inst_1"})])
     found = {one["id"]: one["source"] for one in box.items(CONVERSATIONS)}
-    assert found == {"said": "zendesk", "host": "help.example", "none": "api", "odd": "api"}
-    assert box.ids(CONVERSATIONS, source="zendesk") == ["said"]
-    assert box.ids(CONVERSATIONS, source="api") == ["odd", "none"]
+    api, zendesk = "integration:api:org_a", "integration:zendesk:org_a"
+    assert {"said": zendesk, "host": "integration:help.example:org_a", "none": api, "odd": api}.items() <= found.items()
+    assert (found["mail"], found["whole"]) == ("email", "integration:slack:inst_1")
+    assert box.ids(CONVERSATIONS, source=zendesk) == ["said"]
+    assert box.ids(CONVERSATIONS, source=api) == ["odd", "none"]
     assert box.ids(CONVERSATIONS, source="zen") == []
 
 
@@ -233,7 +240,10 @@ def test_a_cluster_has_the_documented_fields(noon: Box) -> None:
     named = "object id label createdAt updatedAt icon summary weeklyPulse sources stats urls"
     assert set(one) == set(named.split())
     assert (one["object"], one["label"], one["createdAt"], one["updatedAt"]) == ("issues-cluster", "No login", before(weeks=1), NOON)
-    assert (one["sources"], one["stats"]) == ({"api": 1, "zendesk": 1}, {"issues": 2, "conversations": 2})
+    assert (one["sources"], one["stats"]) == (
+        {"integration:api:org_a": 1, "integration:zendesk:org_a": 1},
+        {"issues": 2, "conversations": 2},
+    )
     assert one["urls"] == {"location": f"{BASE}/v1{CLUSTERS}/{one['id']}"}
 
 

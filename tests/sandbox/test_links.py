@@ -17,10 +17,10 @@ GUIDE = [
     ("ok", "file", "spc_one", "fil_logo"),
     ("ok", "space", "spc_two", "spc_two"),
     ("ok", "page", "spc_two", "pag_two"),
-    ("in-app", "url", "spc_one", f"{BASE}/app/x"),
-    ("broken", "page", "spc_one", "nowhere"),
-    ("broken", "file", "spc_one", "gone"),
-    ("broken", "space", "spc_bolt", "spc_bolt"),
+    ("in-app", "url", "", f"{BASE}/app/x"),
+    ("broken", "", "", ""),
+    ("broken", "", "", ""),
+    ("broken", "", "", ""),
 ]
 START = [("ok", "page", "spc_one", "pag_guide")]
 LAST = [
@@ -32,8 +32,14 @@ LAST = [
 
 
 def seen(links: list[Any]) -> list[tuple[str, str, str, str]]:
-    targets = [one["targetReference"] for one in links]
-    return [(one["status"], to["kind"], to["space"], to[to["kind"]]) for one, to in zip(links, targets, strict=True)]
+    return [(link["status"], *where(link.get("targetReference"))) for link in links]
+
+
+def where(target: Any) -> tuple[str, str, str]:
+    """What a reference leads to: its kind, its space, its id; nothing where it is not there."""
+    if target is None or target["kind"] == "url":
+        return ("url", "", target["url"]) if target else ("", "", "")
+    return target["kind"], target["space"]["id"], target[target["kind"]]["id"]
 
 
 def stats(total: int, broken: int, in_request: int = 0) -> Any:
@@ -58,22 +64,36 @@ def test_the_links_of_a_page_say_where_they_lead_and_whether_that_is_there(box: 
     assert seen(found["items"]) == links
     assert (found["stats"], found["count"]) == (stats(len(links), broken), len(links))
     assert {one["relation"] for one in found["items"]} <= {"reference"}
-    at = {"kind": "page", "organization": "org_a", "space": "spc_one", "page": page}
-    version = {"type": "revision", "revision": box.get(base)["revision"]}
-    assert all(one["locationReferences"] == [at | {"versionContext": version}] for one in found["items"])
+    for link in found["items"]:
+        assert [where(at) for at in link["locationReferences"]] == [("page", "spc_one", page)]
+
+
+def test_a_reference_holds_whole_objects_and_not_their_ids(box: Box, base: str) -> None:
+    """As `GET` shows the organization, the space, the revision, the page and the file themselves."""
+    links = box.items(f"{base}/content/page/pag_guide/links")
+    revision = box.get(f"{base}/content")
+    known = {"organization": box.get("/orgs/org_a"), "space": box.get(SPACE), "versionContext": {"type": "revision", "revision": revision}}
+    at = {page["id"]: page for page in (*revision["pages"], *revision["pages"][0]["pages"])}
+    assert links[0]["targetReference"] == {"kind": "page", **known, "page": at["pag_start"]}
+    assert links[1]["targetReference"] == {"kind": "file", **known, "file": box.get(f"{base}/content/files/fil_logo")}
+    assert links[2]["targetReference"] == {"kind": "space", "organization": known["organization"], "space": box.get("/spaces/spc_two")}
+    assert links[4]["targetReference"] == {"kind": "url", "url": f"{BASE}/app/x"}
+    assert "targetReference" not in links[5]
+    assert links[0]["locationReferences"] == [{"kind": "page", **known, "page": at["pag_guide"]}]
+    assert box.items(f"{base}/content/files/fil_logo/backlinks")[0] == {"kind": "page", **known, "page": at["pag_guide"]}
 
 
 def test_a_reference_names_the_revision_of_the_space_it_leads_to(box: Box, base: str) -> None:
-    links = [one["targetReference"] for one in box.items(f"{base}/content/page/pag_guide/links")]
+    links = [link.get("targetReference", {}) for link in box.items(f"{base}/content/page/pag_guide/links")]
     here, there = box.get(base)["revision"], box.get("/spaces/spc_two")["revision"]
-    named = [one.get("versionContext", {}).get("revision") for one in links]
-    assert named == [here, here, there, there, here, here, here, None]
+    named = [target.get("versionContext", {}).get("revision", {}).get("id") for target in links]
+    assert named == [here, here, None, there, None, None, None, None]
 
 
 def test_the_links_of_a_space_are_those_of_its_pages_in_their_order(box: Box) -> None:
     found = box.get(f"{SPACE}/links")
     assert seen(found["items"]) == [*GUIDE, *START, *LAST]
-    places = [one["locationReferences"][0]["page"] for one in found["items"]]
+    places = [one["locationReferences"][0]["page"]["id"] for one in found["items"]]
     assert list(dict.fromkeys(places)) == ["pag_guide", "pag_start", "pag_last"]
     assert found["stats"] == stats(13, 3)
 
@@ -133,24 +153,22 @@ def test_a_change_request_counts_the_links_it_broke_itself(box: Box) -> None:
     ],
 )
 def test_backlinks_are_the_pages_that_lead_there_each_once(box: Box, base: str, path: str, pages: list[str]) -> None:
-    version = {"type": "revision", "revision": box.get(base)["revision"]}
-    known = {"kind": "page", "organization": "org_a", "space": "spc_one", "versionContext": version}
-    assert box.items(f"{base}/content/{path}/backlinks") == [known | {"page": one} for one in pages]
+    assert [where(at) for at in box.items(f"{base}/content/{path}/backlinks")] == [("page", "spc_one", page) for page in pages]
 
 
 def test_backlinks_come_in_pages(box: Box, base: str) -> None:
     at = f"{base}/content/page/pag_guide/backlinks"
     first = box.get(at, limit=1)
-    assert (first["count"], first["items"][0]["page"]) == (2, "pag_start")
-    assert [one["page"] for one in box.items(at, limit=1, page=first["next"]["page"])] == ["pag_last"]
+    assert (first["count"], first["items"][0]["page"]["id"]) == (2, "pag_start")
+    assert [one["page"]["id"] for one in box.items(at, limit=1, page=first["next"]["page"])] == ["pag_last"]
 
 
 def test_a_change_request_has_backlinks_of_its_own_until_it_is_merged(box: Box) -> None:
     page = template(box, "fil_text", changeRequestId="1")
     at = "content/files/fil_text/backlinks"
-    assert ([one["page"] for one in box.items(f"{REQUEST}/{at}")], box.items(f"{SPACE}/{at}")) == ([page], [])
+    assert ([one["page"]["id"] for one in box.items(f"{REQUEST}/{at}")], box.items(f"{SPACE}/{at}")) == ([page], [])
     box.post(f"{REQUEST}/merge", status=200)
-    assert [one["page"] for one in box.items(f"{SPACE}/{at}")] == [page]
+    assert [one["page"]["id"] for one in box.items(f"{SPACE}/{at}")] == [page]
 
 
 # -- search ------------------------------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def test_groups_sections_variants_and_their_defaults_stand_in_the_order_of_visit
 
 def test_a_deleted_space_says_how_long_it_can_be_restored(box: Box) -> None:
     box.delete("/spaces/spc_root")
-    assert "Root deleted; 6 days left to restore it" in words(shown(box))
+    assert "Root deleted; 7 days left to restore it" in words(shown(box))
 
 
 def test_titles_are_text_and_what_cannot_be_seen_is_written_out(box: Box) -> None:

@@ -173,7 +173,7 @@ def test_a_template_refers_to_files_and_specifications(box: Box, base: str) -> N
     assert page["markdown"] == "[logo](/files/fil_logo)"
     assert page["computed"]["dependencies"]["spec"]["ref"] == refs["api"]
     assert "# pets" in box.get(f"{base}/content/page/{page['id']}")["markdown"]
-    assert page["id"] in [one["page"] for one in box.items(f"{base}/content/files/fil_logo/backlinks")]
+    assert page["id"] in [one["page"]["id"] for one in box.items(f"{base}/content/files/fil_logo/backlinks")]
 
 
 @pytest.mark.parametrize(
@@ -207,3 +207,15 @@ def test_readers_and_strangers_bring_no_template(box: Box) -> None:
 def test_a_merged_change_request_takes_no_template(box: Box) -> None:
     box.post(f"{REQUEST}/merge", status=200)
     assert box.refused("POST", TEMPLATE, {"id": "x", "changeRequestId": "1"}, status=409).endswith("is merged")
+
+
+def test_every_page_has_a_layout_also_of_seeds_and_templates(box: Box, base: str) -> None:
+    box.send("POST", f"{SPACE}/content/template", {"id": "New"})
+    words = {"width", "cover", "coverSize", "title", "description", "tableOfContents", "outline", "pagination", "metadata"}
+    waiting = box.get(f"{base}/content")["pages"]
+    assert waiting
+    while waiting:
+        page = waiting.pop()
+        assert set(page["layout"]) == words
+        assert box.get(f"{base}/content/page/{page['id']}")["layout"] == page["layout"]
+        waiting += page["pages"]

@@ -137,3 +137,16 @@ def test_a_share_links_key_lets_a_stranger_read_what_the_site_shows_and_nothing_
         box.refused("GET", path, token=BOB, status=404)
     box.refused("GET", "/spaces/spc_root", token=BOB, params={"shareKey": key}, status=404)
     box.refused("PATCH", f"{site}/sections/{section}", {"title": "Mine"}, token=BOB, params={"shareKey": key}, status=404)
+
+
+def test_no_two_variants_of_a_site_share_an_address(box: Box) -> None:
+    site = box.site()
+    sections = [box.section(site, title) for title in ("Guides", "API")]
+    box.post(f"{site}/site-spaces", {"spaceId": "spc_one", "sectionId": sections[0]})
+    found = box.items(f"{site}/site-spaces")
+    addresses = [one["urls"]["published"] for one in found]
+    assert len(set(addresses)) == len(found) == 3
+    paths = {section["id"]: section["path"] for section in box.items(f"{site}/sections")}
+    assert all(one["urls"]["published"].endswith(f"/{paths[one['section']]}/{one['path']}") for one in found)
+    inside = [one for section in box.items(f"{site}/sections") for one in section["siteSpaces"]]
+    assert {one["id"]: one["urls"] for one in inside} == {one["id"]: one["urls"] for one in found}

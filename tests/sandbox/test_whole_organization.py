@@ -385,6 +385,7 @@ def test_a_customization_has_every_documented_part(box: Box) -> None:
     site = box.site("spc_one", title="Acme docs")
     box.post(f"{site}/publish", status=200)
     look = box.get(f"{site}/published")["customizations"]["site"]
+    assert len(look["announcement"]["message"]) >= 2
     parts = """title styling favicon header footer announcement themes pdf feedback ai advancedCustomization git pageActions externalLinks
         pagination trademark privacyPolicy socialPreview insights"""
     styling = """theme primaryColor infoColor successColor warningColor dangerColor tint corners depth links font monospaceFont icons

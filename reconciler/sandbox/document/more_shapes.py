@@ -50,9 +50,10 @@ MORE: Final[dict[str, Schema]] = {
         "revision", "The content of a space at one time.", "id", id=TEXT, parents=many(TEXT), pages=many(ref("page")),
         files=many(ref("file")),
         reusableContents=many(FREE), variables=by_name(TEXT), createdAt=TIME, git=FREE, urls=urls("app", "published", "public"), type=TEXT,
+        mergedFrom=ref("change-request"),
     ),
     "page": fields(
-        "id title", id=TEXT, title=TEXT, emoji=TEXT, icon=TEXT, createdAt=TIME, updatedAt=TIME, markdown=TEXT, type=TEXT,
+        "id title layout", id=TEXT, title=TEXT, emoji=TEXT, icon=TEXT, createdAt=TIME, updatedAt=TIME, markdown=TEXT, type=TEXT,
         urls=urls("app"), slug=TEXT, path=TEXT, description=TEXT, pages=many(ref("page")), git=_GIT, layout=FREE, cover=FREE,
         hidden=FLAG, noIndex=FLAG, noRobotsIndex=FLAG, computed=FREE, computedSeed=TEXT,
     ),
@@ -61,9 +62,12 @@ MORE: Final[dict[str, Schema]] = {
         "id name", id=TEXT, name=TEXT, contentType=TEXT, downloadURL=TEXT, size=NUMBER, dimensions=fields(width=NUMBER, height=NUMBER),
         git=_GIT,
     ),
-    "reference": fields(kind=TEXT, organization=TEXT, space=TEXT, versionContext=fields(type=TEXT, revision=TEXT), file=TEXT),
+    "reference": fields(
+        "kind", kind=one_of("page", "file", "space", "url"), organization=ref("organization"), space=ref("space"),
+        versionContext=fields("type revision", type=TEXT, revision=ref("revision")), page=ref("page"), file=ref("file"), url=TEXT,
+    ),
     "link": fields(
-        "status", status=one_of("ok", "broken", "in-app"), relation=TEXT, targetReference=ref("reference"),
+        "status relation locationReferences", status=one_of("ok", "broken", "in-app"), relation=TEXT, targetReference=ref("reference"),
         locationReferences=many(ref("reference")),
     ),
     "links": envelope(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any, Final
 
 from reconciler.sandbox.audience import AGENT, GENERAL
@@ -75,7 +76,8 @@ class Sketch:
         if not data.get("deletedAt"):
             return ""
         left = datetime.fromisoformat(data["deletedAt"]) + RETENTION - self.store.now()
-        return f"deleted; {left.days} day{'s' if left.days != 1 else ''} left to restore it"
+        days = ceil(left / timedelta(days=1))
+        return f"deleted; {days} day{'s' if days != 1 else ''} left to restore it"
 
     def _site(self, data: Object) -> dict[str, Any]:
         id, gate = data["id"], Gate.of(self.store, data)
