@@ -151,7 +151,7 @@ def plan(
             *remarks(mine),
             *remarked,
             *twins(every, mine),
-            *suffixed(derived),
+            *suffixed(mine, derived),
             *staying(every, mine),
         ),
         differing=differing(mine, names),

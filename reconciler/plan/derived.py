@@ -28,7 +28,8 @@ class Derivation:
     """What a created object gets in one field. `value`: None where only the service can tell. `taken`: what keeps it from the plain value.
 
     `source`: the resource whose value it comes from, None for an object outside the project. `behind`: siblings that must have their own
-    value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here.
+    value first. `after`: what is deleted first. `shown`: no request sets the field, so people read it here. `refused`: who has the value
+    that the files write here by the time it is sent; "" where nobody does.
     """
 
     field: Field
@@ -40,6 +41,7 @@ class Derivation:
     taken: str = ""
     behind: tuple[Address, ...] = ()
     after: tuple[Address, ...] = ()
+    refused: str = ""
 
     @property
     def note(self) -> str:
@@ -149,9 +151,10 @@ def derivations(
 
 @dataclass
 class _Row:
-    """The values that are held on one level. `freed`: by whose change or delete in this run."""
+    """The values that are held on one level. `freed`: by whose change or delete in this run. `going`: held by what a delete takes away."""
 
     taken: dict[str, str] = field(default_factory=dict)
+    going: set[str] = field(default_factory=set)
     freed: dict[str, list[Address]] = field(default_factory=lambda: defaultdict(list))
     last: dict[str, Address] = field(default_factory=dict)
 
@@ -223,6 +226,7 @@ class _Everyone:
                 row.freed[value].append(removal.address)
             else:
                 row.taken.setdefault(value, str(removal.address))
+                row.going.add(value)
         return row
 
 
@@ -237,11 +241,14 @@ def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draf
         source = source_of(derived, draft)
         value = (row.free(plain) if one.unique else plain) if plain else None
         taken = row.taken.get(plain, "") if value != plain else ""
+        waits = not one.unique or not isinstance(written, str) or written in row.going
+        refused = "" if waits else row.taken.get(written, "")
         behind = [*([row.last[plain]] if plain in row.last else []), *row.freed.get(plain, [])] if plain else []
         yield draft.address, Derivation(
             field=one, derived=derived, value=value, source=source if isinstance(source, Address) else None, shown=written is UNSET,
             plain=plain, taken=taken,
             behind=tuple(at for at in behind if at in everyone.mine), after=tuple(at for at in behind if at not in everyone.mine),
+            refused=refused,
         )  # fmt: skip
         if plain:
             row.last[plain] = draft.address
@@ -255,9 +262,15 @@ def _level(everyone: _Everyone, where: Level, one: Field, created: Iterable[Draf
 # -- what people are told -------------------------------------------------------------------------------------------------------------
 
 
-def suffixed(made: Mapping[Address, Derivation]) -> list[str]:
-    """A sentence for each created object that does not get the plain value."""
-    return [
+def suffixed(drafts: Mapping[Address, Draft], made: Mapping[Address, Derivation]) -> list[str]:
+    """A sentence for each created object that does not get the plain value, or whose written one somebody has by then."""
+    refused = [
+        f"{address}: the service will refuse {one.field.name} {drafts[address].wants[one.field.name]!r}, because {one.refused} has it"
+        f" by then; write another {one.field.name} there"
+        for address, one in made.items()
+        if one.refused
+    ]
+    return refused + [
         f"{address}: {one.field.name} will be {one.value}, because {one.taken} has {one.plain}; write {one.field.name} to choose another"
         for address, one in made.items()
         if one.shown and one.taken and one.value is not None
