@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import count
+from hashlib import sha256
 from typing import Any
 
 from reconciler.address import Address
@@ -54,7 +54,6 @@ class World:
         self.order: dict[Row, Siblings] = defaultdict(Siblings)
         self.born: set[Key] = set()
         self.removed: set[str] = set()
-        self._numbers = count(1)  # of the ids that creates get here
         self._flags = {name: kinds.flags(name) for name in kinds}
         self._holds = {name: holds(kinds, kind) for name, kind in kinds.items()}
         self._index: dict[Entry, dict[str, None]] = defaultdict(dict)
@@ -153,7 +152,9 @@ class World:
 
     def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
         within = path_ids(self.kinds, address.container, self.ids.get)
-        id = next(id for number in self._numbers if (id := kind.identity(f"new-{number}", within)) not in self.objects[kind.name])
+        id = kind.identity(_new(address), within)
+        while id in self.first.objects.get(kind.name, {}):  # what was read may itself have come from a simulation
+            id += "-again"
         blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})
         self.ids[address] = id
@@ -376,6 +377,11 @@ def rows(kinds: Kinds, objects: Objects) -> dict[Row, list[str]]:
 def holds(kinds: Kinds, kind: Kind) -> list[Kind]:
     """The kinds whose objects one of this kind may contain."""
     return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in _containers(other))]
+
+
+def _new(address: Address) -> str:
+    """The id of what is created at an address, in every simulation the same; it can be part of an address itself."""
+    return f"new-{sha256(str(address).encode()).hexdigest()[:16]}"
 
 
 def _row(kind: Kind, observed: Observed) -> Row:
