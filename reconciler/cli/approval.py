@@ -91,10 +91,10 @@ def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, 
         wrong = {at for at, grant in there.items() if at in refused or asked.get(at) != grant}
         if not wrong:
             break
-        more = {at: ALONE for at in wrong if at in asked} | _waiting(planned.plan, wrong, asked)
+        more = {at: _left_alone(at, planned.plan) for at in wrong if at in asked} | _waiting(planned.plan, wrong, asked)
         more = {at: why for at, why in more.items() if at not in refused}
         refused |= more or dict.fromkeys(map(str, only), ALONE)
-    refused |= {at: ALONE for at in asked if at not in there and at not in refused}
+    refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in there and at not in refused}
     return Approval(planned, only, refused, new)
 
 
@@ -115,6 +115,11 @@ def _why(at: str, asked: Grant, now: Grant | None, plan: Plan) -> str:
     if asked.change != now.change:
         return OTHER_CHANGE
     return OTHER_EXPOSURE if (asked.exposures, asked.consents) != (now.exposures, now.consents) else OTHER_REQUESTS
+
+
+def _left_alone(at: str, plan: Plan) -> str:
+    """Why what the file asks for cannot be done by itself."""
+    return next((f"it {blocked.reason}" for blocked in plan.blocked if str(blocked.address) == at), ALONE)
 
 
 def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, Grant]) -> dict[str, str]:
