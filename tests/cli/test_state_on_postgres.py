@@ -225,6 +225,6 @@ def test_unlock_of_a_file_says_that_there_is_nothing_to_unlock_and_why(cli: Cli)
     with holding(cli) as (run, process):
         shown = cli("state", "unlock", "p")
         assert shown.stdout.startswith(f"grace@server holds the state with run {run}, `apply`, since 20")
-        assert f"End process {process.pid}, and it is free" in shown.stdout
+        assert f"only shows who holds the state. End process {process.pid}, and it is free" in shown.stderr
         refused = cli("state", "unlock", "p", "--force", run)
         assert (refused.exit_code, "a file's lock cannot be taken away" in refused.stderr) == (6, True)
