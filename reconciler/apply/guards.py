@@ -1,7 +1,7 @@
 """Guard reads: whoever edits the service while a run is under way is not overwritten unseen.
 
 Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
-next and with what the same lists show; what stands in an object that a delete takes along is read whatever its age. While it reads,
+next and with whatever else the same lists show. Before a delete, the contents of the object are read whatever their age. While it reads,
 nothing is written.
 """
 

@@ -31,8 +31,7 @@ async def look(
     """How these objects are now.
 
     `world`: what should be there, which tells how long lists are. `soon`: how many more objects will be asked for before this reading is
-    old. `ordered`: of which the place counts too; `emptied`: of which everything
-    that stands in them is read.
+    old. `ordered`: objects whose place among their siblings counts too. `emptied`: objects that are read with all their contents.
     Raises `ServiceError` where the service refuses the token.
     """
     one = _Look(reader, kinds, world, soon)
@@ -72,7 +71,7 @@ class _Look(Survey):
         return wave
 
     def _siblings(self, group: Sequence[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
-        """What stands in one place, by the listing of that place or each by itself."""
+        """Siblings, by their listing or each by itself."""
         kind = self.kinds[group[0].kind]
         reading = self._listing(kind, group[0])
         few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint((each.kind, each.id) for each in group)

@@ -53,7 +53,7 @@ class Row:
 
     @cached_property
     def behind_then(self) -> Mapping[Address, Address]:
-        """The sibling that shall stand before each of them; the first has none."""
+        """The sibling before each of them in the wanted order; the first has none."""
         return {second: first for first, second in pairwise(self.wanted)}
 
     def places(self) -> dict[Address, Place]:

@@ -1,4 +1,4 @@
-"""What stands in what, of everything that was read: each question takes as long as its answer. Pure."""
+"""What contains what, among all objects that were read; a question takes as long as its answer. Pure."""
 
 from __future__ import annotations
 
