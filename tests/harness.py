@@ -114,6 +114,17 @@ class Org:
         self.db = self.root / f"{self.name}.db"
         seed(self.db, self.seed)
         self.app = create_app(self.db)
+        self.begun = self._changes()
+
+    def untouched(self) -> bool:
+        """Whether nothing was written since the sandbox was seeded, and an apply goes its usual way."""
+        usual = type(self) is Org and (self.url, self.settle, self.nonce) == (None, None, None) and isinstance(self.clock, Still)
+        return usual and not self.requests and self._changes() == self.begun
+
+    def _changes(self) -> tuple[int, int]:
+        """What grows with each write to the sandbox's file, by this process or another one."""
+        connection = self.app.state.service.store.connection
+        return connection.total_changes, connection.execute("pragma data_version").fetchone()[0]
 
     # -- the project -------------------------------------------------------------------------------------------------------------
 

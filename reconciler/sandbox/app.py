@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from email.utils import format_datetime
+from functools import cache
 from pathlib import Path
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from reconciler.sandbox import content, control, people, whole
@@ -86,17 +88,23 @@ def create_app(
     store = Store(db, new_id=new_id)
     app = FastAPI(title="Documentation service (sandbox)", version="1", openapi_url="/openapi.json", docs_url=None, redoc_url=None)
     app.state.service = Service(store, control_token, base)
-    for group in GROUPS:
-        app.include_router(group.router, prefix="/v1", dependencies=[Depends(said_once)])
-    app.include_router(control.router)
-    app.include_router(faults)
-    app.include_router(whole.router)
-    app.include_router(people.router)
+    app.router.routes.extend(_endpoints())
     _refusals(app)
     app.openapi = lambda: document(app)  # type: ignore[method-assign]  # as FastAPI's own documentation says to
     app.add_middleware(Faults, service=app.state.service, routers=[group.router for group in GROUPS])
     app.add_middleware(Front, service=app.state.service)
     return app
+
+
+@cache
+def _endpoints() -> tuple[BaseRoute, ...]:
+    """The routes of all applications of this process: FastAPI examines an endpoint's parameters once, not once an application."""
+    router = APIRouter()
+    for group in GROUPS:
+        router.include_router(group.router, prefix="/v1", dependencies=[Depends(said_once)])
+    for other in (control.router, faults, whole.router, people.router):
+        router.include_router(other)
+    return tuple(router.routes)
 
 
 class Front:

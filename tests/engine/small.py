@@ -7,6 +7,7 @@ from typing import Any
 
 from reconciler.model import Outcome, Plan, Status
 from tests.harness import Org
+from tests.prepared import applied_once
 
 SMALL: dict[str, Any] = {
     "title": "Acme",
@@ -100,8 +101,15 @@ def _find(nodes: list[Any], name: str) -> dict[str, Any] | None:
 
 
 def applied(org: Org, tree: dict[str, Any], **top: Any) -> Outcome:
-    """Write, apply, and hold that the plan after it is empty and that planning only reads."""
+    """Write, apply, and hold that the plan after it is empty and that planning only reads.
+
+    What was applied to a fresh sandbox before, and was found to be so, is copied.
+    """
     org.write(tree, **top)
+    return applied_once(org, lambda: _applied(org))
+
+
+def _applied(org: Org) -> Outcome:
     outcome = org.apply()
     assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
     assert outcome.leftover == ()
