@@ -264,8 +264,9 @@ def _record(hint: Any) -> Convert:
 # -- validation --------------------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
-    """Validates data of a type."""
+    """Validates data of a type; compiled once a process, as the declared types are."""
     return TypeAdapter(_portable(hint))
 
 

@@ -13,12 +13,14 @@ import sqlite3
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, NullPool, QueuePool, StaticPool, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.util import LRUCache
 
 from reconciler.errors import StateError
 from reconciler.state import migrations
@@ -178,10 +180,25 @@ class SqliteFile:
                 return work(connection)
 
     def _engine_over(self, connect: Callable[[], sqlite3.Connection], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:
-        sizes = {"pool_size": 2, "max_overflow": 2, "pool_use_lifo": True, "pool_timeout": 30} if pool is QueuePool else {}
-        engine = create_engine("sqlite://", creator=connect, poolclass=pool, hide_parameters=True, **sizes)
+        sizes = {"pool_size": 2, "max_overflow": 2, "use_lifo": True, "timeout": 30} if pool is QueuePool else {}
+        model = _model()
+        connections = pool(connect, dialect=model.dialect, **sizes)
+        engine = Engine(connections, model.dialect, model.url, hide_parameters=True, execution_options={"compiled_cache": _COMPILED})
         event.listen(engine, "begin", _begin)
         return engine
+
+
+_COMPILED: Final = LRUCache[Any, Any](500)
+"""Statements by the dialect they were compiled for: a command opens the state several times, and compiles each of them once."""
+
+
+@cache
+def _model() -> Engine:
+    """An engine that knows SQLite; its dialect serves the engines of all files."""
+    engine = create_engine("sqlite://")
+    engine.connect().close()  # the dialect asks its first connection what this SQLite can do
+    engine.dispose()
+    return engine
 
 
 def _begin(connection: Connection) -> None:
