@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import secrets
 import socket
 import threading
@@ -18,6 +20,7 @@ from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import plant
 
 START = 20.0  # seconds an embedded service may take to answer
+GRACE = 0.1  # seconds that an embedded service that ends gives to requests it is answering
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,35 @@ def serve(db: Path, *, port: int, token: str | None, ready: Callable[[str], None
         listener.close()
 
 
+class _Embedded(uvicorn.Server):
+    """A server that ends when it is told to, not at the next tenth of a second, and waits only for requests that it is answering."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._ending = asyncio.Event()
+
+    def end(self) -> None:
+        """From any thread."""
+        self.should_exit = self.force_exit = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def main_loop(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        if not await self.on_tick(0):
+            await self._ending.wait()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in (*self.servers, *(sockets or ())):
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        if self.server_state.tasks:
+            await asyncio.wait(self.server_state.tasks, timeout=GRACE)
+
+
 def _announce(server: uvicorn.Server, say: Callable[[], None]) -> None:
     while not server.started:
         if server.should_exit:
@@ -110,7 +142,7 @@ def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Emb
             for file in (db, *db.parent.glob(f"{db.name}-*")):
                 file.unlink(missing_ok=True)
         raise
-    server = uvicorn.Server(_config(app))
+    server = _Embedded(_config(app))
     server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]  # the process's signals belong to whoever embeds us
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True, name="sandbox")
     thread.start()
@@ -122,8 +154,7 @@ def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Emb
             raise RuntimeError("the embedded service did not start")
         yield Embedded(base, token, store.identity, created)
     finally:
-        server.should_exit = True
-        server.force_exit = True
+        server.end()
         thread.join(timeout=5)
         store.close()
         listener.close()

@@ -179,8 +179,8 @@ class SqliteFile:
                 migrations.prepare(connection, self.where)
                 return work(connection)
 
-    def _engine_over(self, connect: Callable[[], sqlite3.Connection], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:
-        sizes = {"pool_size": 2, "max_overflow": 2, "use_lifo": True, "timeout": 30} if pool is QueuePool else {}
+    def _engine_over(self, connect: Callable[[], Any], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:
+        sizes: dict[str, Any] = {"pool_size": 2, "max_overflow": 2, "use_lifo": True, "timeout": 30} if pool is QueuePool else {}
         model = _model()
         connections = pool(connect, dialect=model.dialect, **sizes)
         engine = Engine(connections, model.dialect, model.url, hide_parameters=True, execution_options={"compiled_cache": _COMPILED})

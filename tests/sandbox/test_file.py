@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from reconciler.sandbox.app import create_app
 from reconciler.sandbox.file import NotASandbox
 from reconciler.sandbox.seed import SeedError, seed
 from reconciler.sandbox.server import embedded, serve
@@ -244,3 +245,12 @@ def test_a_file_that_is_something_else_is_refused_and_not_touched(tmp_path: Path
         pass
     assert path.read_bytes() == before
     assert [one.name for one in tmp_path.iterdir()] == ["x.db"]
+
+
+def test_services_of_one_process_share_their_endpoints_and_nothing_else(tmp_path: Path) -> None:
+    first, second = create_app(tmp_path / "a.db"), create_app(tmp_path / "b.db")
+    assert first.router.routes[1:] == second.router.routes[1:]
+    assert first.openapi() == second.openapi()
+    assert first.state.service.store.identity != second.state.service.store.identity
+    for app in (first, second):
+        app.state.service.store.close()
