@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reconciler.config.schema import dumped
 from reconciler.kinds import load
-from reconciler.report.schemas import dumped as reports
+from reconciler.report.schemas.documents import dumped as reports
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"

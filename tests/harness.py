@@ -18,16 +18,16 @@ import yaml
 
 from reconciler.address import Glob, bare
 from reconciler.apply import FRESH, apply
+from reconciler.apply.recover import recover
 from reconciler.client import Reader, Settings, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
-from reconciler.guard import guard
 from reconciler.kinds import load as kinds
 from reconciler.model import Outcome, Plan
 from reconciler.observe import observe, planned
 from reconciler.plan import Selection, plan
-from reconciler.prove import prove
-from reconciler.recover import recover
+from reconciler.plan.guard import guard
+from reconciler.plan.prove import prove
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import Scope, Store

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.diff import differences, explain
 from reconciler.kinds import load
 from reconciler.model import Binding, Cause, Observed, Origin
+from reconciler.plan.drafts.diff import differences, explain
 from reconciler.resource import UNSET
 
 LINK = load()["share-link"]

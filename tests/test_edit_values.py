@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.edit.entries import Loose
-from reconciler.edit.untouchable import Untouchable
-from reconciler.edit.values import DROP, Place, put, raw
-from reconciler.writing.accept import SPELLING
+from reconciler.importer.accept import SPELLING
+from reconciler.yamltext.entries import Loose
+from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.replace import DROP, Place, put, raw
 
 TEXT = """\
 # top

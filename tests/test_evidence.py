@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.evidence import could_be, effect, made_by, outline, parts, remembered, source_of
+from reconciler.apply.evidence import could_be, effect, made_by, outline, parts, remembered, source_of
 from reconciler.kinds import load
 from reconciler.model import Binding, Intent, Observed, Origin
 from reconciler.resource import UNSET

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.graph import Cycle, Edges, Schedule, ordered
+from reconciler.plan.steps.graph import Cycle, Edges, Schedule, ordered
 from tests.effort import within
 
 Graph = dict[int, Edges]

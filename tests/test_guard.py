@@ -6,8 +6,8 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.guard import guard
 from reconciler.model import Action, Change, Desired, Guards, Plan
+from reconciler.plan.guard import guard
 
 
 def plan(deletes: int, managed: int, action: Action = Action.DELETE) -> Plan:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from reconciler.order import Move, moves, replay
+from reconciler.plan.siblings.moves import Move, moves, replay
 from tests.effort import within
 
 UNMANAGED = 100  # items from here on are not wanted

@@ -14,10 +14,10 @@ import httpx
 import pytest
 
 from reconciler.address import Address
+from reconciler.apply.recover import recover
 from reconciler.client import Reader, Settings
 from reconciler.kinds import load as kinds
 from reconciler.model import Binding, Desired, Intent, Origin, State
-from reconciler.recover import recover
 from reconciler.state import Ending
 from tests.client.client_fakes import run_virtually
 from tests.harness import BASE, TOKEN, Still

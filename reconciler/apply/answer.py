@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address, bare
+from reconciler.apply.evidence import parts
 from reconciler.apply.expected import Expected
 from reconciler.client import Answer, Writer
-from reconciler.evidence import parts
-from reconciler.landing import Landing
 from reconciler.model import Actual, Binding, Desired, Intent, Observed, Origin, Plan, Result, Status, Step
+from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
+from reconciler.observe.candidates import Landing
 from reconciler.plan import match
-from reconciler.reading import is_kind, observed, path_ids, substitute, told
 from reconciler.resource import UNSET, Kind, Kinds, Role
 from reconciler.state import Ending, Journal
 

@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from reconciler.model import Actual, Observed, Step
-from reconciler.plan.siblings import Siblings
+from reconciler.model.codec import ids_in
+from reconciler.plan.siblings.sequence import Siblings
 from reconciler.plan.simulate import Key, World
-from reconciler.reading import ids_in
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
 

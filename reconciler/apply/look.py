@@ -13,7 +13,7 @@ from reconciler.address import bare
 from reconciler.client import PAGE_SIZE, Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
-from reconciler.observe.people import reaching
+from reconciler.observe.privileged import reaching
 from reconciler.plan.simulate import Key, World, holds
 from reconciler.resource import Kind, Kinds, Listing, One, placeholders
 

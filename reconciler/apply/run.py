@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol
 
 from reconciler.address import Address
-from reconciler.apply.guards import FRESH
+from reconciler.apply.preconditions import FRESH
 from reconciler.apply.step import Steps
 from reconciler.apply.verify import Found, verified
 from reconciler.client import Writer
 from reconciler.errors import StateError
-from reconciler.graph import Edges, Schedule
 from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
 from reconciler.plan import Selection
 from reconciler.plan.memory import remembered
+from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
 from reconciler.state import Journal
 

@@ -13,12 +13,12 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
-from reconciler.apply.guards import Guards
+from reconciler.apply.preconditions import Guards
 from reconciler.client import Answer, RetryClass, Writer, encode
 from reconciler.errors import Ambiguous, NotFound, ServiceError
-from reconciler.marking import marked, naming
 from reconciler.model import Actual, Binding, Desired, Intent, Observed, Plan, Result, Status, Step
-from reconciler.reading import substitute, told
+from reconciler.model.codec import substitute, told
+from reconciler.model.marker import marked, naming
 from reconciler.resource import Kind, Kinds
 from reconciler.state import SEND_SECONDS_MAX, Ending, Journal
 

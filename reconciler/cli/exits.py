@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from reconciler.drift import Drift
     from reconciler.model import Outcome, Plan
+    from reconciler.plan.drift import Drift
 
 DONE: Final = 0  # or nothing to do
 FAILED: Final = 1  # nothing of what was asked was done, or a defect

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from reconciler.address import Address, Glob
-    from reconciler.cli.screen import Screen
+    from reconciler.cli.terminal.screen import Screen
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]

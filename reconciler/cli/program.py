@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import click
 
 from reconciler import __version__
-from reconciler.cli import exits, signals
-from reconciler.cli.screen import Screen
+from reconciler.cli import exits
+from reconciler.cli.terminal import signals
+from reconciler.cli.terminal.screen import Screen
 
 ADDRESSES = ("reconciler_state", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy")  # may hold a password
 
@@ -161,7 +162,7 @@ def _given_secrets(words: Sequence[str]) -> list[str]:
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
     if not any("@" in one or "?" in one for one in addresses):
         return told
-    from reconciler.report.masks import of_urls
+    from reconciler.text.redact import of_urls
 
     return [*told, *of_urls(addresses)]
 

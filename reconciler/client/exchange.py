@@ -19,7 +19,7 @@ from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
 from reconciler.client.retry import Fault, Result
 from reconciler.client.settings import Settings
-from reconciler.report.masks import Mask
+from reconciler.text.redact import Mask
 
 SAYS_MAX: Final = 200  # characters of the service's own words in a message
 ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body

@@ -17,23 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.evaluate import IGNORED, Evaluation, Files
-from reconciler.config.includes import included
-from reconciler.config.nodes import PROBLEMS_MAX, Enough, Entry, Map, Problems, Scalar, described
+from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
+from reconciler.config.language.variables import read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.reserved import later
 from reconciler.config.rules import read_guards, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
-from reconciler.config.suggest import did_you_mean
+from reconciler.config.source.includes import included
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, Map, Problems, Scalar, described
 from reconciler.config.tree import Tree
 from reconciler.config.values import untainted
-from reconciler.config.variables import read_variables
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired
 from reconciler.resource import Foreign, Keyed, Kind, Kinds
+from reconciler.text.suggest import did_you_mean
 
 PROJECT_FILE = "reconciler.yaml"
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
-from reconciler.config.nodes import Entry, Map, Node, Problems, Scalar, described, scalars, shown
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.suggest import a, did_you_mean
+from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, scalars, shown
 from reconciler.config.values import INVALID, empty
 from reconciler.model import Declared, Source
-from reconciler.reading import path_ids
+from reconciler.model.codec import path_ids
 from reconciler.resource import Field, Foreign, Keyed, Kind, Kinds, Named, Role
+from reconciler.text.suggest import a, did_you_mean
 
 _ATOMS = (str, int, float, bool, type(None), Address, Foreign)
 

@@ -9,14 +9,14 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, cast
 
 from reconciler.address import Address
-from reconciler.config.nodes import Entry, List, Map, Node, Problems, Scalar, described
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
-from reconciler.config.suggest import a, did_you_mean
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described
 from reconciler.config.values import empty
 from reconciler.config.words import REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
+from reconciler.text.suggest import a, did_you_mean
 
 WAY: Final = "; remove the line if the rename was applied already, or to exchange two keys, declare the former key of that one too"
 

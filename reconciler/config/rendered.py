@@ -11,16 +11,16 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.characters import replaced
-from reconciler.config.evaluate import IGNORED, Evaluation, Files
-from reconciler.config.expressions import holds_expression
-from reconciler.config.includes import included
-from reconciler.config.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, plain, scalars
+from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
+from reconciler.config.language.expressions import holds_expression
+from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.project import PROJECT_FILE
 from reconciler.config.settings import STATE, databases
-from reconciler.config.variables import Variables, read_variables
+from reconciler.config.source.includes import included
+from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, plain, scalars
 from reconciler.config.words import Service
 from reconciler.errors import ConfigError
+from reconciler.text.printable import replaced
 
 HIDDEN: Final = "(hidden)"
 _PLAIN: Final = re.compile(r"[^\s\W][\w ./@+-]*", re.ASCII)

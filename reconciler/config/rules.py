@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from reconciler.config.nodes import Entry, List, Map, Problems, Scalar, described
 from reconciler.config.settings import Words
-from reconciler.config.suggest import did_you_mean
+from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described
 from reconciler.config.values import empty, untainted
 from reconciler.config.words import PRUNE_SCOPES
 from reconciler.model import Guards, Source
 from reconciler.resource import Kinds
+from reconciler.text.suggest import did_you_mean
 
 Prune = Literal["owned", "all", "none"]
 RULES = ("prune", "protect", "guards")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.nodes import Node
+from reconciler.config.source.nodes import Node
 from reconciler.config.values import Reader, readers
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Keyed, Kind, Kinds

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
-from reconciler.config.expressions import holds_expression
-from reconciler.config.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
+from reconciler.config.language.expressions import holds_expression
 from reconciler.config.reserved import FOR_EACH, later, read_reserved
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.suggest import a, closest, did_you_mean
+from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
 from reconciler.resource import Node as NodePlace
+from reconciler.text.suggest import a, closest, did_you_mean
 
 LITERAL: Final = "keys are literal text only: write it out"
 

@@ -18,10 +18,10 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.nodes import UNREAD, List, Map, Node, Report, Scalar, described, first_tainted, plain
-from reconciler.config.suggest import a, did_you_mean
-from reconciler.config.wrong import sentence
+from reconciler.config.messages import sentence
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Report, Scalar, described, first_tainted, plain
 from reconciler.resource import Field, Kind, Role, To
+from reconciler.text.suggest import a, did_you_mean
 
 INVALID: Final = object()
 """What stands for a value that could not be had; its problem is reported."""

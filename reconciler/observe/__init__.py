@@ -1,13 +1,15 @@
-"""Reading: the fewest requests that tell what the plan needs to know. Only GET; what could not be read is said, never guessed.
+"""Reading: the fewest requests that answer what the plan asks. Only GET; what could not be read is reported, never guessed.
 
-In: Desired and State (what is declared, what is bound). Out: Actual. Readings go out in waves: whatever can be asked with the ids known so
-far is asked at once, then objects are matched, which makes more ids known. What would be taken for gone is looked for a second time.
+In: Desired and State (what is declared and tracked). Out: Actual. Readings go out in waves: whatever can be asked with the ids known so
+far is asked at once, then objects are matched, which makes more ids known. What would be taken for deleted is looked for a second time.
 
-- `survey`: what to ask
+- `choose`: which readings to ask for
 - `readings`: asking
-- `gone`: the second look
-- `strangers`: whether it is the service that answers
+- `missing`: the second look
+- `wrong_address`: whether it is the service that answers
 - `readers`: who can read what a plan opens, where it asks
+- `candidates`: where what a create made would be seen
+- `everything`: one organization completely, for import
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ import asyncio
 from reconciler.address import Address
 from reconciler.client import Reader
 from reconciler.model import Actual, Desired, State
-from reconciler.observe.gone import look_again
+from reconciler.observe.choose import Survey
+from reconciler.observe.missing import look_again
 from reconciler.observe.readers import planned
-from reconciler.observe.strangers import look_for_roots
-from reconciler.observe.survey import Survey
+from reconciler.observe.wrong_address import look_for_roots
 from reconciler.resource import Kinds
 
 __all__ = ["Survey", "observe", "planned"]

@@ -13,8 +13,8 @@ from dataclasses import replace
 from reconciler.client import Reader, encode
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Plan
+from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings
-from reconciler.reading import is_kind
 from reconciler.resource import Finding, Kind, Kinds, Listing, placeholders
 
 Key = tuple[str, str]

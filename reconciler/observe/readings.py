@@ -15,7 +15,7 @@ from reconciler.client import Answer, Reader, encode
 from reconciler.client import Listing as Pages
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
-from reconciler.reading import is_kind, observed
+from reconciler.model.codec import is_kind, observed
 from reconciler.resource import Kind, Kinds, Listing, One, Sighting, placeholders
 
 CORRECT_IT: Final = "Correct service.baseUrl, --base-url or RECONCILER_BASE_URL where it is not; /v1 and what follows it are added to it."

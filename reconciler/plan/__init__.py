@@ -1,36 +1,16 @@
 """The planner: Desired, State and Actual in, a Plan out. Pure, total, deterministic; the one algorithm behind plan, apply and drift.
 
-- `match`: which object is which resource, `natural` by its natural key
-- `outsiders`: references by id that belong to somebody else
-- `sequence`: the order in which resources are matched
-- `former`: the state under today's addresses, and the renames that cannot happen
-- `projects`: addresses that another project of the state database tracks
-- `identity`: what an object can never become
-- `deleted`: what an earlier run deleted and can still be restored
-- `ambiguous`: references to a resource whose rename cannot happen
-- `twins`: what would be created with the natural key of a sibling
-- `late`: what came late, and what a list may not show yet
-- `drafts`: what happens to each declared address, `fate` to one field of it
-- `removal`: what happens to what is no longer declared
-- `likeness`: what is probably a rename, `repeated`: what had its effect already
-- `keep`: what must not go, because something needs it or stands in it
-- `along`: what nobody manages and a delete takes along
-- `reshape`: what the service rearranges, and what waits for a second run because of that
-- `scarce`: what must always be left
-- `select`: what this run is about
-- `derived`: what the service makes from other values when it creates an object
-- `standing`: where siblings stand now
-- `arrange`: the order they shall have
-- `steps`: the requests (`sketch`) and what each waits for (`edges`)
-- `changes`: what people read of it, with `names` for ids
-- `disclosure`: who can read what (`audience`), what more people can read after the plan (`opening`), and the order that keeps the others
-  out until then (`barriers`); it asks a model of the service (`simulate`)
-- `consents`: what somebody agrees to with a plan, and what was agreed to before
-- `exposure`, `broken`: what opens, and which public addresses break
-- `rules`: which rules of the project are looser than they were
-- `leave`: what the token is not allowed
-- `simulate`: what requests do to the service, with `siblings` for the order of lists
-- `memory`: what the state shall hold before the first request
+- `matching/`: which object on the service is which declared resource
+- `drafts/`: what happens to each declared resource; `removals`: what happens to what is no longer declared
+- `passes/`: rules on the whole plan: what must stay, what waits for a second run, what was renamed, what this run is limited to
+- `siblings/`: the order of siblings, and the fewest moves that lead to it
+- `steps/`: the requests, and what each of them waits for
+- `audience/`: who can read what before, during and after the plan, and the order that keeps everybody else out
+- `warnings/`: what a reader must know before approving
+- `changes`: what people read of the plan, with `names` for ids; `cascades`: unmanaged objects that a delete takes along
+- `memory`: what the state records before the first request
+- `simulate`: the service as the declarations describe it; `prove` replays a plan on it
+- `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, read off a plan
 """
 
 from __future__ import annotations
@@ -40,32 +20,32 @@ from dataclasses import replace
 
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
-from reconciler.plan.along import taken_along
-from reconciler.plan.arrange import Row, arrange
-from reconciler.plan.broken import broken
+from reconciler.plan.audience.disclosure import disclosure
+from reconciler.plan.cascades import taken_along
 from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
-from reconciler.plan.consents import asked, consents
 from reconciler.plan.derived import block_underived, derivations, staying, suffixed
-from reconciler.plan.disclosure import disclosure
-from reconciler.plan.drafts import Draft, drafts, replaced
-from reconciler.plan.exposure import audience_lines, exposures, who_reads, windows
-from reconciler.plan.former import called_today
-from reconciler.plan.identity import identified as match
-from reconciler.plan.keep import keep
-from reconciler.plan.leave import forbidden
-from reconciler.plan.likeness import lookalikes
-from reconciler.plan.match import Matches
+from reconciler.plan.drafts.drafts import Draft, drafts, replaced
+from reconciler.plan.matching.identity import identified as match
+from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.renames import called_today
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
-from reconciler.plan.removal import Removal, removals
-from reconciler.plan.repeated import repeated
-from reconciler.plan.reshape import defer, reshapes, settle
-from reconciler.plan.rules import changed, freed, loosened
-from reconciler.plan.scarce import spare
-from reconciler.plan.select import Selection, block_what_waits, select
-from reconciler.plan.standing import stood, strangers
-from reconciler.plan.steps import requests
-from reconciler.plan.twins import twins
+from reconciler.plan.passes.contents import keep
+from reconciler.plan.passes.last_admin import spare
+from reconciler.plan.passes.renames import lookalikes
+from reconciler.plan.passes.repeated_renames import repeated
+from reconciler.plan.passes.second_run import defer, reshapes, settle
+from reconciler.plan.passes.targets import Selection, block_what_waits, select
+from reconciler.plan.removals import Removal, removals
+from reconciler.plan.siblings.positions import stood, strangers
+from reconciler.plan.siblings.rows import Row, arrange
+from reconciler.plan.steps.schedule import requests
+from reconciler.plan.warnings.broken_urls import broken
+from reconciler.plan.warnings.consents import asked, consents
+from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
+from reconciler.plan.warnings.loosened_rules import changed, freed, loosened
+from reconciler.plan.warnings.permissions import forbidden
+from reconciler.plan.warnings.twins import twins
 from reconciler.resource import Kinds
 
 __all__ = ["Matches", "Selection", "match", "plan"]

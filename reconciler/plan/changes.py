@@ -6,16 +6,16 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.diff import Difference
 from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, Spot, State, Unmanaged
-from reconciler.plan.arrange import Row
+from reconciler.model.codec import title
 from reconciler.plan.derived import Derivation
-from reconciler.plan.drafts import Draft
-from reconciler.plan.match import Matches
+from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.matching.match import Matches
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
-from reconciler.plan.removal import Removal
-from reconciler.reading import title
+from reconciler.plan.removals import Removal
+from reconciler.plan.siblings.rows import Row
 from reconciler.resource import UNSET, Kinds, Role
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Observed, waiting
-from reconciler.plan.drafts import Draft
-from reconciler.plan.removal import Removal
-from reconciler.reading import ids_in, title
+from reconciler.model.codec import ids_in, title
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.removals import Removal
 from reconciler.resource import UNSET, Derived, Field, Foreign, Kinds, Role
 
 Level = tuple[str, Any, Any]

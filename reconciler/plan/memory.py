@@ -8,10 +8,10 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Binding, Desired, Memory, Origin
-from reconciler.plan.drafts import Draft, parents
-from reconciler.plan.former import Former, carried
-from reconciler.plan.match import Matches
-from reconciler.plan.removal import Removal
+from reconciler.plan.drafts.drafts import Draft, parents
+from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.renames import Former, carried
+from reconciler.plan.removals import Removal
 from reconciler.resource import UNSET, Role
 
 

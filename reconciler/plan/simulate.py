@@ -14,8 +14,8 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, Place, Step
-from reconciler.plan.siblings import Siblings
-from reconciler.reading import path_ids, substitute
+from reconciler.model.codec import path_ids, substitute
+from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import UNSET, Field, Kind, Kinds, Listing, Role
 
 Key = tuple[str, str]

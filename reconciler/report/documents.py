@@ -11,7 +11,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
-from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import (
     Action,
     Blocked,
@@ -30,6 +29,7 @@ from reconciler.model import (
     Unknown,
     Unmanaged,
 )
+from reconciler.plan.drift import Drift, Drifted, Kept
 from reconciler.report.values import HIDDEN, data
 
 PLAN_FORMAT: Final = "reconciler.plan/1"

@@ -8,13 +8,13 @@ from datetime import UTC, tzinfo
 from typing import Final
 
 from reconciler.address import Address, bare
-from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Cause, Delta, Spot, Unmanaged
-from reconciler.plan.deleted import left_over
+from reconciler.plan.drafts.restoration import left_over
+from reconciler.plan.drift import Drift, Drifted, Kept
 from reconciler.report.layout import VALUE, Page, Span, Style
-from reconciler.report.moments import clock_time
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
+from reconciler.report.times import clock_time
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import count, listed
 

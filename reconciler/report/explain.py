@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from reconciler.config.schema import schema
-from reconciler.config.suggest import a
 from reconciler.report.layout import Page, Span, Style
 from reconciler.report.samples import sample
 from reconciler.report.types import in_words, target
 from reconciler.resource import RESERVED, Field, Keyed, Kind, Kinds, Node, Role
+from reconciler.text.suggest import a
 
 COLUMN: Final = 20  # where values begin
 WITHOUT: Final = "it is not managed, and keeps whatever value it has"

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reconciler.errors import Problem
-from reconciler.report import escape
+from reconciler.report.entries import Entry, Line, Sheet
 from reconciler.report.layout import Style
-from reconciler.report.sheet import Entry, Line, Sheet
+from reconciler.text import escape
 
 LEVELS: Final = {Style.BLOCKED: "error", Style.DELETE: "warning", Style.DRIFT: "warning"}
 EXPOSES: Final = "!"  # the symbol of a line that tells of an exposure or a broken address

@@ -12,8 +12,8 @@ from typing import Any, Final, Literal
 
 from reconciler.address import Address
 from reconciler.model import Action, Desired, Plan, Step
-from reconciler.report import escape
 from reconciler.report.words import STYLES
+from reconciler.text import escape
 
 Format = Literal["mermaid", "dot"]
 

@@ -14,10 +14,10 @@ from reconciler.address import bare
 from reconciler.model import Entry, Run, Turn
 from reconciler.plan.names import Names, named
 from reconciler.report.layout import Page, Span, Style
-from reconciler.report.moments import clock_time
 from reconciler.report.nested import difference_lines
+from reconciler.report.state_changes import turn_document
 from reconciler.report.table import table
-from reconciler.report.turns import turn_document
+from reconciler.report.times import clock_time
 from reconciler.report.values import HIDDEN, data, shown
 from reconciler.resource import UNSET, Field, Kind, Kinds
 

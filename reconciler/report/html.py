@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from reconciler.report import escape
+from reconciler.report.entries import Entry, Line, Sheet
 from reconciler.report.picture import bar, coverage
-from reconciler.report.sheet import Entry, Line, Sheet
+from reconciler.text import escape
 
 CSS: Final = """
 :root { color-scheme: light dark; --back: #fff; --fore: #1c2024; --dim: #6b7280; --edge: #e2e5e9; --soft: #f6f7f9;

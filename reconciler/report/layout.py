@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from reconciler.report import escape
+from reconciler.text import escape
 
 VALUE: Final = 16  # the column where values begin
 NOTE: Final = 54  # the column where remarks in parentheses begin, where there is room

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from reconciler.report import escape
+from reconciler.report.entries import Entry, Line, Sheet
 from reconciler.report.layout import Style
-from reconciler.report.sheet import Entry, Line, Sheet
 from reconciler.report.words import count
+from reconciler.text import escape
 
 LIMIT: Final = 65_536  # characters of a comment on GitHub
 SIGNS: Final = {Style.CREATE: "+", Style.DELETE: "-", Style.DIM: " ", Style.PLAIN: " "}

@@ -6,9 +6,9 @@ import html as entities
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from reconciler.drift import Share
-from reconciler.report import escape
-from reconciler.report.sheet import Part
+from reconciler.plan.drift import Share
+from reconciler.report.entries import Part
+from reconciler.text import escape
 
 WIDTH: Final = 880
 ROW: Final = 26

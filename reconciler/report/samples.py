@@ -7,10 +7,10 @@ from typing import Any, Final
 import yaml
 
 from reconciler.config.values import adapter
-from reconciler.edit.layout import layout
-from reconciler.edit.order import ANY
 from reconciler.report.types import target
 from reconciler.resource import Field, Keyed, Kind, Kinds, Node
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import ANY
 
 TEXT: Final = "some text"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from reconciler.report.escape import terminal
 from reconciler.report.layout import cells, wrapped
+from reconciler.text.escape import terminal
 
 GAP: Final = "  "
 LAST_MIN: Final = 20  # columns; where the last column has less room it is not wrapped

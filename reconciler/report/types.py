@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 from annotated_types import Len
 from pydantic import WithJsonSchema
 
-from reconciler.config.suggest import a
 from reconciler.resource import To
+from reconciler.text.suggest import a
 
 
 def in_words(hint: Any, *, quote: str = "") -> str:

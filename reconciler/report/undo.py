@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from reconciler.address import Address
 from reconciler.model import Outcome, Run, Source, Turn
 from reconciler.report.documents import results_document
-from reconciler.report.turns import turn_document
+from reconciler.report.state_changes import turn_document
 
 UNDO_FORMAT: Final = "reconciler.undo/1"
 

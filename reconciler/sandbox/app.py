@@ -15,11 +15,11 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from reconciler.sandbox import content, control, people, whole
+from reconciler.sandbox import control, pages, snapshot
+from reconciler.sandbox.content import tree
 from reconciler.sandbox.document import document
 from reconciler.sandbox.faults.control import router as faults
 from reconciler.sandbox.faults.inject import Faults
-from reconciler.sandbox.readers import HEADER as READER
 from reconciler.sandbox.recent import note
 from reconciler.sandbox.repeats import said_once
 from reconciler.sandbox.routes import (
@@ -49,8 +49,9 @@ from reconciler.sandbox.routes import (
     translations,
 )
 from reconciler.sandbox.service import Fault, Service, who
+from reconciler.sandbox.sites.readers import HEADER as READER
+from reconciler.sandbox.sites.visitors import as_reader
 from reconciler.sandbox.store import Store
-from reconciler.sandbox.visitors import as_reader
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 GROUPS = (
@@ -102,7 +103,7 @@ def _endpoints() -> tuple[BaseRoute, ...]:
     router = APIRouter()
     for group in GROUPS:
         router.include_router(group.router, prefix="/v1", dependencies=[Depends(said_once)])
-    for other in (control.router, faults, whole.router, people.router):
+    for other in (control.router, faults, snapshot.router, pages.router):
         router.include_router(other)
     return tuple(router.routes)
 
@@ -138,7 +139,7 @@ class Front:
             except Fault as fault:
                 await _error(fault.status, fault.message)(scope, receive, dated)
                 return
-        content.purge(self.service.store)
+        tree.purge(self.service.store)
         await self.app(scope, receive, dated)
 
 

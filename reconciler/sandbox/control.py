@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from reconciler.sandbox.audience import audience
 from reconciler.sandbox.bodies import ClockSet
 from reconciler.sandbox.service import Fault, Service
+from reconciler.sandbox.sites.audience import audience
 
 router = APIRouter(prefix="/_sandbox", include_in_schema=False)
 

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from reconciler.sandbox.content import collection_container, new_space
+from reconciler.sandbox.content.tree import collection_container, new_space
 from reconciler.sandbox.file import iso
 from reconciler.sandbox.service import Caller, Service
+from reconciler.sandbox.sites.structure import free_path
 from reconciler.sandbox.store import Object, Store
-from reconciler.sandbox.structure import free_path
 
 ROLES = ("admin", "create", "review", "edit", "comment", "read", None)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from reconciler.sandbox.service import Caller
+from reconciler.sandbox.sites.structure import variants
 from reconciler.sandbox.store import Object
-from reconciler.sandbox.structure import variants
 
 ADMIN, CREATE, REVIEW, EDIT, COMMENT, READ = 5, 4, 3, 2, 1, 0
 

@@ -23,8 +23,8 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.util import LRUCache
 
 from reconciler.errors import StateError
-from reconciler.state import migrations
-from reconciler.state.trouble import READABLE, calm
+from reconciler.state.errors import READABLE, calm
+from reconciler.state.tables import migrations
 
 BUSY_SECONDS: Final = 5.0  # how long another program's transaction is waited for
 _ADDRESSES: Final = "Write sqlite:///PATH or postgresql://USER@HOST/NAME."

@@ -14,9 +14,9 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from reconciler.address import Address
 from reconciler.model import Entry, Run
-from reconciler.state.rows import INTENTS, damaged, from_json, intent_of, mapping
-from reconciler.state.schema import afters, approvals, journal, outcomes, runs, turns
-from reconciler.state.turns import count_turns
+from reconciler.state.tables.rows import INTENTS, damaged, from_json, intent_of, mapping
+from reconciler.state.tables.schema import afters, approvals, journal, outcomes, runs, turns
+from reconciler.state.tables.turns import count_turns
 
 DONE: Final = ("done", "recovered")
 

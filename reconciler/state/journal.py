@@ -17,18 +17,31 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select,
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Binding, Consent, Intent, Place, Rules, State
-from reconciler.state import pushed, renaming, rows
 from reconciler.state.database import Database
 from reconciler.state.ending import Ending
 from reconciler.state.lease import Lease
-from reconciler.state.pushed import Document
 from reconciler.state.reading import read_state
-from reconciler.state.renames import after, read_renames, write_renames
-from reconciler.state.rules import write_rules
-from reconciler.state.schema import afters, approvals, befores, bindings, fields, journal, known, open_intents, outcomes, runs, states
-from reconciler.state.spare import Spare, kept_or_not
-from reconciler.state.turns import bound, turned, write_turns
+from reconciler.state.tables import rows
+from reconciler.state.tables.renames import after, read_renames, write_renames
+from reconciler.state.tables.rules import write_rules
+from reconciler.state.tables.schema import (
+    afters,
+    approvals,
+    befores,
+    bindings,
+    fields,
+    journal,
+    known,
+    open_intents,
+    outcomes,
+    runs,
+    states,
+)
+from reconciler.state.tables.turns import bound, turned, write_turns
+from reconciler.state.transfer import push, rename_project
+from reconciler.state.transfer.push import Document
 from reconciler.state.unfinished import write_consents
+from reconciler.state.unsaved import Spare, kept_or_not
 
 _RAISE_SERIAL: Final = (
     update(states)
@@ -196,14 +209,14 @@ class Journal:
         """Put a checked document of a whole state where this one is, with its serial; raises `Refused` where that would lose something."""
         with self._database.write() as connection:
             self._lease.check(connection)
-            pushed.replace(connection, self._state, document, by=self.run, force=force)
+            push.replace(connection, self._state, document, by=self.run, force=force)
 
     def rename(self) -> None:
         """Give this state the name of the one whose lease it holds too; raises `Refused` where that would lose something."""
         assert self._renames is not None
         with self._writing() as connection:
             self._renames.check(connection)
-            renaming.rename(connection, self._state, self._renames.state, by=self._renames.holder.run)
+            rename_project.rename(connection, self._state, self._renames.state, by=self._renames.holder.run)
 
     def note(self, address: Address, *, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> None:
         """Merge fields into a binding; UNSET forgets a field's value. An address that is not bound is a StateError."""

@@ -22,11 +22,11 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from reconciler.errors import Locked, StateError
-from reconciler.report.moments import HERE, clock_time_of
+from reconciler.report.times import HERE, clock_time_of
 from reconciler.state.database import Database
-from reconciler.state.schema import leases, runs
-from reconciler.state.trouble import calm
-from reconciler.unbroken import unbroken
+from reconciler.state.errors import calm
+from reconciler.state.tables.schema import leases, runs
+from reconciler.state.uninterrupted import unbroken
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
 UNLOCK: Final = "`reconciler state unlock` takes it from one that hangs."

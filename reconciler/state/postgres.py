@@ -15,9 +15,9 @@ from sqlalchemy import URL, Connection, create_engine, event, text
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError
-from reconciler.installing import installing
-from reconciler.state import migrations
-from reconciler.state.trouble import calm
+from reconciler.state.errors import calm
+from reconciler.state.tables import migrations
+from reconciler.text.install import installing
 
 SCHEMA: Final = "reconciler"
 CONNECT_SECONDS: Final = 5

@@ -14,12 +14,12 @@ from sqlalchemy import Connection, func, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
-from reconciler.marking import PREFIX, is_mark
 from reconciler.model import State
-from reconciler.state import rows
-from reconciler.state.renames import read_renames
-from reconciler.state.rules import read_rules
-from reconciler.state.schema import bindings, journal, outcomes, rules, states, turns
+from reconciler.model.marker import PREFIX, is_mark
+from reconciler.state.tables import rows
+from reconciler.state.tables.renames import read_renames
+from reconciler.state.tables.rules import read_rules
+from reconciler.state.tables.schema import bindings, journal, outcomes, rules, states, turns
 from reconciler.state.unfinished import is_unfinished, read_consents
 
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later

@@ -20,19 +20,19 @@ from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
 from reconciler.model import Entry, Run, State, Turn
-from reconciler.state.condition import Condition, file_holder, row_holder, writable
 from reconciler.state.database import Database, connect
+from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.history import read_entries, read_ids, read_runs, read_users
 from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
-from reconciler.state.pulled import pulled
-from reconciler.state.pushed import Document, checked
 from reconciler.state.reading import Scope, find, former, has_seen, read_others, read_projects, read_state, read_tracking
-from reconciler.state.rows import inserting, plain
-from reconciler.state.schema import leases, runs, states
-from reconciler.state.spare import Spare
-from reconciler.state.turns import read_later, read_turns
-from reconciler.unbroken import unbroken
+from reconciler.state.tables.rows import inserting, plain
+from reconciler.state.tables.schema import leases, runs, states
+from reconciler.state.tables.turns import read_later, read_turns
+from reconciler.state.transfer.pull import pulled
+from reconciler.state.transfer.push import Document, checked
+from reconciler.state.uninterrupted import unbroken
+from reconciler.state.unsaved import Spare
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -159,7 +159,7 @@ class Store:
         return self._database.read(work) or frozenset()
 
     def pull(self) -> dict[str, Any] | None:
-        """All of it as one document, as `reconciler.report.schema_of_state` says; None where there is no state yet."""
+        """All of it as one document, as `reconciler.report.schemas.state` says; None where there is no state yet."""
 
         def work(connection: Connection) -> dict[str, Any] | None:
             row = find(connection, self._scope)

@@ -11,8 +11,8 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, insert, select
 
 from reconciler.model import Consent
-from reconciler.state.rows import damaged, from_json, to_json
-from reconciler.state.schema import consents, runs
+from reconciler.state.tables.rows import damaged, from_json, to_json
+from reconciler.state.tables.schema import consents, runs
 
 DONE: Final = 0  # the exit code of a run that came to its end
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes

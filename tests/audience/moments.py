@@ -18,7 +18,7 @@ import httpx
 from reconciler.address import bare
 from reconciler.client import Reader, Settings, Writer
 from reconciler.model import Outcome
-from reconciler.sandbox.audience import audience
+from reconciler.sandbox.sites.audience import audience
 from reconciler.sandbox.store import Store
 from tests.harness import BASE, TOKEN, Org
 

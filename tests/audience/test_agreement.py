@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.kinds import load as kinds
-from reconciler.plan.audience import Access, Audiences
+from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
 from reconciler.resource.audience import LEVELS as MODEL_LEVELS
 from tests.audience.moments import LEVELS, Readers, Watched

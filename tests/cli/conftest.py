@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli import main
-from reconciler.report.schemas import schemas
+from reconciler.report.schemas.documents import schemas
 from tests.request_bodies import foreign
 
 CLEAN = dict.fromkeys(

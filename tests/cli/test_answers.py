@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from reconciler.installing import installing
 from reconciler.model import Run
 from reconciler.report.history import history_text
-from reconciler.report.moments import clock_time
+from reconciler.report.times import clock_time
+from reconciler.text.install import installing
 from tests.cli.conftest import Cli, valid
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)

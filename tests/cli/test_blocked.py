@@ -132,10 +132,10 @@ MISSING: dict[str, Any] = {
 
 
 def test_missing_ids_are_shown_as_causes_with_what_waits_for_each(tmp_path: Path) -> None:
+    from reconciler.report.entries import plan_sheet
     from reconciler.report.html import html
     from reconciler.report.layout import plain
     from reconciler.report.markdown import markdown
-    from reconciler.report.sheet import plan_sheet
     from reconciler.report.text import plan_text
     from tests.cli.test_answers import NOW
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli import trust
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import trust
 from reconciler.errors import UsageError
 from tests.cli.conftest import Cli
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.examination import examine
+from reconciler.cli.checks.remote import examine
 from reconciler.client import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import State

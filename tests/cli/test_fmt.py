@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from reconciler.config import load
-from reconciler.edit.layout import layout
-from reconciler.edit.order import Shape
 from reconciler.kinds import load as kinds
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import Shape
 from tests.cli.conftest import Cli
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

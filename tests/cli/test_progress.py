@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from reconciler.cli.progress import duration
+from reconciler.cli.terminal.progress import duration
 from tests.cli.conftest import Cli
 
 PROGRAM = "import sys; from reconciler.cli import main, progress; progress.HEARTBEAT = 0.1; main(sys.argv[1:])"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from reconciler.state.lease import Holder, lock_file
-from reconciler.state.renaming import DROPPED
-from reconciler.state.schema import METADATA
+from reconciler.state.tables.schema import METADATA
+from reconciler.state.transfer.rename_project import DROPPED
 from tests.cli.conftest import Cli, valid
 
 TABLES = [table.name for table in METADATA.tables.values() if "state" in table.columns]

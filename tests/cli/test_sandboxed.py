@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.sandboxed import LISTS, checked, read_seed, seed_document
+from reconciler.cli.sandboxes.embedded import LISTS, checked, read_seed, seed_document
 from reconciler.config import load
 from reconciler.errors import ReconcilerError, UsageError
 from reconciler.kinds import load as kinds

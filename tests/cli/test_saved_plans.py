@@ -10,7 +10,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.report.schemas import schemas
+from reconciler.report.schemas.documents import schemas
 from tests.cli.conftest import Cli, valid
 from tests.cli.test_end_to_end import at_a_terminal
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import pytest
 from click.testing import CliRunner
 
-from reconciler.cli.screen import COLOURS, Screen
+from reconciler.cli.terminal.screen import COLOURS, Screen
 from reconciler.report.layout import Span, Style
-from reconciler.report.masks import MASK
+from reconciler.text.redact import MASK
 
 
 class Terminal(io.StringIO):

@@ -11,14 +11,15 @@ from unittest.mock import Mock
 
 import pytest
 
-from reconciler.cli import exits, signals
-from reconciler.cli.connect import accounted
+from reconciler.cli import exits
+from reconciler.cli.terminal import signals
+from reconciler.cli.wiring.connect import accounted
 from reconciler.errors import StateError
 from reconciler.state import Journal
 
 HEAD = """
 import asyncio, os, signal
-from reconciler.cli import signals
+from reconciler.cli.terminal import signals
 def told(name): os.kill(os.getpid(), getattr(signal, name))
 """
 TWICE = """
@@ -114,7 +115,7 @@ with signals.ending() as ending:
         raise
 """
 AMID_WHAT_MUST_NOT_BE_BROKEN_OFF = """
-from reconciler.unbroken import unbroken
+from reconciler.state.uninterrupted import unbroken
 with signals.ending():
     with unbroken():
         with unbroken():
@@ -123,7 +124,7 @@ with signals.ending():
     print("went on")
 """
 TWICE_AMID_IT = """
-from reconciler.unbroken import unbroken
+from reconciler.state.uninterrupted import unbroken
 with signals.ending(), unbroken():
     told("{first}")
     told("{second}")

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.installing import installing
-from reconciler.report.moments import HERE, clock_time_of
+from reconciler.report.times import HERE, clock_time_of
 from reconciler.state import LEASE_SECONDS
+from reconciler.text.install import installing
 from tests.cli.conftest import Cli, valid
 
 PASSWORD = "hunter2-of-the-state"
@@ -101,7 +101,7 @@ def test_a_timeout_longer_than_the_lease_is_refused(shared: Cli) -> None:
 
 HOLD = """
 import sys, uuid
-from reconciler.cli.connect import now
+from reconciler.cli.wiring.connect import now
 from reconciler.state import Scope, Store
 url, project, service = sys.argv[1:]
 with Store.open(url, Scope(project, None, service), clock=now, create=True) as store:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.config.expressions import Evaluator, ExpressionError, holds_expression
+from reconciler.config.language.expressions import Evaluator, ExpressionError, holds_expression
 
 VARS: dict[str, Any] = {
     "brand": "Acme", "n": 3, "share": 1.5, "on": True, "nothing": None, "list": ["b", "a", "b"], "map": {"x": 1, "items": 5},

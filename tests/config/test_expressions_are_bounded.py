@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.config.expressions import Evaluator, ExpressionError
-from reconciler.config.files import ProjectFiles
+from reconciler.config.language.expressions import Evaluator, ExpressionError
+from reconciler.config.language.files import ProjectFiles
 from tests.cage import fresh
 from tests.config.test_expressions import EVALUATOR, VARS, error
 
@@ -177,7 +177,7 @@ BOMBS = {
     "an open quote": "'${{ \"' + 'a' * 1_000_000",
 }
 PROGRAM = """
-from reconciler.config.expressions import Evaluator, ExpressionError
+from reconciler.config.language.expressions import Evaluator, ExpressionError
 from tests.cage import confine
 values = dict(
     long="x" * 2**20, quotes='"' * 100, deep="[" * 500_000, wide="[" + "[]," * 300_000 + "[]]", items=["abc"] * 100_000, map=dict(),

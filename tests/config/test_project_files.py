@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.config.expressions import ExpressionError
-from reconciler.config.files import ProjectFiles
+from reconciler.config.language.expressions import ExpressionError
+from reconciler.config.language.files import ProjectFiles
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.config.nodes import Entry, List, Map, Scalar, core, plain
-from reconciler.config.reader import DEPTH_MAX, EXPANDED_MAX, FILE_MAX, PROBLEMS_MAX, SCALAR_MAX, Document, read
+from reconciler.config.source.nodes import Entry, List, Map, Scalar, core, plain
+from reconciler.config.source.reader import DEPTH_MAX, EXPANDED_MAX, FILE_MAX, PROBLEMS_MAX, SCALAR_MAX, Document, read
 from reconciler.model import Source
 from tests.cage import fresh
 
@@ -256,7 +256,7 @@ BOMBS = {
     "aliases of aliases": "b'a: &a [x]\\n' + b''.join(b'a%d: &a [*a,*a,*a,*a,*a,*a,*a,*a,*a]\\n' % i for i in range(1000))",
 }
 PROGRAM = """
-from reconciler.config.reader import read
+from reconciler.config.source.reader import read
 from tests.cage import confine
 text = {text}
 confine()

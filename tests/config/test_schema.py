@@ -11,8 +11,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.config import schema
-from reconciler.config.evaluate import Files
-from reconciler.config.nodes import Problems, plain
+from reconciler.config.language.evaluate import Files
+from reconciler.config.source.nodes import Problems, plain
 from reconciler.kinds import load as kinds
 from tests.config.corpus import BROKEN, GOOD
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.config.nodes import List, Map, Node, Scalar
-from reconciler.config.reader import read
+from reconciler.config.source.nodes import List, Map, Node, Scalar
+from reconciler.config.source.reader import read
 from reconciler.config.words import TOP
-from reconciler.edit.layout import layout
-from reconciler.edit.order import document
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import document
 
 SHAPE = document(load(), TOP)
 KEYS = [

@@ -11,11 +11,11 @@ import httpx
 
 from reconciler.address import Address
 from reconciler.client import Reader, Settings
-from reconciler.drift import Drift, drift
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, State
 from reconciler.observe import observe
 from reconciler.plan import plan
+from reconciler.plan.drift import Drift, drift
 from reconciler.resource import Field, Kind, Role
 from tests.engine.small import node, small
 from tests.harness import BASE, TOKEN, Org

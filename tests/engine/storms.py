@@ -16,16 +16,16 @@ from typing import Any
 
 import httpx
 
-from reconciler.cli.sandboxed import seed_document
+from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.client import Reader, Settings
 from reconciler.config import load
-from reconciler.drift import Drift, drift
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, State
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.plan.absence import believable
-from reconciler.prove import prove
+from reconciler.plan.drift import Drift, drift
+from reconciler.plan.matching.absence import believable
+from reconciler.plan.prove import prove
 from tests.harness import BASE, TOKEN, Org, Still
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "acme"

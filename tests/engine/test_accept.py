@@ -6,11 +6,11 @@ import difflib
 
 import pytest
 
-from reconciler.edit.source import parse
 from reconciler.errors import UsageError
+from reconciler.importer.accept import Acceptance, chosen
 from reconciler.kinds import load as kinds
 from reconciler.plan import match, plan
-from reconciler.writing.accept import Acceptance, chosen
+from reconciler.yamltext.tree import parse
 from tests.engine.outside import CASES, Case, drifted, edit, everything, observed
 from tests.engine.small import applied
 from tests.harness import Org

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.config.words import TOP
-from reconciler.edit.layout import layout
-from reconciler.edit.order import document
-from reconciler.edit.source import parse
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import document
+from reconciler.yamltext.tree import parse
 from tests.engine.outside import drifted
 from tests.engine.test_accept import accept
 from tests.harness import ORGANIZATION, Org

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from reconciler.drift import Kept
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause
+from reconciler.plan.drift import Kept
 from reconciler.resource import UNSET
 from tests.engine.outside import CASES, Case, drifted, edit, everything, fields, said
 from tests.engine.small import applied, node, settled, small

@@ -11,14 +11,14 @@ import httpx
 import pytest
 
 from reconciler.apply import apply
+from reconciler.apply.recover import recover
 from reconciler.errors import DeclarationError
-from reconciler.guard import guard
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Outcome, Status
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.prove import prove
-from reconciler.recover import recover
+from reconciler.plan.guard import guard
+from reconciler.plan.prove import prove
 from reconciler.resource import POST, Api, Keyed, Resource, field
 from tests.engine.small import described, settled, small
 from tests.harness import ORGANIZATION, Org

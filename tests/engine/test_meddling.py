@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from reconciler.apply.expected import Expected
-from reconciler.apply.guards import Guards
+from reconciler.apply.preconditions import Guards
 from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client import Writer
 from reconciler.kinds import load as kinds

@@ -9,7 +9,7 @@ import pytest
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan
-from reconciler.plan.absence import believable
+from reconciler.plan.matching.absence import believable
 from tests.engine.small import applied, node, settled, small
 from tests.harness import ORGANIZATION, Org
 

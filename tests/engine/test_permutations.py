@@ -21,14 +21,14 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.cli.sandboxed import seed_document
+from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.client import Reader
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, Plan, State
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.prove import prove
+from reconciler.plan.prove import prove
 from tests.engine.small import applied, small
 from tests.engine.storms import EXAMPLE
 from tests.engine.test_random import organizations

@@ -13,7 +13,7 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Plan, State
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.prove import prove
+from reconciler.plan.prove import prove
 from tests.engine.small import node, small
 from tests.harness import Org
 

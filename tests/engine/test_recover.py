@@ -15,12 +15,12 @@ import pytest
 
 from reconciler.address import Address
 from reconciler.apply import apply
+from reconciler.apply.recover import recover
 from reconciler.kinds import load as kinds
 from reconciler.model import Intent, Outcome, Status
+from reconciler.model.codec import observed
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.reading import observed
-from reconciler.recover import recover
 from reconciler.state import LEASE_SECONDS, Journal
 from tests.engine.small import applied, small
 from tests.harness import ORGANIZATION, Org

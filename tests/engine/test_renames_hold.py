@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.address import Address
-from reconciler.state.renames import after
+from reconciler.state.tables.renames import after
 from tests.engine.small import applied, settled, small, verbs
 from tests.engine.test_kill import Mortal
 from tests.engine.test_renames import exchanged, ids, pairs, rekeyed

@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.apply import apply
-from reconciler.cli.approval import Approval, approve
-from reconciler.cli.run import Planned
-from reconciler.cli.saved import read
+from reconciler.cli.wiring.approval import Approval, approve
+from reconciler.cli.wiring.plan_file import read
+from reconciler.cli.wiring.run import Planned
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Forecast, Status, Step
 from reconciler.observe import observe
 from reconciler.plan import Selection, plan
-from reconciler.prove import prove
+from reconciler.plan.prove import prove
 from reconciler.report.saved import Digests, Made, saved_plan
 from tests.engine.small import node, small
 from tests.engine.test_random import organizations

@@ -10,11 +10,11 @@ import pytest
 
 from reconciler.client import Reader
 from reconciler.errors import Refused
-from reconciler.guard import deletes, guard
 from reconciler.kinds import load as kinds
 from reconciler.model import Guards, Plan
 from reconciler.observe import observe
-from reconciler.plan.absence import believable
+from reconciler.plan.guard import deletes, guard
+from reconciler.plan.matching.absence import believable
 from tests.engine.small import described, verbs
 from tests.engine.test_kill import Killed, Mortal
 from tests.harness import ORGANIZATION, Org

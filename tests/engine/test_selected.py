@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from reconciler.address import Glob
-from reconciler.guard import deletes
 from reconciler.kinds import load as kinds
 from reconciler.model import Plan
 from reconciler.observe import observe
 from reconciler.plan import Selection
 from reconciler.plan import plan as make_plan
+from reconciler.plan.guard import deletes
 from reconciler.report.documents import outcome_document
 from reconciler.report.outcome import summary as outcome_summary
 from reconciler.report.text import summary

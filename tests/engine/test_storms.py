@@ -12,7 +12,7 @@ from reconciler.address import Address
 from reconciler.errors import ReconcilerError, Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Action, State
-from reconciler.plan.absence import AT_LEAST, SHARE
+from reconciler.plan.matching.absence import AT_LEAST, SHARE
 from reconciler.resource import One
 from tests.engine.storms import STORMS, Record, Recorded, example, planned
 

@@ -12,7 +12,7 @@ from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State
 from reconciler.plan import plan
-from reconciler.prove import carried_out
+from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
 from tests.growth.edits import Edit, Tree, nothing
 

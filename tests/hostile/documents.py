@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from reconciler.cli import saved
+from reconciler.cli.wiring import plan_file
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual
 from reconciler.report.saved import Digests, Made, saved_plan
 from reconciler.state import Scope
-from reconciler.state.pushed import checked
+from reconciler.state.transfer.push import checked
 from tests.engine.small import small
 from tests.harness import Org
 from tests.hostile.texts import edited
@@ -61,7 +61,7 @@ def saved_plans(rng: random.Random) -> None:
     path = room() / "plan.json"
     path.write_bytes(_damaged(rng, plan_text()).encode("utf-8", "surrogatepass"))
     try:
-        saved.read(path)
+        plan_file.read(path)
     except UsageError as error:
         assert error.message
 

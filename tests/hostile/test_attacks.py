@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from reconciler.characters import is_plain
 from reconciler.config import load
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
-from reconciler.report.escape import terminal
+from reconciler.text.escape import terminal
+from reconciler.text.printable import is_plain
 from tests.cage import caged
 from tests.hostile.attacks import ATTACKS, Attack
 

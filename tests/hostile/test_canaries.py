@@ -129,7 +129,12 @@ def test_nothing_comes_out_of_a_defect(world: World, monkeypatch: pytest.MonkeyP
         "PGPASSWORD": CANARIES["state"],
         "http_proxy": f"http://{CANARIES['user']}@127.0.0.1:9",
     }
-    for place in ("reconciler.observe.observe", "reconciler.config.load", "reconciler.cli.connect.connect", "reconciler.state.Store.open"):
+    for place in (
+        "reconciler.observe.observe",
+        "reconciler.config.load",
+        "reconciler.cli.wiring.connect.connect",
+        "reconciler.state.Store.open",
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(place, crash(held))
             for words in (("plan", "p", *GIVEN, "-v"), ("apply", "p", *GIVEN, "--yes", "-v"), ("drift", "p", *GIVEN)):

@@ -14,14 +14,14 @@ import pytest
 import yaml
 from click.testing import Result
 
-from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Action, Cause, Delta, Status, Unmanaged
-from reconciler.report.escape import terminal
+from reconciler.plan.drift import Drift, Drifted, Kept
+from reconciler.report.entries import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
-from reconciler.report.sheet import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed as plant
+from reconciler.text.escape import terminal
 from tests.cli.conftest import Cli
 from tests.cli.test_end_to_end import at_a_terminal
 from tests.harness import BASE, ORGANIZATION, SEED, TOKEN

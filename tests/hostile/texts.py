@@ -11,20 +11,20 @@ from tempfile import TemporaryDirectory
 import yaml
 
 from reconciler.address import Address, Glob
-from reconciler.characters import is_plain
-from reconciler.cli import baselines
-from reconciler.config.expressions import Evaluator, ExpressionError
-from reconciler.config.reader import read
+from reconciler.cli.wiring import baselines
+from reconciler.config.language.expressions import Evaluator, ExpressionError
+from reconciler.config.source.reader import read
 from reconciler.config.words import TOP
-from reconciler.edit.layout import layout
-from reconciler.edit.order import document
 from reconciler.errors import ReconcilerError
 from reconciler.kinds import load
 from reconciler.model import Action, Status
+from reconciler.report.entries import Sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html
 from reconciler.report.markdown import markdown
-from reconciler.report.sheet import Sheet, outcome_sheet, plan_sheet
 from reconciler.report.text import plan_text
+from reconciler.text.printable import is_plain
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import document
 from tests.config.corpus import GOOD
 from tests.report.made import change, delta, outcome, plan, result
 from tests.report.test_pages import Tags

@@ -22,11 +22,11 @@ from reconciler.kinds import load as kinds
 from reconciler.model import Desired, State
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.prove import prove
+from reconciler.plan.prove import prove
 from reconciler.report.documents import plan_document
 from reconciler.report.text import plan_text
 from reconciler.state import Scope, Store
-from reconciler.state.schema import METADATA
+from reconciler.state.tables.schema import METADATA
 from tests.client.client_fakes import Leap
 from tests.config.corpus import GOOD, options
 from tests.engine.small import small

@@ -9,23 +9,23 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from reconciler.census import read_all
 from reconciler.client import Reader
 from reconciler.config import load, schema
-from reconciler.config.evaluate import Files
-from reconciler.config.nodes import Problems, plain
+from reconciler.config.language.evaluate import Files
+from reconciler.config.source.nodes import Problems, plain
 from reconciler.config.words import TOP
-from reconciler.edit.layout import layout
-from reconciler.edit.order import document
+from reconciler.importer.merge import into
+from reconciler.importer.project import Written, project
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
+from reconciler.observe.everything import read_all
 from reconciler.plan import plan
 from reconciler.plan.memory import remembered
-from reconciler.prove import prove
+from reconciler.plan.prove import prove
 from reconciler.state import Scope, Store
-from reconciler.writing.into import into
-from reconciler.writing.project import Written, project
+from reconciler.yamltext.format import layout
+from reconciler.yamltext.key_order import document
 from tests.harness import ORGANIZATION, Org
 
 SHAPE = document(kinds(), TOP)

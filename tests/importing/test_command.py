@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.writing.names import free, slug
+from reconciler.importer.keys import free, slug
 from tests.cli.conftest import Cli
 from tests.engine.small import applied, small
 from tests.harness import Org

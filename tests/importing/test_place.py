@@ -7,8 +7,8 @@ import itertools
 import pytest
 import yaml
 
-from reconciler.writing.place import Page
-from reconciler.writing.text import Line
+from reconciler.importer.location import Page
+from reconciler.yamltext.emit import Line
 
 TEXT = "a:\n  x: 1\n  deep:\n    y: 2\n"
 

@@ -11,10 +11,10 @@ from tests.mutants import nursery
 from tests.mutants.mutator import Mutant, mutants
 
 TESTS: Final[dict[str, tuple[str, ...]]] = {
-    "order": ("tests/test_order.py",),
-    "graph": ("tests/test_graph.py",),
-    "recover": ("tests/test_recover_by_answers.py",),
-    "evidence": ("tests/test_evidence.py", "tests/test_recover_by_answers.py"),
+    "plan.siblings.moves": ("tests/test_order.py",),
+    "plan.steps.graph": ("tests/test_graph.py",),
+    "apply.recover": ("tests/test_recover_by_answers.py",),
+    "apply.evidence": ("tests/test_evidence.py", "tests/test_recover_by_answers.py"),
     "state.journal": (
         *(f"tests/state/test_{name}.py" for name in ("journal", "journal_keeps", "history", "round_trip")),
         "tests/state/test_carry.py::test_what_is_pushed_is_what_was_pulled",
@@ -47,8 +47,8 @@ def modules(name: str) -> list[str]:
     path = nursery.source(f"reconciler.{name}")
     if path.name != "__init__.py":
         return [f"reconciler.{name}"]
-    inside = sorted(one.stem for one in path.parent.glob("*.py") if one.name != "__init__.py")
-    return [f"reconciler.{name}", *(f"reconciler.{name}.{one}" for one in inside)]
+    files = sorted(file.relative_to(path.parent) for file in path.parent.rglob("*.py") if file.name != "__init__.py")
+    return [f"reconciler.{name}", *(f"reconciler.{name}.{'.'.join(file.with_suffix('').parts)}" for file in files)]
 
 
 def drawn(name: str, sample: int, seed: int) -> tuple[list[Drawn], int]:

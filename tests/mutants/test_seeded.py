@@ -24,7 +24,17 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_there_are_at_least_25_bugs_and_no_two_break_one_claim_the_same_way() -> None:
     assert len({(bug.module, bug.old, bug.new) for bug in BUGS}) == len(BUGS) >= 25
-    for part in ("state.journal", "state.lease", "recover", "evidence", "client.retry", "client.pacing", "apply.", "order", "graph"):
+    for part in (
+        "state.journal",
+        "state.lease",
+        "apply.recover",
+        "apply.evidence",
+        "client.retry",
+        "client.pacing",
+        "apply.",
+        "plan.siblings.moves",
+        "plan.steps.graph",
+    ):
         assert any(bug.module.startswith(f"reconciler.{part}") for bug in BUGS), part
 
 
@@ -36,19 +46,19 @@ def test_a_bug_still_fits_its_module(bug: Bug) -> None:
 def test_a_bug_whose_text_is_not_there_or_there_twice_is_refused() -> None:
     for old in ("this text stands nowhere", "return"):
         with pytest.raises(ValueError, match="stands there"):
-            broken(Bug("reconciler.order", old, "", "", ()))
+            broken(Bug("reconciler.plan.siblings.moves", old, "", "", ()))
 
 
 def test_what_the_named_tests_do_not_see_is_told_from_what_they_see() -> None:
-    bug = next(bug for bug in BUGS if bug.module == "reconciler.graph")
+    bug = next(bug for bug in BUGS if bug.module == "reconciler.plan.steps.graph")
     elsewhere = ("tests/test_order.py::test_a_move_has_one_anchor_at_most",)
-    harmless = nursery.source("reconciler.order").read_text(encoding="utf-8") + "\n"
+    harmless = nursery.source("reconciler.plan.siblings.moves").read_text(encoding="utf-8") + "\n"
     failing = harmless.replace('raise ValueError(f"a move of', 'print(f"a move of')
     trials = [
-        nursery.Trial("reconciler.order", harmless, elsewhere),
-        nursery.Trial("reconciler.order", failing, elsewhere),
-        nursery.Trial("reconciler.graph", broken(bug), elsewhere),
-        nursery.Trial("reconciler.order", "while True: pass", elsewhere),
+        nursery.Trial("reconciler.plan.siblings.moves", harmless, elsewhere),
+        nursery.Trial("reconciler.plan.siblings.moves", failing, elsewhere),
+        nursery.Trial("reconciler.plan.steps.graph", broken(bug), elsewhere),
+        nursery.Trial("reconciler.plan.siblings.moves", "while True: pass", elsewhere),
     ]
     assert harmless != failing
     code = (

@@ -11,8 +11,8 @@ from reconciler.address import Address
 from reconciler.errors import Refused
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Declared, Desired, Moved, Observed, Origin, Source, State
-from reconciler.plan.absence import believable, missing
-from reconciler.plan.match import match
+from reconciler.plan.matching.absence import believable, missing
+from reconciler.plan.matching.match import match
 
 ACME = Address.parse("acme")
 LINE = Source("reconciler.yaml", 1, 1)

@@ -9,7 +9,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load
 from reconciler.model import Actual, Desired, Observed, Step
-from reconciler.plan.disclosure import disclosure
+from reconciler.plan.audience.disclosure import disclosure
 from reconciler.resource import UNSET
 from tests.effort import calls
 

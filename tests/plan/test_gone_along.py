@@ -9,7 +9,7 @@ import pytest
 from reconciler.address import Address
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Declared, Desired, Observed, Origin, Place, Source, State
-from reconciler.plan.match import match
+from reconciler.plan.matching.match import match
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SITE = Address.parse("acme/site/docs")

@@ -11,7 +11,7 @@ from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load
 from reconciler.model import Actual, Observed, Step
-from reconciler.plan.siblings import Siblings
+from reconciler.plan.siblings.sequence import Siblings
 from reconciler.plan.simulate import World, simulate
 from reconciler.resource import PATCH, POST, UNSET, Api, Keyed, Resource, field
 from tests.effort import timed

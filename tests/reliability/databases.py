@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from sqlalchemy import create_engine, delete, insert, make_url, select, text
 
-from reconciler.state.condition import file_holder
+from reconciler.state.health import file_holder
 from reconciler.state.postgres import SCHEMA
-from reconciler.state.schema import METADATA
+from reconciler.state.tables.schema import METADATA
 
 
 class Database(Protocol):

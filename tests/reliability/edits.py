@@ -15,7 +15,7 @@ from itertools import product
 import httpx
 
 from reconciler.apply import FRESH
-from reconciler.apply.guards import INSIDE
+from reconciler.apply.preconditions import INSIDE
 from reconciler.errors import ReconcilerError
 from reconciler.model import Outcome, Plan
 from tests.engine.meddling import exits_well, told

@@ -152,7 +152,7 @@ def live(scenario: Scenario, database: Database) -> Iterator[Live]:
     """The service is up, and what comes before is applied."""
     import reconciler.cli.commands.apply
     import reconciler.cli.commands.plan
-    import reconciler.landing  # noqa: F401  so that no fork does it again
+    import reconciler.observe.candidates  # noqa: F401  so that no fork does it again
 
     place = folder("live")
     org = Org(place, seed=scenario.seed)

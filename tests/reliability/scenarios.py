@@ -14,7 +14,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
-from reconciler.cli.sandboxed import seed_document
+from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from tests.engine.small import node, small

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.guards import Guards
+from reconciler.apply.preconditions import Guards
 from reconciler.model import Outcome
 from tests.reliability import edits
 from tests.reliability.__main__ import database

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler import recover as recovery
+from reconciler.apply import recover as recovery
 from reconciler.client import RetryClass, Writer
 from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease

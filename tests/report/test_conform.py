@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.report.conform import conform
-from reconciler.report.schemas import saved_plan_schema, schemas
+from reconciler.report.schemas.conform import conform
+from reconciler.report.schemas.documents import saved_plan_schema, schemas
 
 ATOMS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.sampled_from([0.5, -1.5, "", "acme", "a/team/b", "POST", "x y"]))
 ANY = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["address", "kind", "id"]), inner))

@@ -9,8 +9,8 @@ import unicodedata
 
 import pytest
 
-from reconciler.characters import is_plain
-from reconciler.report import escape
+from reconciler.text import escape
+from reconciler.text.printable import is_plain
 
 EVERYTHING = [chr(code) for code in range(sys.maxunicode + 1)]
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"

@@ -6,8 +6,8 @@ import re
 
 from reconciler.errors import Problem
 from reconciler.model import Action, Blocked, Source, Status
+from reconciler.report.entries import outcome_sheet, plan_sheet
 from reconciler.report.github import github, github_problems
-from reconciler.report.sheet import outcome_sheet, plan_sheet
 from tests.report.made import at, change, outcome, plan, result
 
 COMMAND = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\n]+,?)+::[^\n]*\n")

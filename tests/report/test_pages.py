@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.drift import Drift, Drifted, Kept, Share
 from reconciler.model import Action, Cause, Delta, Plan, Status, Unmanaged
+from reconciler.plan.drift import Drift, Drifted, Kept, Share
+from reconciler.report.entries import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from reconciler.report.html import html as page
 from reconciler.report.markdown import LIMIT, markdown, marker
-from reconciler.report.sheet import Sheet, drift_sheet, outcome_sheet, plan_sheet
 from tests import browser
 from tests.report.made import at, change, delta, outcome, plan, result, the_example
 

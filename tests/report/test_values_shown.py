@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from reconciler.drift import Drift, Drifted, Kept
 from reconciler.model import Action, Cause, Delta
+from reconciler.plan.drift import Drift, Drifted, Kept
 from reconciler.report.certificate import certificate
 from reconciler.report.drift import drift_text
+from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
 from reconciler.report.nested import difference_lines
-from reconciler.report.sheet import plan_sheet
 from reconciler.report.text import plan_text
 from reconciler.report.values import shown
 from reconciler.resource import UNSET

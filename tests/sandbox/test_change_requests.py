@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.sandbox.merging import together
+from reconciler.sandbox.content.merging import together
 from tests.sandbox.box import BOB, CARA, CONTROL, DAY, RITA, Box
 
 SPACE = "/spaces/spc_one"

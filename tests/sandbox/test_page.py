@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.sandbox.people.render import visible
-from reconciler.sandbox.people.sketch import Sketch
+from reconciler.sandbox.pages.overview import Sketch
+from reconciler.sandbox.pages.render import visible
 from reconciler.sandbox.server import embedded
 from tests import browser
 from tests.sandbox.box import SEED, Box

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.sandbox import specs
+from reconciler.sandbox.integrations import specs
 from reconciler.sandbox.service import Fault, who
-from reconciler.sandbox.structure import site_of
-from reconciler.sandbox.visitors import reader, space_reader
+from reconciler.sandbox.sites.structure import site_of
+from reconciler.sandbox.sites.visitors import reader, space_reader
 from tests.sandbox.box import ADA, ADA_READS, BOB, CARA, CONTROL, RITA, SEED, ZOE, Box
 
 # -- joining ---------------------------------------------------------------------------------------------------------------------------

@@ -16,8 +16,8 @@ from hypothesis import Phase, given, settings
 
 from reconciler.errors import Locked, Refused, UsageError
 from reconciler.model import Binding, Guards, Intent, Place, Rules
-from reconciler.report.escape import as_json
 from reconciler.state import Ending, Scope, Store
+from reconciler.text.escape import as_json
 from tests.cli.conftest import valid
 from tests.state import strategies
 from tests.state.conftest import OpenStore

@@ -14,9 +14,9 @@ import pytest
 from sqlalchemy import create_engine, event, text
 
 from reconciler.errors import StateError
-from reconciler.installing import installing
 from reconciler.state import Ending, Scope, Store
 from reconciler.state.database import SqliteFile
+from reconciler.text.install import installing
 from tests.state import crash
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, SERVICE, WHO, binding, intent

@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import create_engine, event, text
 from sqlalchemy.pool import Pool
 
-from reconciler.cli import signals
+from reconciler.cli.terminal import signals
 from reconciler.errors import Locked, StateError
-from reconciler.report.moments import HERE, clock_time_of
+from reconciler.report.times import HERE, clock_time_of
 from reconciler.state import LEASE_SECONDS, Scope, Store
 from reconciler.state.database import Database, connect
 from reconciler.state.lease import Holder, Lease

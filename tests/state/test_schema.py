@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from reconciler.address import Address
 from reconciler.errors import StateError
 from reconciler.model import Consent, Guards, Rules, State
-from reconciler.state import Scope, Store, migrations
+from reconciler.state import Scope, Store
+from reconciler.state.tables import migrations
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, NOW, SERVICE, WHO, binding, intent
 

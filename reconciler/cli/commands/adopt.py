@@ -11,7 +11,7 @@ import click
 from reconciler.address import bare
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
       reconciler adopt acme/team/writers team_9f2 examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.address import Glob
-    from reconciler.cli import exits, run
-    from reconciler.cli.connect import accounted, connect, load, who
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.unseen import open_to_write
+    from reconciler.cli import exits
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring import run
+    from reconciler.cli.wiring.connect import accounted, connect, load, who
+    from reconciler.cli.wiring.unseen import open_to_write
     from reconciler.client import Reader
     from reconciler.kinds import load as load_kinds
     from reconciler.plan import Selection
@@ -81,7 +82,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
 
 def _identity(kinds: Kinds, desired: Desired, address: Address, id: str) -> str:
     """What the engine calls the object with an id of the service, where the address stands."""
-    from reconciler.reading import path_ids
+    from reconciler.model.codec import path_ids
 
     ids = {at: one.id for at, one in desired.resources.items()}
     kind = kinds.of(address)

@@ -13,7 +13,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def command(
       reconciler api POST /orgs/org_acme/conversations --input talk.json --sandbox .reconciler/acme.db
       reconciler api GET /orgs/org_acme/teams --paginate --jq '.[].title' --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.connect import connect, load
+    from reconciler.cli.wiring.connect import connect, load
     from reconciler.config.project import PROJECT_FILE
     from reconciler.kinds import load as load_kinds
 
@@ -87,7 +87,7 @@ def command(
 
 
 async def _call(screen: Screen, settings: Settings, method: str, path: str, query: dict[str, str], data: Any, paginate: bool) -> Any:
-    from reconciler.cli.progress import Narration
+    from reconciler.cli.terminal.progress import Narration
     from reconciler.client import Reader, RetryClass, Writer
 
     narration = Narration(screen)
@@ -205,6 +205,6 @@ def _query(value: Any) -> str:
 
 
 def _line(text: str) -> str:
-    from reconciler.report.escape import terminal
+    from reconciler.text.escape import terminal
 
     return terminal(text)

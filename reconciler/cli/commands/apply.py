@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal import reports
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StalePlan, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.cli.run import Planned, Session
-    from reconciler.cli.unseen import Unseen
+    from reconciler.cli.wiring.run import Planned, Session
+    from reconciler.cli.wiring.unseen import Unseen
     from reconciler.config import Project
     from reconciler.model import Outcome, Plan
 
@@ -49,18 +49,19 @@ def command(
       reconciler apply examples/acme --sandbox .reconciler/acme.db
       reconciler apply examples/acme --sandbox .reconciler/acme.db --plan acme.plan.json
     """
-    from reconciler.cli import approving, exits
-    from reconciler.cli.connect import accounted, connect, load, open_store, who
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.run import Session
-    from reconciler.cli.unseen import consented, to_create
+    from reconciler.cli import exits
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring import apply_saved
+    from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.wiring.run import Session
+    from reconciler.cli.wiring.unseen import consented, to_create
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
 
     options = Options.of(screen, words)
     use = None
     if file is not None:
-        use = approving.opened(screen, options, file, partial=partial, ask=not yes)
+        use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes)
         options = use.options
     elif partial:
         raise UsageError("--partial goes with --plan FILE", hint="--target GLOB applies a part of what a plan would do.")
@@ -111,10 +112,10 @@ def _told(
     screen: Screen, options: Options, report: tuple[tuple[str, Path], ...], project: Project, outcome: Outcome, *, text: bool
 ) -> None:  # fmt: skip
     """Write what was done where it was asked for. `text`: also on a screen that did not ask for JSON."""
-    from reconciler.cli.connect import now
+    from reconciler.cli.wiring.connect import now
     from reconciler.report.documents import outcome_document
+    from reconciler.report.entries import outcome_sheet
     from reconciler.report.outcome import outcome_text
-    from reconciler.report.sheet import outcome_sheet
 
     outcome = screen.masked_data(outcome)
     document = outcome_document(outcome)
@@ -133,7 +134,7 @@ def agreed(
     `new`: the state that applying the plan creates, where that takes consent.
     """
     from reconciler.apply import FRESH
-    from reconciler.guard import consent, guard
+    from reconciler.plan.guard import consent, guard
 
     planned = session.plan()
     while True:

@@ -9,7 +9,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 
 command = LazyGroup(
     name="config",
@@ -38,13 +38,13 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     """
     import os
 
-    from reconciler.cli.connect import load
+    from reconciler.cli.wiring.connect import load
     from reconciler.config.rendered import rendered
     from reconciler.config.words import TOP
-    from reconciler.edit.layout import layout
-    from reconciler.edit.order import document
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.escape import terminal
+    from reconciler.text.escape import terminal
+    from reconciler.yamltext.format import layout
+    from reconciler.yamltext.key_order import document
 
     options = Options.of(screen, words)
     kinds = load_kinds()

@@ -8,7 +8,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ReconcilerError
 
 if TYPE_CHECKING:
@@ -34,23 +34,24 @@ def command(screen: Screen, /, **words: Any) -> int:
     Example:
       reconciler doctor examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli import doctor, exits
+    from reconciler.cli import exits
+    from reconciler.cli.checks import local
     from reconciler.kinds import load as load_kinds
     from reconciler.report.findings import Level, findings_document, findings_text
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    project, found = doctor.project(screen, options, kinds)
-    where = doctor.service(options, project)
+    project, found = local.project(screen, options, kinds)
+    where = local.service(options, project)
     findings = [found, where]
     ready = where.level is Level.OK
-    if not doctor.is_embedded(options, project):
-        token = doctor.token()
+    if not local.is_embedded(options, project):
+        token = local.token()
         findings += [token] if token.level is Level.PROBLEM or not ready else []  # else the service says more of it
         ready = ready and token.level is Level.OK
     state = None
     if project is not None:
-        state, told = doctor.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
+        state, told = local.state(screen, options, project, trusted=where.level is not Level.PROBLEM)
         findings += told
     if ready:
         findings += _asked(screen, options, project, kinds, state)
@@ -67,10 +68,10 @@ def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kin
     """What the service says, or why it cannot be asked."""
     import asyncio
 
-    from reconciler.cli.connect import connect
-    from reconciler.cli.doctor import problem
-    from reconciler.cli.examination import examine
-    from reconciler.cli.progress import Narration
+    from reconciler.cli.checks.local import problem
+    from reconciler.cli.checks.remote import examine
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring.connect import connect
     from reconciler.client import Reader
     from reconciler.model import State
     from reconciler.report.findings import Finding, Level

@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal import reports
+from reconciler.cli.terminal.screen import Screen
 
 
 @click.command("drift", short_help="Show what was changed outside.")
@@ -48,16 +48,17 @@ def command(
       reconciler drift examples/acme --sandbox .reconciler/acme.db
       reconciler drift --accept acme/space/guides.title
     """
-    from reconciler.cli import accepting, baselines, exits, run
-    from reconciler.cli.connect import connect, load, now, open_store
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.unseen import unseen
-    from reconciler.drift import drift, silence
+    from reconciler.cli import exits
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring import accept_drift, baselines, run
+    from reconciler.cli.wiring.connect import connect, load, now, open_store
+    from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
+    from reconciler.plan.drift import drift, silence
     from reconciler.report.documents import drift_document
     from reconciler.report.drift import drift_text
-    from reconciler.report.moments import HERE
-    from reconciler.report.sheet import drift_sheet
+    from reconciler.report.entries import drift_sheet
+    from reconciler.report.times import HERE
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -76,7 +77,7 @@ def command(
         if options.format != "text" or accept:
             screen.warn(str(new))
     if accept:
-        accepting.accept(screen, options, kinds, project, planned, found, accept)
+        accept_drift.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE
     found = screen.masked_data(silence(found, known, (planned.actual.date or now()).date()))
     document, made_at = drift_document(found), now()

@@ -8,7 +8,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 
@@ -25,9 +25,9 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
       reconciler explain site
       reconciler explain site.visibility
     """
-    from reconciler.config.suggest import did_you_mean
     from reconciler.kinds import load as load_kinds
     from reconciler.report import explain
+    from reconciler.text.suggest import did_you_mean
 
     Options.of(screen, words)
     kinds = load_kinds()

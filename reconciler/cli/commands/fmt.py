@@ -11,7 +11,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options, near
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 
 
@@ -30,7 +30,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
       reconciler fmt --check examples/acme
     """
     from reconciler.cli import exits
-    from reconciler.config.texts import texts
+    from reconciler.config.source.texts import texts
 
     options = Options.of(screen, words)
     root, before = texts(options.project)
@@ -46,9 +46,9 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
 def _laid_out(before: Mapping[str, str]) -> dict[str, str]:
     """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
     from reconciler.config.words import TOP
-    from reconciler.edit.layout import layout
-    from reconciler.edit.order import document
     from reconciler.kinds import load as load_kinds
+    from reconciler.yamltext.format import layout
+    from reconciler.yamltext.key_order import document
 
     shape = document(load_kinds(), TOP)
     changed, problems = {}, []
@@ -66,7 +66,7 @@ def _laid_out(before: Mapping[str, str]) -> dict[str, str]:
 
 
 def _write(root: Path, changed: Mapping[str, str]) -> None:
-    from reconciler.cli.whole import write_whole
+    from reconciler.cli.atomic_file import write_whole
 
     for name, text in changed.items():
         path = (root / name).resolve()  # a link stays a link
@@ -79,7 +79,7 @@ def _write(root: Path, changed: Mapping[str, str]) -> None:
 def _diff(name: str, before: str, after: str) -> str:
     import difflib
 
-    from reconciler.report.escape import terminal
+    from reconciler.text.escape import terminal
 
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), name, name, lineterm="")
     return "".join(f"{terminal(line)}\n" for line in lines)

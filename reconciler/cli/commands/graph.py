@@ -8,7 +8,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 
 
 @click.command("graph", short_help="Resources or steps as mermaid or dot.")
@@ -29,10 +29,10 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
     Example:
       reconciler graph examples/acme --format dot | dot -Tsvg > acme.svg
     """
-    from reconciler.cli import run
-    from reconciler.cli.connect import connect, load, open_store
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.unseen import warned
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring import run
+    from reconciler.cli.wiring.connect import connect, load, open_store
+    from reconciler.cli.wiring.unseen import warned
     from reconciler.kinds import load as load_kinds
     from reconciler.report import graph
 

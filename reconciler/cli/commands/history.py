@@ -10,7 +10,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from reconciler.resource import Kinds
@@ -31,7 +31,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
       reconciler history examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.report.history import history_document, history_text
-    from reconciler.report.moments import HERE
+    from reconciler.report.times import HERE
 
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, _):
@@ -60,10 +60,10 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
     Example:
       reconciler show last examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.past import chosen
+    from reconciler.cli.wiring.find_run import chosen
     from reconciler.plan.names import Names
     from reconciler.report.history import run_document, run_text
-    from reconciler.report.moments import HERE
+    from reconciler.report.times import HERE
 
     options = Options.of(screen, words)
     with _opened(screen, options) as (store, kinds):
@@ -81,8 +81,8 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
 @contextmanager
 def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Kinds]]:
     """The state to read, None where there can be none yet; and the kinds."""
-    from reconciler.cli.connect import known_service, load, open_store
-    from reconciler.cli.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.connect import known_service, load, open_store
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()

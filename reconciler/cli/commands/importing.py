@@ -11,19 +11,19 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options, near
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from reconciler.cli.connect import Service
-    from reconciler.cli.progress import Narration
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring.connect import Service
     from reconciler.client import Reader
     from reconciler.config import Project
+    from reconciler.importer.project import Written
     from reconciler.model import Actual, Observed, Plan
     from reconciler.resource import Kinds
-    from reconciler.writing.project import Written
 
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 
@@ -46,11 +46,11 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     Example:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.connect import connect, load
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.unseen import agreed_to
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring.connect import connect, load
+    from reconciler.cli.wiring.unseen import agreed_to
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.escape import terminal
+    from reconciler.text.escape import terminal
 
     options = Options.of(screen, {**words, "project": directory or Path()})
     kinds = load_kinds()
@@ -94,8 +94,8 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
 
 def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) -> None:
     """The organizations within reach, one a line."""
-    from reconciler.census import roots
-    from reconciler.report.escape import terminal
+    from reconciler.observe.everything import roots
+    from reconciler.text.escape import terminal
 
     with narration.phase(f"Asking {service.where} for organizations"):
         found = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
@@ -106,7 +106,7 @@ def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) 
 
 def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Actual:
     """Everything of one organization. Raises `UsageError` where it is not within reach."""
-    from reconciler.census import read_all
+    from reconciler.observe.everything import read_all
 
     with narration.phase(f"Reading {org} from {service.where}"):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
@@ -124,7 +124,7 @@ async def _with_reader(narration: Narration, service: Service, work: Any) -> Any
 
 
 def _written(kinds: Kinds, actual: Actual, service: Service, options: Options, directory: Path, owner: str | None) -> Written:
-    from reconciler.writing.project import project
+    from reconciler.importer.project import project
 
     return project(kinds, actual, service=_service(service, options, directory, owner), schema=".reconciler/config.schema.json")
 
@@ -144,9 +144,9 @@ def _declared(project: Project, org: str | None) -> str:
 
 def _added(screen: Screen, options: Options, service: Service, kinds: Kinds, actual: Actual, project: Project) -> Written:
     """What the project lacks, as changed and new files."""
-    from reconciler.cli.connect import open_store
-    from reconciler.cli.unseen import warned
-    from reconciler.writing.into import into
+    from reconciler.cli.wiring.connect import open_store
+    from reconciler.cli.wiring.unseen import warned
+    from reconciler.importer.merge import into
 
     with open_store(screen, options, project, service, create=False) as store:
         warned(screen, options, project, service, store)
@@ -169,9 +169,9 @@ def _service(service: Service, options: Options, directory: Path, owner: str | N
 
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
     """The key of the member whose token it is: the named one, else the first of those who reach most, which is said; None without any."""
-    from reconciler.observe.people import people, reaching
-    from reconciler.report.escape import terminal
+    from reconciler.observe.privileged import people, reaching
     from reconciler.resource import Keyed
+    from reconciler.text.escape import terminal
 
     def keys(found: Iterable[Observed]) -> list[str]:
         return [str(one.values[place.key_is]) for one in found if isinstance(place := kinds[one.kind].place, Keyed) and place.key_is]
@@ -200,10 +200,10 @@ def _adopt(
 ) -> int:  # fmt: skip
     """Bind what the planner finds in what was read; the project was loaded as any is."""
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, open_store, who
+    from reconciler.cli.wiring.connect import accounted, open_store, who
     from reconciler.plan import plan
     from reconciler.plan.memory import remembered
-    from reconciler.prove import prove
+    from reconciler.plan.prove import prove
 
     with (
         open_store(screen, options, project, service, create=True) as store,

@@ -9,7 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 SANDBOX = """\
@@ -68,7 +68,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
     """
     import re
 
-    from reconciler.cli.sandboxed import require_extra
+    from reconciler.cli.sandboxes.embedded import require_extra
     from reconciler.config.schema import dumped
     from reconciler.kinds import load as load_kinds
 

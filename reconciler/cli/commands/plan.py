@@ -10,9 +10,9 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli import reports
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal import reports
+from reconciler.cli.terminal.screen import Screen
 
 
 @click.command("plan", short_help="Show what would change.")
@@ -38,14 +38,15 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
-    from reconciler.cli import exits, run, saved
-    from reconciler.cli.connect import connect, load, now, open_store
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.unseen import unseen
-    from reconciler.guard import guard
+    from reconciler.cli import exits
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring import plan_file, run
+    from reconciler.cli.wiring.connect import connect, load, now, open_store
+    from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
+    from reconciler.plan.guard import guard
     from reconciler.report.documents import plan_document
-    from reconciler.report.sheet import plan_sheet
+    from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
     from reconciler.report.warnings import forecast_text
 
@@ -74,7 +75,7 @@ def command(
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        made = saved.made_of(options, project.desired, state, service.identity)
-        digests = saved.digests_of(screen, state.lineage, key)
-        saved.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
+        made = plan_file.made_of(options, project.desired, state, service.identity)
+        digests = plan_file.digests_of(screen, state.lineage, key)
+        plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.of_plan(plan, detailed=detailed_exitcode)

@@ -10,7 +10,7 @@ import click
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 
 command = LazyGroup(
     name="sandbox",
@@ -49,7 +49,7 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
     Example:
       reconciler sandbox serve --db sandbox.db --port 8080 --token t0p
     """
-    from reconciler.cli.sandboxed import checked, sandbox_errors
+    from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
 
     Options.of(screen, words)
     checked(db, said="--db")
@@ -71,7 +71,7 @@ def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
     Example:
       reconciler sandbox seed --db sandbox.db seed.yaml
     """
-    from reconciler.cli.sandboxed import checked, read_seed, sandbox_errors
+    from reconciler.cli.sandboxes.embedded import checked, read_seed, sandbox_errors
     from reconciler.report.words import count
 
     Options.of(screen, words)

@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.controlled import Control, where
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
-from reconciler.cli.screen import Screen
+from reconciler.cli.sandboxes.control import Control, where
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 command = LazyGroup(
@@ -135,7 +135,7 @@ def _control(screen: Screen, words: dict[str, Any]) -> Control:
 
 def _read(path: Path) -> list[Any]:
     """The rules of a file: a list, or under `rules`."""
-    from reconciler.cli.sandboxed import read_document
+    from reconciler.cli.sandboxes.embedded import read_document
 
     document = read_document(path)
     rules = document.get("rules") if isinstance(document, dict) else document

@@ -8,9 +8,9 @@ from typing import Any, Final
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.controlled import Control, where
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.sandboxes.control import Control, where
+from reconciler.cli.terminal.screen import Screen
 
 ANYONE: Final = "anyone"
 WITHIN_ANYONE: Final = ("anyone-with-the-address", "link:", "visitor")  # readers that need no line of their own beside `anyone`

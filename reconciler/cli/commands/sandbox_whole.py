@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from reconciler.cli import options as shared
-from reconciler.cli.controlled import Control, where
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.sandboxes.control import Control, where
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 
@@ -62,7 +62,7 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **w
     Example:
       reconciler sandbox reset --db sandbox.db --seed seed.yaml
     """
-    from reconciler.cli.sandboxed import read_seed
+    from reconciler.cli.sandboxes.embedded import read_seed
     from reconciler.report.words import count
 
     control = _control(screen, words)

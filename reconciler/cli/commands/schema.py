@@ -8,7 +8,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 SUFFIX = ".schema.json"
@@ -26,10 +26,10 @@ def command(screen: Screen, /, name: str, **words: Any) -> None:
       reconciler schema config > .reconciler/config.schema.json
     """
     from reconciler.config.schema import schema
-    from reconciler.config.suggest import did_you_mean
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.schemas import schemas
+    from reconciler.report.schemas.documents import schemas
     from reconciler.report.table import table
+    from reconciler.text.suggest import did_you_mean
 
     Options.of(screen, words)
     known = {"config": schema(load_kinds()), **{file.removesuffix(SUFFIX): made for file, made in schemas().items()}}

@@ -10,7 +10,7 @@ from reconciler.address import bare
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def list_command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.report.bindings import bindings_document
     from reconciler.report.table import table
+    from reconciler.report.tracked import bindings_document
 
     options = Options.of(screen, words)
     state, _ = _read(screen, options)
@@ -80,9 +80,9 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
     Example:
       reconciler state show acme/site/docs examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.remembered import not_bound
-    from reconciler.report.bindings import binding_document
+    from reconciler.cli.wiring.state_only import not_bound
     from reconciler.report.table import table
+    from reconciler.report.tracked import binding_document
     from reconciler.report.values import HIDDEN, shown
     from reconciler.resource import UNSET
 
@@ -127,7 +127,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
     Example:
       reconciler state forget acme/team/writers examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.remembered import changing, not_bound
+    from reconciler.cli.wiring.state_only import changing, not_bound
     from reconciler.state import Ending
 
     with changing(screen, Options.of(screen, words), address, command="state forget") as journal:
@@ -148,8 +148,8 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
-    from reconciler.cli.connect import known_service, load, open_store
-    from reconciler.cli.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.connect import known_service, load, open_store
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
     from reconciler.model import State
 

@@ -11,7 +11,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     Example:
       reconciler state pull examples/acme --sandbox .reconciler/acme.db --out acme-state.json
     """
-    from reconciler.cli.connect import known_service, load, open_store
-    from reconciler.cli.trust import write_private
-    from reconciler.cli.unseen import warned
+    from reconciler.cli.wiring.connect import known_service, load, open_store
+    from reconciler.cli.wiring.trust import write_private
+    from reconciler.cli.wiring.unseen import warned
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.escape import as_json
+    from reconciler.text.escape import as_json
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -82,10 +82,10 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
       reconciler state push acme-state.json examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
     """
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, known_service, load, open_store, who
-    from reconciler.cli.unseen import unseen
+    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
-    from reconciler.state.pushed import PUSH
+    from reconciler.state.transfer.push import PUSH
 
     options = Options.of(screen, words)
     found = read(file)

@@ -10,7 +10,7 @@ import click
 from reconciler.address import bare
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
       reconciler state mv acme/team/writers acme/team/authors examples/acme --sandbox .reconciler/acme.db
       reconciler state mv --project acme-handbook examples/acme --sandbox .reconciler/acme.db
     """
-    from reconciler.cli.remembered import changing
-    from reconciler.state.renames import after
+    from reconciler.cli.wiring.state_only import changing
+    from reconciler.state.tables.renames import after
 
     ctx = click.get_current_context()
     most = 1 if old is not None else 3
@@ -61,8 +61,8 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
 def rename_project(screen: Screen, options: Options, old: str) -> None:
     """Give this project's name to the state of the project called `old`. Raises `UsageError` and `Refused` with the way past them."""
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, known_service, load, open_store, who
-    from reconciler.cli.unseen import NO_SANDBOX, named
+    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, named
     from reconciler.kinds import load as load_kinds
     from reconciler.report.words import count
 
@@ -95,7 +95,7 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
 def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     """The new address of everything at and below the old one. Raises `UsageError` and `Refused` with the way past them."""
     from reconciler.address import Address
-    from reconciler.cli.remembered import not_bound
+    from reconciler.cli.wiring.state_only import not_bound
 
     if old not in state.bindings:
         raise not_bound(old)

@@ -8,11 +8,11 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Locked, Refused, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.state.condition import Condition
+    from reconciler.state.health import Condition
     from reconciler.state.lease import Holder
 
 SHORTEST: Final = 8  # characters of a run's id that name it
@@ -36,8 +36,8 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
       reconciler state unlock examples/acme --sandbox .reconciler/acme.db --state postgresql://ada@db.example/reconciler
     """
     from reconciler.cli import exits
-    from reconciler.cli.connect import accounted, known_service, load, open_store, who
-    from reconciler.cli.unseen import warned
+    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.wiring.unseen import warned
     from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
@@ -87,14 +87,14 @@ def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
 
 
 def _held(holder: Holder) -> str:
-    from reconciler.report.moments import HERE, clock_time_of
+    from reconciler.report.times import HERE, clock_time_of
 
     since = _shown(clock_time_of(holder.since, HERE))
     return f"{_shown(holder.who)} holds the state with run {_shown(holder.run)}, `{_shown(holder.command)}`, since {since}"
 
 
 def _shown(text: str) -> str:
-    from reconciler.report.escape import terminal
+    from reconciler.text.escape import terminal
 
     return terminal(text)
 

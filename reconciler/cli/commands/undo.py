@@ -8,17 +8,17 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from reconciler.cli.run import Planned, Session
+    from reconciler.cli.wiring.run import Planned, Session
     from reconciler.config import Project
-    from reconciler.inverse import Cannot, Inverse, Line
     from reconciler.model import Outcome, Run, Turn
     from reconciler.state import Journal, Store
+    from reconciler.undo import Cannot, Inverse, Line
 
 
 @click.command("undo", short_help="Plan and apply the inverse of a run.")
@@ -45,9 +45,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     """
     from reconciler.cli import exits
     from reconciler.cli.commands.apply import agreed
-    from reconciler.cli.connect import accounted, connect, load, open_store, who
-    from reconciler.cli.progress import Narration
-    from reconciler.cli.run import Session
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
+    from reconciler.cli.wiring.run import Session
     from reconciler.kinds import load as load_kinds
     from reconciler.model import Status
     from reconciler.report.history import ID_SHOWN
@@ -100,9 +100,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
 
 def _past(screen: Screen, options: Options, project: Project, run: str) -> Run:
     """The run that is meant, found before anything is asked or sent. Raises `UsageError` where there is none."""
-    from reconciler.cli.connect import known_service, open_store
-    from reconciler.cli.past import chosen
-    from reconciler.cli.unseen import NO_SANDBOX, warned
+    from reconciler.cli.wiring.connect import known_service, open_store
+    from reconciler.cli.wiring.find_run import chosen
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
 
     service = known_service(screen, options, project)
     if service is None:
@@ -115,7 +115,7 @@ def _past(screen: Screen, options: Options, project: Project, run: str) -> Run:
 
 def _inverse(session: Session, store: Store, run: str) -> Inverse:
     """Look at what is there now, and find what takes the run back."""
-    from reconciler.inverse import entries_today, inverse, living, past, turns_today
+    from reconciler.undo import entries_today, inverse, living, past, turns_today
 
     kinds, project, state = session.kinds, session.project.desired, session.journal.state()
     later = store.later_turns(run)
@@ -126,8 +126,8 @@ def _inverse(session: Session, store: Store, run: str) -> Inverse:
 
 def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collection[Turn], run: str) -> tuple[Turn, ...]:
     """Change the bindings once everything else is done; answers what was changed."""
-    from reconciler.inverse import as_remembered
     from reconciler.model import Status
+    from reconciler.undo import as_remembered
 
     if not turns:
         return ()
@@ -147,8 +147,8 @@ def _about(session: Session, found: Inverse) -> None:
 
 def _lines(session: Session, planned: Planned, turns: Collection[Turn]) -> tuple[Line, ...]:
     """Where the YAML still wants what is about to be taken back."""
-    from reconciler.inverse import wants_again
     from reconciler.plan import match
+    from reconciler.undo import wants_again
 
     ids = match(session.kinds, session.project.desired, planned.state, planned.actual).ids
     return wants_again(session.kinds, session.project.desired, session.desired, planned.plan, turns, ids)
@@ -160,7 +160,7 @@ def _tell_what_stays(screen: Screen, cannot: Collection[Cannot]) -> None:
 
 
 def _tell_what_turns(screen: Screen, turns: Collection[Turn]) -> None:
-    from reconciler.report.turns import turn_line
+    from reconciler.report.state_changes import turn_line
 
     if turns:
         screen.say("In the state, without a request:\n" + "\n".join(f"  {turn_line(one)}" for one in turns))

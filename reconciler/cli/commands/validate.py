@@ -9,7 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
-from reconciler.cli.screen import Screen
+from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError
 
 
@@ -24,7 +24,7 @@ def command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler validate examples/acme
     """
-    from reconciler.cli.connect import load
+    from reconciler.cli.wiring.connect import load
     from reconciler.kinds import load as load_kinds
     from reconciler.report.github import github_problems
     from reconciler.report.words import count

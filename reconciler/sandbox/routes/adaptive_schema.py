@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from reconciler.sandbox import structure, visitor_schema
 from reconciler.sandbox.body import Open
 from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.sites import structure, visitor_schema
 from reconciler.sandbox.store import Object
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/adaptive-schema", tags=["Site adaptive schema"])

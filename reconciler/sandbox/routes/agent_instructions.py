@@ -6,8 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from reconciler.sandbox import rich
 from reconciler.sandbox.body import Open
+from reconciler.sandbox.content import rich
 from reconciler.sandbox.service import Caller, Calling
 from reconciler.sandbox.store import Object
 

@@ -8,15 +8,15 @@ from urllib.parse import quote
 from fastapi import APIRouter, Query
 from pydantic import Field, StrictStr
 
-from reconciler.sandbox import revisions
 from reconciler.sandbox.body import Body, Open
-from reconciler.sandbox.content_views import RequestView
-from reconciler.sandbox.merging import flat
-from reconciler.sandbox.places import REQUEST, SPACE, Place
-from reconciler.sandbox.rich import RichDocument
+from reconciler.sandbox.content import revisions
+from reconciler.sandbox.content.merging import flat
+from reconciler.sandbox.content.places import REQUEST, SPACE, Place
+from reconciler.sandbox.content.rich import RichDocument
+from reconciler.sandbox.content.templates import Template, applied
+from reconciler.sandbox.content.views import RequestView
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
-from reconciler.sandbox.templates import Template, applied
 
 router = APIRouter(tags=["Change requests"])
 Subject = Annotated[StrictStr, Field(max_length=100)]

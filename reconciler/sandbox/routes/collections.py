@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Query, Response
 
 from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
-from reconciler.sandbox.content import collection_container, container_of, delete_collection, inside_of, move_content, owner
+from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, inside_of, move_content, owner
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 

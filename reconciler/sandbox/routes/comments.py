@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import Field, StrictBool, StrictStr
 
-from reconciler.sandbox import revisions
 from reconciler.sandbox.body import Body
-from reconciler.sandbox.content_views import CommentView
-from reconciler.sandbox.merging import flat
-from reconciler.sandbox.places import FAMILIES, Found, Place
-from reconciler.sandbox.revisions import COMMENT, REPLY, replies_to
+from reconciler.sandbox.content import revisions
+from reconciler.sandbox.content.merging import flat
+from reconciler.sandbox.content.places import FAMILIES, Found, Place
+from reconciler.sandbox.content.revisions import COMMENT, REPLY, replies_to
+from reconciler.sandbox.content.views import CommentView
 from reconciler.sandbox.service import Caller, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View

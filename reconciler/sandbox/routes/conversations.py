@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import conversations
-from reconciler.sandbox.conversations import KIND
-from reconciler.sandbox.ingestion import Conversation, Ingested
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.workflow import conversations
+from reconciler.sandbox.workflow.conversations import KIND
+from reconciler.sandbox.workflow.ingestion import Conversation, Ingested
 
 router = APIRouter(prefix="/orgs/{organizationId}", tags=["Conversations"])
 

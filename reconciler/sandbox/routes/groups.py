@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import GroupCreate, GroupJoin, GroupMove, GroupPatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites import structure
 from reconciler.sandbox.store import Object, Store
 from reconciler.sandbox.views import View
 

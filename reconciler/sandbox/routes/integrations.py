@@ -6,8 +6,8 @@ from typing import Any
 
 from fastapi import APIRouter, Query, Response
 
-from reconciler.sandbox import installations, integrations
-from reconciler.sandbox.publishing import Install, Publish, Tunnel
+from reconciler.sandbox.integrations import installations, integrations
+from reconciler.sandbox.integrations.publishing import Install, Publish, Tunnel
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View

@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import accounts
+from reconciler.sandbox.organization import accounts
 from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.sites.visitors import OUTSIDER, is_member, visiting
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import OUTSIDER, is_member, visiting
 
 router = APIRouter(tags=["Organizations"])
 PRIVATE = ("billing", "trial", "blocked", "internal_billingMigration")

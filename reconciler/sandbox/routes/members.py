@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import accounts
 from reconciler.sandbox.bodies import MemberPatch
-from reconciler.sandbox.levels import Levels
+from reconciler.sandbox.organization import accounts
+from reconciler.sandbox.organization.levels import Levels
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View

@@ -7,12 +7,12 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import specs
 from reconciler.sandbox.bodies import SpecCreate, SpecPatch, SpecPut, SpecSource
+from reconciler.sandbox.integrations import specs
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites.visitors import spec_reader
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import spec_reader
 
 router = APIRouter(prefix="/orgs/{organizationId}/openapi", tags=["OpenAPI specifications"])
 

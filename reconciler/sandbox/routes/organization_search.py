@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 
-from reconciler.sandbox.searching import candidates, find_pages, found_in
+from reconciler.sandbox.content.searching import candidates, find_pages, found_in
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
 
 router = APIRouter(prefix="/orgs/{organizationId}/search", tags=["Organizations"])

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from reconciler.sandbox.claims import visitor_claims
+from reconciler.sandbox.organization.claims import visitor_claims
 from reconciler.sandbox.service import Caller, Calling
 
 router = APIRouter(prefix="/orgs/{organizationId}/ping", tags=["Organization members"])

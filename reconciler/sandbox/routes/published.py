@@ -6,12 +6,12 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from reconciler.sandbox import structure
-from reconciler.sandbox.customization import customization
 from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.sites import structure
+from reconciler.sandbox.sites.customization import customization
+from reconciler.sandbox.sites.visitors import reader
+from reconciler.sandbox.sites.visitors import shown as shown_to
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import reader
-from reconciler.sandbox.visitors import shown as shown_to
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/published", tags=["Docs sites"])
 

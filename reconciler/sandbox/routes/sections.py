@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SectionCreate, SectionMove, SectionPatch
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites import structure
+from reconciler.sandbox.sites.visitors import reader, shown
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import reader, shown
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/sections", tags=["Site sections"])
 

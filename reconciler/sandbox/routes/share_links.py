@@ -7,9 +7,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import ShareLinkCreate, ShareLinkPatch
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
+from reconciler.sandbox.sites import structure
 from reconciler.sandbox.views import View
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites/{siteId}/share-links", tags=["Site share links"])

@@ -7,13 +7,13 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import structure
 from reconciler.sandbox.bodies import SiteCreate, SitePatch
-from reconciler.sandbox.readers import Gate
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
+from reconciler.sandbox.sites import structure
+from reconciler.sandbox.sites.readers import Gate
+from reconciler.sandbox.sites.visitors import Visitor, reader, sites_reader
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import Visitor, reader, sites_reader
 
 router = APIRouter(prefix="/orgs/{organizationId}/sites", tags=["Docs sites"])
 

@@ -6,15 +6,15 @@ from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from reconciler.sandbox import revisions
-from reconciler.sandbox.content_views import ContentView, Flags
-from reconciler.sandbox.links import Book, listed
-from reconciler.sandbox.places import FAMILIES, SPACE, Place
+from reconciler.sandbox.content import revisions
+from reconciler.sandbox.content.links import Book, listed
+from reconciler.sandbox.content.places import FAMILIES, SPACE, Place
+from reconciler.sandbox.content.searching import find_pages
+from reconciler.sandbox.content.templates import TemplateApply, applied
+from reconciler.sandbox.content.views import ContentView, Flags
 from reconciler.sandbox.routes.change_requests import apply_to_request
-from reconciler.sandbox.searching import find_pages
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.store import Object
-from reconciler.sandbox.templates import TemplateApply, applied
 
 router = APIRouter(tags=["Content"])
 LinkStatus = Literal["ok", "broken", "in-app"]

@@ -7,11 +7,11 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from reconciler.sandbox.bodies import ContentMove, SpacePatch, Transfer
-from reconciler.sandbox.content import delete_space, duplicate, move_content, owner, restore
+from reconciler.sandbox.content.tree import delete_space, duplicate, move_content, owner, restore
 from reconciler.sandbox.service import Caller, Calling, Fault
+from reconciler.sandbox.sites.visitors import space_reader
 from reconciler.sandbox.store import Object
 from reconciler.sandbox.views import View
-from reconciler.sandbox.visitors import space_reader
 
 router = APIRouter(tags=["Spaces"])
 

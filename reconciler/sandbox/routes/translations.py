@@ -6,9 +6,9 @@ from typing import Any
 
 from fastapi import APIRouter, Response
 
-from reconciler.sandbox import translations
 from reconciler.sandbox.service import Caller, Calling, Paged, Paging, listing
-from reconciler.sandbox.translations import KIND, TranslationCreate, TranslationPut
+from reconciler.sandbox.workflow import translations
+from reconciler.sandbox.workflow.translations import KIND, TranslationCreate, TranslationPut
 
 router = APIRouter(prefix="/orgs/{organizationId}/translations", tags=["Translations"])
 

@@ -1,0 +1,317 @@
+"""Guard reads: whoever edits the service while a run is under way is not overwritten unseen.
+
+Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
+next and with whatever else the same lists show. Before a delete, the contents of the object are read whatever their age. While it reads,
+nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.apply.expected import Expected
+from reconciler.apply.look import look
+from reconciler.client import Reader
+from reconciler.errors import ServiceError
+from reconciler.model import Actual, Binding, Desired, Observed, Plan, Status, Step, Unknown
+from reconciler.model.codec import title
+from reconciler.plan.audience.barriers import opens
+from reconciler.plan.simulate import Key, World, holds
+from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+
+FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it is written
+
+Refusal = tuple[Status, str]
+
+INSIDE: Final = 1.0  # seconds for which a reading of what a delete takes along serves: a step may wait for its turn after it
+
+
+class Guards:
+    """The door that every step of a run goes through; those that wait at it share a reading.
+
+    `halted`: whether nothing more goes through.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        kinds: Kinds,
+        desired: Desired,
+        plan: Plan,
+        actual: Actual,
+        expected: Expected,
+        ids: Mapping[Address, str],
+        fresh: float,
+    ) -> None:
+        self.reader, self.kinds, self.desired, self.actual, self.expected, self.ids = reader, kinds, desired, actual, expected, ids
+        self.fresh = fresh
+        self.halted: Callable[[], bool] = lambda: False
+        self._writes: dict[Address, set[str]] = {}
+        self._moved: set[Address] = set()
+        self._addresses: dict[Key, Address] = {}  # of what this run writes
+        for step in plan.steps:
+            self._writes.setdefault(step.address, set()).update(step.writes)
+            if isinstance(step.target, str):
+                self._addresses[step.kind, step.target] = step.address
+            if step.verb == "move":
+                self._moved.add(step.address)
+        self._begun = reader.monotonic()
+        self._door = asyncio.Lock()
+        self._waiting: dict[int, Step] = {}
+        self._under_way, self._passed, self._steps = 0, 0, len(plan.steps)
+        self._calm = asyncio.Event()
+        self._calm.set()
+        self._stale: dict[Key, str] = {}
+        self._unread: dict[Key, str] = {}
+        self._chosen_at: dict[Key, float] = {}
+        self._gone: set[Key] = set()
+        self._wider: dict[Key, str] = {}
+        self._emptied: dict[int, Refusal | None] = {}
+        self._emptied_at: dict[int, float] = {}
+
+    def made(self, binding: Binding) -> None:
+        """The run made an object."""
+        self._addresses[binding.kind, binding.id] = binding.address
+
+    @asynccontextmanager
+    async def passing(self, step: Step) -> AsyncIterator[Refusal | None]:
+        """Hold the door while a step is sent; yields why it must not be, None where it may."""
+        refusal = await self._admit(step)
+        try:
+            yield refusal
+        finally:
+            self._under_way -= 1
+            if not self._under_way:
+                self._calm.set()
+
+    async def _admit(self, step: Step) -> Refusal | None:
+        self._waiting[step.id] = step
+        try:
+            await asyncio.sleep(0)  # so that all steps that were started together wait here together
+            async with self._door:
+                if self._needs(step) and not self.halted():
+                    await self._calm.wait()
+                    await self._read()
+                self._under_way += 1
+                self._passed += 1
+                self._calm.clear()
+                return (Status.SKIPPED, "not sent: the run was stopped") if self.halted() else self._verdict(step)
+        finally:
+            self._waiting.pop(step.id, None)
+
+    # -- what to read ----------------------------------------------------------------------------------------------------------------
+
+    def _target(self, step: Step) -> Observed | None:
+        """The object that a step writes; None for a create, and where the plan never saw it."""
+        if step.target is None:
+            return None
+        id = self.ids.get(step.target, "") if isinstance(step.target, Address) else step.target
+        return self.expected.find(step.kind, id)
+
+    def _old(self, at: float) -> bool:
+        return self.reader.monotonic() - at > self.fresh
+
+    def _needs(self, step: Step) -> bool:
+        if any(self._old(self.expected.read_at(key)) for key in step.gates if self.expected.find(*key) is not None):
+            return True
+        target = self._target(step)
+        if target is None:
+            return False
+        key = (target.kind, target.id)
+        first = self.expected.read_at(key) if key in self.expected.world.born else self.expected.first
+        chooses = bool(self._choices(step)) and self._old(self._chosen_at.get(key, first))
+        return self._old(self.expected.read_at(key)) or chooses or self._unseen_inside(step)
+
+    def _choices(self, step: Step) -> list[Field]:
+        kind = self.kinds[step.kind]
+        return [kind.fields[name] for name in step.writes if kind.fields[name].role is Role.CHOICE]
+
+    def _unseen_inside(self, step: Step) -> bool:
+        """Whether a delete takes along what stands in the object, and that was not read right before."""
+        old = self.reader.monotonic() - self._emptied_at.get(step.id, float("-inf")) > INSIDE
+        return step.verb == "delete" and old and bool(holds(self.kinds, self.kinds[step.kind]))
+
+    # -- reading ---------------------------------------------------------------------------------------------------------------------
+
+    def _soon(self) -> int:
+        """How many more steps will come before what is read now is old, at the pace of this run."""
+        seconds = self.reader.monotonic() - self._begun
+        return min(self._steps - self._passed, int(self.fresh * self._passed / seconds)) if seconds > 0 and self.fresh > 0 else 0
+
+    async def _read(self) -> None:
+        """One reading for every step that waits."""
+        coming = dict(self._waiting)
+        targets = {step.id: one for step in coming.values() if (one := self._target(step)) is not None}
+        emptied = {id: one for id, one in targets.items() if self._unseen_inside(coming[id])}
+        keys = {id: (one.kind, one.id) for id, one in targets.items()}
+        old = {keys[id]: one for id, one in targets.items() if id in emptied or self._old(self.expected.read_at(keys[id]))}
+        choosing = {id: (targets[id], each) for id, step in coming.items() if id in targets for each in self._choices(step)}
+        children = [one for outer, field in choosing.values() for one in self._children(outer, field)]
+        gates = {key: gate for step in coming.values() for key in step.gates if (gate := self.expected.find(*key)) is not None}
+        gates = {key: gate for key, gate in gates.items() if key in old or self._old(self.expected.read_at(key))}
+        objects = {**old, **{(one.kind, one.id): one for one in children}, **gates}
+        moved = {keys[id] for id in targets if coming[id].address in self._moved}
+        at = self.reader.monotonic()
+        try:
+            ordered = moved & set(old)
+            model, soon = self.expected.world, self._soon()
+            now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=emptied.values())
+        except ServiceError as error:
+            now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
+        addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
+        shown = World(self.kinds, now, guess=False)
+        strayed = self.expected.strayed(shown)
+        for key, gate in gates.items():
+            self._judge_gate(key, gate, now, at)
+        for key, address in addresses.items():
+            self._judge(key, address, now, at, key in strayed)
+        for outer, _ in choosing.values():
+            self._judge_choices(outer, now, shown, at)
+        for id, outer in emptied.items():
+            self._emptied[id] = self._judge_contents(outer, now, shown)
+            self._emptied_at[id] = self.reader.monotonic()
+
+    def _shown(self, now: Actual) -> Iterator[tuple[Key, Address]]:
+        """Everything in a reading that the run writes at some time, whether it was asked for or not."""
+        for kind, some in now.objects.items():
+            for id in some:
+                address = self._addresses.get((kind, id))
+                if address is not None and self.expected.find(kind, id) is not None:
+                    yield (kind, id), address
+
+    def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
+        """What shows which child is chosen: any two of them, so that their listing is read."""
+        yield from self.expected.world.inside(str(field.to), outer.kind, outer.id)
+
+    # -- judging ---------------------------------------------------------------------------------------------------------------------
+
+    def _judge(self, key: Key, address: Address, now: Actual, at: float, strayed: bool) -> None:
+        kind, one = self.kinds[key[0]], now.find(*key)
+        self._unread.pop(key, None)
+        if one is None:
+            failed = next((each for each in now.unknown if each.kind == kind.name), None)
+            if failed is not None:
+                self._unread[key] = f"it could not be read again: {failed.reason}"
+            else:
+                self._gone.add(key)
+            return
+        self.expected.looked(key, at)
+        old = self.expected.find(*key)
+        assert old is not None
+        if one.deleted_at is not None and old.deleted_at is None:
+            self._stale[key] = "it was deleted meanwhile"
+        elif one.deleted_at is None and old.deleted_at is not None:
+            self._stale[key] = "it was restored meanwhile"
+        changed = [spelled(*each) for each in self.expected.differences(kind, key[1], one, self._names(kind, address))]
+        if changed and key not in self._stale:
+            self._stale[key] = "; ".join(changed)
+        if address in self._moved and key not in self._stale and strayed:
+            self._stale[key] = "it was moved among its siblings meanwhile"
+
+    def _judge_gate(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
+        """Whether an object that decides who can read something lets more people in than the plan showed."""
+        kind, observed = self.kinds[key[0]], now.find(*key)
+        self._wider.pop(key, None)
+        if observed is None or kind.audience is None:
+            failed = next((failure for failure in now.unknown if failure.kind == kind.name), None)
+            if failed is not None:
+                self._wider[key] = f"who can read it could not be read again: {failed.reason}"
+            return
+        names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
+        if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
+            changed = [name for name in names if observed.values.get(name, UNSET) != expected.values.get(name, UNSET)]
+            said = "; ".join(spelled(kind.fields[name], expected.values.get(name), observed.values.get(name)) for name in changed)
+            self._wider[key] = f"more people can read {kind.name} {title(observed)!r} than the plan showed: {said}"
+        if key not in self._addresses:
+            self.expected.looked(key, at)
+
+    def _names(self, kind: Kind, address: Address) -> list[str]:
+        """The fields that matter: what is declared or written, and where it stands; of what is not declared, all."""
+        declared = self.desired.resources.get(address)
+        if declared is None:
+            return list(kind.fields)
+        mine = {*declared.values, *self._writes.get(address, ())}
+        return [name for name, field in kind.fields.items() if name in mine or field.container]
+
+    def _judge_choices(self, outer: Observed, now: Actual, shown: World, at: float) -> None:
+        kind, key = self.kinds[outer.kind], (outer.kind, outer.id)
+        self._chosen_at[key] = at
+        failed = next((each for each in now.unknown if each.kind in {field.to for field in kind.fields.values()}), None)
+        if failed is not None:
+            self._unread[key] = f"it could not be read again: {failed.reason}"
+            return
+        changed = [spelled(*each) for each in self.expected.chosen(kind, outer.id, shown)]
+        if changed and key not in self._stale:
+            self._stale[key] = "; ".join(changed)
+
+    def _judge_contents(self, outer: Observed, now: Actual, shown: World) -> Refusal | None:
+        """Whether what would go along is exactly what the plan counted, less what this run took out of it."""
+        kind = self.kinds[outer.kind]
+        if (outer.kind, outer.id) in self._gone:
+            return None
+        gone = {id for _, id in self._gone}
+        failed = next((each for each in now.unknown if self._may_hold(kind, each.kind) and each.scope not in gone), None)
+        if failed is not None:
+            return Status.SKIPPED, f"not sent: what stands in it could not be read again: {failed.reason}"
+        before, after = (dict(world.contents(kind, outer.id)) for world in (self.expected.world, shown))
+        said = [f"{key[0]} {title(one)!r} came" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
+        said += [f"{key[0]} {title(one)!r} left" for key, one in before.items() if key not in after and self._whole(now, one)]
+        for key, one in after.items():
+            if key in before:
+                inner = self.kinds[key[0]]
+                changed = self.expected.differences(inner, key[1], one, list(inner.fields))
+                said += [f"in {key[0]} {title(one)!r} {spelled(*each)}" for each in changed]
+        return (Status.STALE, f"what stands in it changed meanwhile: {'; '.join(said[:5])}") if said else None
+
+    def _may_hold(self, outer: Kind, name: str) -> bool:
+        """Whether objects of the named kind may stand in one of the kind, at whatever depth."""
+        met, ahead = {outer.name}, [outer]
+        while ahead:
+            for kind in holds(self.kinds, ahead.pop()):
+                if kind.name == name:
+                    return True
+                if kind.name not in met:
+                    met.add(kind.name)
+                    ahead.append(kind)
+        return False
+
+    def _whole(self, actual: Actual, one: Observed) -> bool:
+        """Whether a reading showed all objects of its kind where this one stands."""
+        kind = self.kinds[one.kind]
+        stands = [one.values.get(field.name) for field in kind.fields.values() if field.container]
+        return any((kind.name, scope) in actual.complete for scope in (one.within.get(kind.within or ""), *stands))
+
+    def _verdict(self, step: Step) -> Refusal | None:
+        wider = next((self._wider[key] for key in step.gates if key in self._wider), None)
+        if wider is not None:
+            return Status.STALE, wider
+        target = self._target(step)
+        if target is None:
+            return None
+        key = (target.kind, target.id)
+        if key in self._gone:  # a delete has then nothing to do, and is told so by the service
+            return None if step.verb == "delete" else (Status.STALE, "it is no longer there")
+        if key in self._stale:
+            return Status.STALE, self._stale[key]
+        if key in self._unread:
+            return Status.SKIPPED, f"not sent: {self._unread[key]}"
+        return self._emptied.get(step.id)
+
+
+def spelled(field: Field, expected: Any, now: Any) -> str:
+    """What is different, in words; nothing of a sensitive value."""
+    if field.sensitive:
+        return f"{field.name} was changed meanwhile"
+    return f"{field.name} was {_shown(field, expected)} and is now {_shown(field, now)}"
+
+
+def _shown(field: Field, value: Any) -> str:
+    if value is UNSET or value is None:
+        return "nothing"
+    text = repr(field.shown(value))
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -1,0 +1,266 @@
+"""Recovery: for every request an earlier run left without an outcome, read what became of it.
+
+Runs first in every apply, under the lease. What is found needs no waiting; an absence is believed only after the request's deadline and the
+settle time, by the service's clock. A fresh plan follows; an old list of steps is never resumed. Can be interrupted and run again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.apply import bound_as
+from reconciler.apply.evidence import Sight, could_be, effect, made_by, outline, parts, remembered, source_of
+from reconciler.apply.unsaved import take_in
+from reconciler.client import Reader, encode
+from reconciler.errors import NotFound, ServiceError
+from reconciler.model import Binding, Desired, Intent, Observed, Origin
+from reconciler.model.codec import is_kind, observed, path_ids, title, told
+from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
+from reconciler.state import Ending, Journal
+
+BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
+
+Wait = Callable[[float, str], Awaitable[None]]
+
+
+async def _sleep(seconds: float, why: str) -> None:
+    await asyncio.sleep(seconds)
+
+
+async def recover(
+    reader: Reader, kinds: Kinds, desired: Desired, journal: Journal, *, settle: float | None, wait: Wait = _sleep
+) -> tuple[str, ...]:
+    """Settle the open intents; returns a sentence for each. `settle`: seconds; None where no request outlives its run.
+
+    An intent that cannot be settled stays in doubt, and its address waits for the next run. Where a list could not be read, so does every
+    create of the same kind in it.
+    """
+    recovery = _Recovery(reader, kinds, desired, journal)
+    recovery.notes += take_in(kinds, journal)
+    waiting = [group for group in _groups(kinds, journal.state().intents) if not await recovery.look(group, final=settle is None)]
+    if waiting and settle is not None:
+        late = [intent for group in waiting for intent in group]
+        known = [intent.deadline for intent in late if intent.deadline is not None]
+        left = (max(known) + timedelta(seconds=settle) - (recovery.date or datetime.now(UTC))).total_seconds() if known else 0.0
+        what = f"a request for {late[0].address}" if len(late) == 1 else f"{len(late)} requests"
+        await wait(max(left, BETWEEN_READINGS), f"{what} may still take effect")
+        for group in waiting:
+            await recovery.look(group, final=True)
+    return tuple(recovery.notes)
+
+
+def _groups(kinds: Kinds, intents: Sequence[Intent]) -> list[list[Intent]]:
+    """The intents that must be looked at together: copies of one source cannot be told from each other."""
+    groups: dict[tuple[Any, ...], list[Intent]] = defaultdict(list)
+    for intent in intents:
+        kind = kinds.get(intent.kind)
+        copies = kind is not None and intent.verb == "create" and kind.api["create"].copies is not None
+        groups[(intent.kind, intent.target) if copies else (intent.id,)].append(intent)
+    return list(groups.values())
+
+
+class _Recovery:
+    """One recovery under way. `date`: the service's clock at the newest reading."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, journal: Journal) -> None:
+        self.reader, self.kinds, self.desired, self.journal = reader, kinds, desired, journal
+        self.notes: list[str] = []
+        self.date: datetime | None = None
+
+    async def look(self, group: Sequence[Intent], *, final: bool) -> bool:
+        """Read what became of these; False where that is not to be seen yet. `final`: an absence is believed."""
+        kind, first = self.kinds.get(group[0].kind), group[0]
+        try:
+            if kind is None:
+                self._close(first)
+            elif first.verb != "create":
+                return await self._write(kind, first, final)
+            elif kind.api["create"].copies is not None:
+                return await self._copies(kind, group, final)
+            else:
+                return await self._create(kind, first, final)
+        except ServiceError as error:
+            for intent in group:
+                self.notes.append(f"{intent.address}: still in doubt, {error.message}")
+                if intent.verb == "create":
+                    self.journal.hold(intent.kind, intent.address.container)
+        return True
+
+    def end(
+        self,
+        intent: Intent,
+        status: Any,
+        note: str,
+        bind: Sequence[Binding] = (),
+        after: Mapping[Address, Mapping[str, Any]] = {},
+        forget: Sequence[Address] = (),
+    ) -> None:
+        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after)])
+        self.notes.append(note)
+
+    def _close(self, intent: Intent) -> None:
+        what = "was not made" if intent.verb == "create" else f"{intent.verb} is planned afresh"
+        self.end(intent, "not-sent", f"{intent.address}: {what}")
+
+    def _bound(self) -> frozenset[tuple[str, str]]:
+        return frozenset((binding.kind, binding.id) for binding in self.journal.state().bindings.values())
+
+    def _doubt(self, intents: Sequence[Intent], found: Sequence[Observed]) -> bool:
+        listing = ", ".join(one.id for one in found)
+        for intent in intents:
+            self.notes.append(f"{intent.address}: still in doubt, {listing} could be it; reconciler adopt {intent.address} ID")
+        return True
+
+    # -- creates told by their natural key -------------------------------------------------------------------------------------------
+
+    async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
+        """One object that is new since the intent and matches it is ours; none, and it was not made; several stop."""
+        found = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
+        if len(found) > 1:
+            return self._doubt([intent], found)
+        if found:
+            self._bind(kind, intent, found[0])
+        elif final:
+            self._close(intent)
+        return bool(found) or final
+
+    def _bind(self, kind: Kind, intent: Intent, found: Observed) -> None:
+        writes = {name: value for name, value in intent.writes.items() if name in kind.fields and "create" in kind.fields[name].on}
+        agreed = {name: value for name, value in writes.items() if found.values.get(name, UNSET) == value}
+        bind = [bound_as(self.desired, kind, intent.address, found, agreed, Origin.RECOVERED)]
+        after = {intent.address: told(kind, found.values)}
+        by_place = {at: name for name, at in kind.api["create"].brings.items()}
+        for at, text in intent.brings.items():
+            child = self.kinds[by_place[at]]
+            for part in parts(found.raw, at)[:1]:
+                if is_kind(child, part):
+                    address = Address.parse(text)
+                    one = observed(self.kinds, child, part, within=self._within(address))
+                    bind.append(bound_as(self.desired, child, address, one, {}, Origin.RECOVERED))
+                    after[address] = told(child, one.values)
+        self.end(intent, "recovered", f"{intent.address}: was made by an earlier run ({found.id})", bind, after)
+
+    # -- copies, told by being new ---------------------------------------------------------------------------------------------------
+
+    async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
+        """Copies of one source are interchangeable: as many as are found are bound, the rest was not made; more than asked for stops."""
+        found = could_be(kind, intents, await self._listed(kind, intents), self._bound())
+        same = [await self._same_content(kind, intents[0], one) for one in found]
+        mine = await self._own(kind, intents[0], [one for one, is_same in zip(found, same, strict=True) if is_same])
+        if len(mine) > len(intents):
+            return self._doubt(intents, mine)
+        if len(mine) < len(intents) and not final:
+            return False
+        for intent, one in zip(intents, mine, strict=False):
+            self._bind(kind, intent, one)
+        for intent in intents[len(mine) :]:
+            self._close(intent)
+        others = ", ".join(one.id for one, is_same in zip(found, same, strict=True) if not is_same)
+        if others and len(mine) < len(intents):
+            self.notes.append(f"{others}: new, but not the same as what was to be copied, so taken for somebody else's")
+        return True
+
+    async def _own(self, kind: Kind, intent: Intent, found: Sequence[Observed]) -> list[Observed]:
+        """Those that are copies of this source, where other sources with the same pages are in doubt as well."""
+        others = {one.target for one in self.journal.state().intents if one.kind == kind.name and one.verb == "create"} - {
+            None,
+            intent.target,
+        }
+        mine = await self._outline(kind, str(intent.target)) if others and found else None
+        alike = [str(one) for one in others if mine is not None and await self._outline(kind, str(one)) == mine]
+        if not alike:
+            return list(found)
+        titles = {id: await self._title(kind, id) for id in (str(intent.target), *alike)}
+        whose = [source_of(title(one), titles) for one in found]
+        if None in whose:
+            raise ServiceError(f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, whose pages are the same")
+        return [one for one, source in zip(found, whose, strict=True) if source == intent.target]
+
+    async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
+        if kind.api["create"].fingerprint is None or intent.target is None:
+            return True
+        source = await self._outline(kind, intent.target)
+        try:
+            return bool(source == await self._outline(kind, one.id))
+        except NotFound:
+            return False
+
+    async def _outline(self, kind: Kind, id: str) -> Any:
+        template = kind.api["create"].fingerprint
+        return None if template is None else outline((await self.reader.get(encode(template, {"id": id}))).body)
+
+    async def _title(self, kind: Kind, id: str) -> str:
+        """What an object is called; nothing where it cannot be read by its id."""
+        path = next((one.path for one in kind.reads if isinstance(one, One) and placeholders(one.path) == ("id",)), None)
+        body = (await self.reader.get(encode(path, {"id": id}))).body if path is not None else None
+        return title(observed(self.kinds, kind, body, within={})) if body and is_kind(kind, body) else ""
+
+    # -- writes to what exists -------------------------------------------------------------------------------------------------------
+
+    async def _write(self, kind: Kind, intent: Intent, final: bool) -> bool:
+        """What is there as it was sent was done; what is not is planned afresh, once it can no longer come."""
+        now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
+        if now is not None and effect(kind, intent, now.one):
+            old = self.journal.state().bindings.get(intent.address)
+            bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
+            after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
+            forget = intent.before.takes if intent.verb == "delete" and now.one is None else ()
+            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget)
+            return True
+        if final:
+            self._close(intent)
+        return final
+
+    async def _target(self, kind: Kind, intent: Intent) -> Sight:
+        """The object that was written to, as it is now."""
+        (path, *_) = intent.lookup
+        if any(isinstance(one, One) and _fits(one.path, path) for one in kind.reads):
+            try:
+                answer = await self.reader.get(path)
+            except NotFound:
+                return Sight(None)
+            self.date = answer.date or self.date
+            if not is_kind(kind, answer.body):
+                raise ServiceError(f"GET {path} answered something that is no {kind.name}")
+            return Sight(observed(self.kinds, kind, answer.body, within=self._within(intent.address)))
+        return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
+
+    # -- reading ---------------------------------------------------------------------------------------------------------------------
+
+    def _within(self, address: Address) -> Mapping[str, str]:
+        """The ids of what an address stands in."""
+        ids = {at: binding.id for at, binding in self.journal.state().bindings.items()}
+        return path_ids(self.kinds, address.container, ids.get)
+
+    async def _listed(self, kind: Kind, intents: Sequence[Intent]) -> list[Observed]:
+        """Everything that the lists show; raises `ServiceError` where one of them does not come to its end."""
+        objects: dict[str, Observed] = {}
+        within = self._within(intents[0].address)
+        readings = [one for one in kind.reads if isinstance(one, Listing)]
+        for path in sorted({path for intent in intents for path in intent.lookup}):
+            item = next((one.item for one in readings if _fits(one.path, path)), None)
+
+            def key(one: dict[str, Any], item: str | None = item) -> str:
+                return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
+
+            pages = await self.reader.list(path, key=key)
+            if not pages.complete:
+                raise ServiceError(f"GET {path} did not come to its end")
+            self.date = pages.date or self.date
+            for one in pages.items:
+                raw = one.get(item) if item else one
+                if not isinstance(raw, Mapping) or not is_kind(kind, raw):
+                    raise ServiceError(f"GET {path} answered something that is no {kind.name}")
+                shown = observed(self.kinds, kind, raw, within=within)
+                objects.setdefault(shown.id, shown)
+        return list(objects.values())
+
+
+def _fits(template: str, path: str) -> bool:
+    names, given = template.split("/"), path.split("/")
+    return len(names) == len(given) and all(part.startswith("{") or part == other for part, other in zip(names, given, strict=True))

@@ -1,0 +1,1 @@
+"""The checks of `doctor`, on this machine and at the service."""

@@ -1,0 +1,142 @@
+"""What `doctor` looks at on this machine: the project, whom the token may go to, the state. Writes nothing, asks nobody."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.options import Options, near
+from reconciler.cli.sandboxes import embedded
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring import trust
+from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, Service, known_service, load, open_store
+from reconciler.cli.wiring.unseen import unseen
+from reconciler.errors import ConfigError, ReconcilerError
+from reconciler.report.findings import Finding, Level
+from reconciler.report.times import HERE, clock_time_of
+
+if TYPE_CHECKING:
+    from reconciler.config import Project
+    from reconciler.model import State
+    from reconciler.resource import Kinds
+
+WITHOUT_PROJECT = "not looked at: the project is wrong"
+
+
+def problem(check: str, error: ReconcilerError) -> Finding:
+    """An error as a finding."""
+    return Finding(check, Level.PROBLEM, error.message, error.hint or "")
+
+
+def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | None, Finding]:
+    """The project, None where it is wrong."""
+    from reconciler.report.words import count
+
+    try:
+        found = load(screen, options, kinds)
+    except ConfigError as error:
+        first = error.problems[0]
+        more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
+        return None, Finding("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')} shows all of it.")
+    declared = [one for one in found.desired.resources.values() if not one.implied]
+    text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
+    return found, Finding("project", Level.OK, text)
+
+
+def is_embedded(options: Options, project: Project | None) -> bool:
+    """Whether it is a sandbox, which wants no token."""
+    named = project is not None and project.settings.sandbox is not None
+    return options.base_url is None and (options.sandbox is not None or named)
+
+
+def service(options: Options, project: Project | None) -> Finding:
+    """Whether it is known where the service is, and may be used; `SKIPPED` for a sandbox that is not made yet."""
+    from reconciler.client import normalise
+
+    settings = project.settings if project is not None else None
+    if is_embedded(options, project):
+        file = embedded.checked(options.sandbox or (settings.sandbox if settings is not None else None) or Path())
+        if not file.exists() or file.stat().st_size == 0:
+            made = "the next plan or apply makes it"
+            return Finding("service", Level.SKIPPED, f"there is no sandbox {near(file)} yet; {made}")
+        return Finding("service", Level.OK, f"the sandbox {near(file)}")
+    given = options.base_url or os.environ.get(BASE_URL)
+    try:
+        if given:
+            return Finding("service", Level.OK, f"{normalise(given)}, named by {'--base-url' if options.base_url else BASE_URL}")
+        if settings is None or settings.base_url is None:
+            text = WITHOUT_PROJECT if settings is None else "it is not known where the service is"
+            return Finding("service", Level.PROBLEM, text, f"Write service.baseUrl, pass --base-url URL, or set {BASE_URL}.")
+        url = normalise(settings.base_url)
+    except ReconcilerError as error:
+        return problem("service", error)
+    if not trust.confirmed(settings.root, url):
+        remedy = f"Pass --base-url {url} or set {BASE_URL}; or run plan on a terminal, which asks."
+        return Finding("service", Level.PROBLEM, f"{url} stands only in the YAML, and you have not confirmed it", remedy)
+    return Finding("service", Level.OK, f"{url}, confirmed by you")
+
+
+def token() -> Finding:
+    """Whether there is a token at all."""
+    if os.environ.get(TOKEN):
+        return Finding("token", Level.OK, f"{TOKEN} is set")
+    return Finding("token", Level.PROBLEM, "there is no token for the service", f"Set {TOKEN}.")
+
+
+def state(screen: Screen, options: Options, project: Project, *, trusted: bool) -> tuple[State | None, list[Finding]]:
+    """The state, None where it cannot be read, and what there is to say of it."""
+    settings = project.settings
+    given = options.state or os.environ.get(STATE)
+    foreign = not given and settings.state_in_yaml and not settings.state.startswith("sqlite:")
+    if foreign and not trust.confirmed(settings.root, settings.state):
+        remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
+        return None, [Finding("state", Level.PROBLEM, "its server stands only in the YAML, and you have not confirmed it", remedy)]
+    if not trusted:
+        return None, [Finding("state", Level.SKIPPED, "not looked at: it is not known which service it belongs to")]
+    try:
+        identity = known_service(screen, options, project) or _nowhere()
+        with open_store(screen, options, project, identity, create=False) as store:
+            condition, found = store.condition(), store.read()
+            new = unseen(options, project, identity, store)
+    except ReconcilerError as error:
+        return None, [problem("state", error)]
+    findings: list[Finding] = []
+    if new is not None and new.named is not None:
+        findings.append(Finding("state", Level.WARNING, new.fact.rstrip("."), new.remedy))
+    elif condition.current is None:
+        findings.append(Finding("state", Level.OK, f"there is none yet; the first apply makes {condition.where}"))
+    else:
+        older = " (of an older version; the next apply brings it up to date)" if not condition.current else ""
+        findings.append(Finding("state", Level.OK, f"{condition.where}: {len(found.bindings)} bound, serial {found.serial}{older}"))
+    if not condition.writable:
+        remedy = "Check the permissions of the file and of its directory, or name another state with --state."
+        findings.append(Finding("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy))
+    if condition.held:
+        holder = condition.holder
+        who = f": {holder.who} runs `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
+        findings.append(Finding("state", Level.WARNING, f"another run holds it{who}", "Wait for it to end; its lock ends with it."))
+    return found, [*findings, *_contents(options, project, found)]
+
+
+def _nowhere() -> Service:
+    """What stands for a sandbox that was not made yet: nothing can be bound to it."""
+    from reconciler.client import Settings
+
+    return Service("sandbox:none", Settings("http://127.0.0.1", "none"), "a sandbox", embedded=True)
+
+
+def _contents(options: Options, project: Project, found: State) -> Iterator[Finding]:
+    from reconciler.report.words import count, listed
+
+    doubtful = sorted({str(one.address) for one in found.intents})
+    if doubtful:
+        text = f"{count(len(found.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
+        yield Finding("state", Level.WARNING, text, f"{options.command_line('apply')} looks up what became of them first.")
+    former = {old for one in project.desired.resources.values() for old in one.previously} | {one.old for one in project.desired.moved}
+    stray = [one for one in sorted(found.bindings) if one not in project.desired.resources and one not in former]
+    stray = [one for one in stray if not any(one.is_within(old) for old in former)]
+    if stray:
+        text = f"{count(len(stray), 'binding')} without a line: {listed([str(one) for one in stray], 3)}"
+        yield Finding("state", Level.WARNING, text, f"{options.command_line('plan')} shows what becomes of them.")

@@ -1,0 +1,217 @@
+"""What `doctor` asks the service: whether the token is taken, what it reaches and may do, the pace, the clock. Only GET."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from reconciler.address import Address, bare
+from reconciler.cli.checks.local import problem
+from reconciler.client import Reader, encode
+from reconciler.config import Project
+from reconciler.errors import NotFound, Rejected, ServiceError
+from reconciler.model import Actual, Declared, State
+from reconciler.observe import observe
+from reconciler.plan import Matches, match
+from reconciler.report.findings import Finding, Level
+from reconciler.report.words import count, listed
+from reconciler.resource import Kinds, Listing, One, placeholders
+
+SKEW_MAX: Final = 30.0  # seconds
+SCARCE: Final = 0.2  # of a quota
+SHOWN: Final = 3  # names in a sentence
+
+
+async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: State) -> list[Finding]:
+    """Everything that can be asked; what follows from a failure is left out."""
+    findings, reachable = await _token(reader, kinds)
+    if reachable is not None and project is not None:
+        findings += await _reach(reader, kinds, project, state, reachable)
+    if reachable is None and reader.skew is None:
+        return findings  # nobody answered
+    return [*findings, *_pace(reader), *_clock(reader)]
+
+
+async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[str, str] | None]:
+    """Whether the service takes the token, and the titles of the roots it reaches by id; None where it makes no sense to ask more."""
+    found: dict[str, str] = {}
+    for path in (one.path for kind in kinds.roots for one in kind.reads if isinstance(one, One)):
+        try:
+            pages = await reader.list(path.rpartition("/")[0])
+        except Rejected as error:
+            if error.status == 401:
+                return [problem("token", error)], None
+            return [
+                Finding("token", Level.WARNING, f"accepted, but what it reaches cannot be listed: {error.message}", error.hint or "")
+            ], {}
+        except NotFound:
+            return [Finding("token", Level.OK, "not refused; the service does not list what it reaches")], {}
+        except ServiceError as error:
+            remedy = (
+                error.hint or "Check the address, the network and a proxy (HTTPS_PROXY), and whether the service is up; then run again."
+            )
+            return [Finding("service", Level.PROBLEM, error.message, remedy)], None
+        found |= {str(one.get("id")): str(one.get("title", "")) for one in pages.items}
+    if not found:
+        return [Finding("token", Level.WARNING, "accepted, but it reaches nothing", "Add its owner to what the project declares.")], found
+    names = [f"{id} {title!r}" for id, title in sorted(found.items())]
+    return [Finding("token", Level.OK, f"accepted; it reaches {listed(names, SHOWN)}")], found
+
+
+# -- reach ----------------------------------------------------------------------------------------------------------------------------
+
+
+async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, reachable: Mapping[str, str]) -> list[Finding]:
+    desired = project.desired
+    try:
+        actual = await observe(reader, kinds, desired, state)
+    except ServiceError as error:
+        return [problem("reach", error)]
+    found = match(kinds, desired, state, actual)
+    findings = [
+        _root(kinds, one, found.former.state, actual, found, reachable)
+        for one in desired.resources.values()
+        if one.address.container is None
+    ]
+    if any(one.level is Level.PROBLEM for one in findings):
+        return findings
+    for (kind, reason), scopes in _unread(actual).items():
+        text = f"{kind}: {reason}" + (f" (and {scopes - 1} more like it)" if scopes > 1 else "")
+        findings.append(
+            Finding(
+                "reach", Level.PROBLEM, text, "What cannot be read is neither changed nor deleted. Give the owner of the token that right."
+            )
+        )
+    if not actual.unknown:
+        seen = sum(len(objects) for objects in actual.objects.values())
+        findings.append(
+            Finding(
+                "reach", Level.OK, f"all that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}"
+            )
+        )
+    return [*findings, *await _lister(reader, kinds, project, actual, found), *_permissions(kinds, project, actual, found)]
+
+
+def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Finding:
+    """Whether a root can be read, and is the one that is bound."""
+    bound = state.bindings.get(one.address)
+    where = f"{one.source.file}:{one.source.line}"
+    if bound is not None and one.id is not None and bound.id != one.id:
+        text = f"{one.address} is bound to {bound.id}, and the YAML says {one.id} ({where})"
+        return Finding("reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or let go of it: reconciler state forget {one.address}")
+    id = found.ids.get(one.address)
+    seen = actual.find(one.kind, id) if id is not None else None
+    if seen is None:
+        others = listed([f"{each} {title!r}" for each, title in sorted(reachable.items())], SHOWN)
+        remedy = f"It reaches {others}: correct id: at {where}." if others else "Ask somebody there to add the owner of the token."
+        return Finding("reach", Level.PROBLEM, f"{one.address}: {one.id} does not exist, or the token does not reach it", remedy)
+    return Finding("reach", Level.OK, f"{one.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
+
+
+def _unread(actual: Actual) -> dict[tuple[str, str], int]:
+    """How many readings of a kind failed for the same reason."""
+    found: dict[tuple[str, str], int] = defaultdict(int)
+    for one in actual.unknown:
+        found[(one.kind, one.reason)] += 1
+    return found
+
+
+async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, found: Matches) -> list[Finding]:
+    """Whether the member whose token it is stands in the project's root, and reaches all that others' readings showed."""
+    wanted = [(kind, one) for kind in kinds.values() for one in kind.reads if isinstance(one, Listing) and one.lister]
+    lister = project.desired.lister
+    if not wanted or not project.desired.resources:
+        return []
+    if lister is None:
+        text = "service.member is not written: new objects at the root cannot be told from old ones"
+        return [Finding("member", Level.WARNING, text, "Write service.member: the e-mail of the member whose token it is.")]
+    id, container = found.ids.get(lister), lister.container
+    if id is None or container is None or container not in found.ids:
+        return [
+            Finding(
+                "member",
+                Level.PROBLEM,
+                f"service.member {lister.key} is no member of {container}",
+                "Write the e-mail of the token's owner.",
+            )
+        ]
+    findings = []
+    holes = {kinds.of(container).name: found.ids[container], "lister": bare(id)}
+    for kind, reading in wanted:
+        path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
+        item = reading.item
+        try:
+            pages = await reader.list(path, key=lambda one, item=item: str((one.get(item) or {}).get("id") if item else one.get("id")))  # type: ignore[misc]
+        except ServiceError as error:
+            findings.append(problem("member", error))
+            continue
+        reached = {str((one.get(item) or {}).get("id") if item else one.get("id")) for one in pages.items}
+        outer = kind.within or ""
+        missed = [one for one in actual.objects[kind.name].values() if one.id not in reached and one.deleted_at is None]
+        missed = [one for one in missed if one.within.get(outer) == holes.get(outer)]
+        if missed:
+            names = listed([f"{one.id} {str(one.raw.get('title', ''))!r}" for one in missed], SHOWN)
+            text = f"{lister.key} does not reach {count(len(missed), kind.name)}: {names}"
+            findings.append(Finding("member", Level.WARNING, text, "Use the token of an admin, and name that member in service.member."))
+        else:
+            findings.append(Finding("member", Level.OK, f"{lister.key} is {bare(id)} and reaches {count(len(reached), kind.name)}"))
+    return findings
+
+
+# -- permissions ----------------------------------------------------------------------------------------------------------------------
+
+
+def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches) -> Iterator[Finding]:
+    """Flags that changes of what is declared would want, and that the service says are false."""
+    lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
+    asked = 0
+    for address, one in project.desired.resources.items():
+        kind = kinds[one.kind]
+        leave = kind.leave if address in found.ids else kind.leave_to_make
+        if one.implied or leave is None:
+            continue
+        holder = address if leave.of is None else kinds.container(address, leave.of)
+        flags = _flags(kinds, actual, found, holder)
+        asked += leave.flag in flags
+        if flags.get(leave.flag) is False:
+            lacking[(leave.flag, kind.name)].append(str(address))
+    for (flag, name), addresses in sorted(lacking.items()):
+        text = f"without the permission {flag!r} the token cannot change or make {count(len(addresses), name)}: {listed(addresses, SHOWN)}"
+        yield Finding("permissions", Level.WARNING, text, "Give the owner of the token that role; plan says which requests need it.")
+    if asked and not lacking:
+        yield Finding("permissions", Level.OK, f"nothing that is declared is forbidden to the token ({count(asked, 'flag')} looked at)")
+
+
+def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Mapping[str, Any]:
+    id = found.ids.get(holder)
+    seen = actual.find(kinds.of(holder).name, id) if id is not None else None
+    flags = seen.raw.get("permissions") if seen is not None else None
+    return flags if isinstance(flags, Mapping) else {}
+
+
+# -- pace and clock -------------------------------------------------------------------------------------------------------------------
+
+
+def _pace(reader: Reader) -> Iterator[Finding]:
+    quota = reader.allowance
+    if quota is None:
+        yield Finding("rate limit", Level.OK, "the service tells of none")
+        return
+    text = f"{quota.remaining:,} of {quota.limit:,} requests left"
+    if quota.remaining < quota.limit * SCARCE:
+        yield Finding("rate limit", Level.WARNING, text, "A run waits for the next window by itself; --max-rps N asks more slowly.")
+    else:
+        yield Finding("rate limit", Level.OK, text)
+
+
+def _clock(reader: Reader) -> Iterator[Finding]:
+    if reader.skew is None:
+        yield Finding("clock", Level.SKIPPED, "no answer had a date")
+    elif abs(reader.skew) > SKEW_MAX:
+        text = f"the service's clock is {abs(reader.skew):,.0f} s {'ahead of' if reader.skew > 0 else 'behind'} this machine's"
+        yield Finding(
+            "clock", Level.WARNING, text, "Set this machine's clock (NTP): times of requests in doubt are compared with the service's."
+        )
+    else:
+        yield Finding("clock", Level.OK, "this machine's clock and the service's agree within 30 s")

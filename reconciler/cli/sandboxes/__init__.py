@@ -1,0 +1,1 @@
+"""The embedded sandbox as commands use it."""

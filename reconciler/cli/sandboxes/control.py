@@ -1,0 +1,114 @@
+"""Controlling a sandbox: one that is served, by its address and control token, or a file, by opening it here."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import click
+
+from reconciler.cli.sandboxes.embedded import checked, sandbox_errors
+from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import ReconcilerError, UsageError
+
+TOKEN: Final = "RECONCILER_TOKEN"  # noqa: S105 - the name of a variable
+LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
+PATIENCE: Final = 60.0  # seconds
+
+
+def where() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The options that name a sandbox."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--token", metavar="T", help=f"The token it was served with; also {TOKEN}."),
+            click.option("--base-url", metavar="URL", help="A sandbox that is served on this machine."),
+            click.option("--db", type=click.Path(path_type=Path), metavar="FILE", help="The file of a sandbox, served or not."),
+        ):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+class Control:
+    """The control endpoints of one sandbox."""
+
+    def __init__(self, screen: Screen, *, db: Path | None, base_url: str | None, token: str | None) -> None:
+        if (db is None) == (base_url is None):
+            raise UsageError("which sandbox is meant?", hint="Pass --db FILE, or --base-url URL and its --token.")
+        self.db, self.base_url = db, base_url
+        self.token = token or os.environ.get(TOKEN, "")
+        if db is not None:
+            checked(db, said="--db")
+            if not db.exists() or db.stat().st_size == 0:
+                raise UsageError(f"there is no sandbox {db}", hint=f"Make it from a seed: reconciler sandbox seed --db {db} SEED.yaml")
+            return
+        try:
+            host = urlsplit(base_url or "").hostname
+        except ValueError:
+            host = None
+        if host not in LOOPBACK or not str(base_url).startswith(("http://", "https://")):
+            raise UsageError(f"{base_url} is not a sandbox: they answer on this machine only", hint="Write it like http://127.0.0.1:8080.")
+        if not self.token:
+            raise UsageError("there is no control token", hint=f"Pass the --token it was served with, or set {TOKEN}.")
+        if not self.token.isascii() or not self.token.isprintable():
+            raise UsageError("that is not a token: it holds characters that cannot be sent")
+        screen.hide([self.token])
+
+    def __call__(self, method: str, path: str, body: Any = None) -> Any:
+        """What one control endpoint answers; None where it answers nothing."""
+        import httpx
+
+        try:
+            with sandbox_errors():
+                answer = asyncio.run(self._ask(method, path, body))
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise ReconcilerError(f"no sandbox answers at {self.base_url}", hint="reconciler sandbox serve prints its address.") from error
+        return self._read(answer)
+
+    async def _ask(self, method: str, path: str, body: Any) -> Any:
+        import httpx
+
+        words: dict[str, Any] = {"timeout": PATIENCE, "trust_env": False}
+        if self.base_url is not None:
+            async with httpx.AsyncClient(base_url=self.base_url, **words) as client:
+                return await self._send(client, self.token, method, path, body)
+        import secrets
+
+        from reconciler.sandbox.app import create_app
+
+        assert self.db is not None
+        token = secrets.token_urlsafe(24)
+        app = create_app(self.db, control_token=token)
+        try:
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", **words) as client:
+                return await self._send(client, token, method, path, body)
+        finally:
+            app.state.service.store.close()
+
+    @staticmethod
+    async def _send(client: Any, token: str, method: str, path: str, body: Any) -> Any:
+        more = {} if body is None else {"json": body}
+        return await client.request(method, f"/_sandbox{path}", headers={"Authorization": f"Bearer {token}"}, **more)
+
+    def _read(self, answer: Any) -> Any:
+        if answer.status_code == 204:
+            return None
+        try:
+            found = answer.json()
+        except ValueError as error:
+            raise ReconcilerError(f"what answers at {self.base_url} is not a sandbox") from error
+        if answer.is_success:
+            return found
+        refusal = found.get("error") if isinstance(found, dict) else None
+        message = str(refusal.get("message", "")) if isinstance(refusal, dict) else ""
+        if answer.status_code == 401:
+            raise UsageError("the token is not the one the sandbox was served with", hint="reconciler sandbox serve prints it.")
+        if answer.status_code == 400:
+            raise UsageError(message)
+        raise ReconcilerError(f"what answers at {self.base_url} is not this sandbox: {answer.status_code} {message}".rstrip())

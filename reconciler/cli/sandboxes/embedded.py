@@ -1,0 +1,255 @@
+"""The embedded service: its file, and what a new file is seeded with so that a project finds what it takes for granted.
+
+The one place beside `kinds` that names kinds: the sandbox's seed document has lists of its own, called like the kinds in the plural.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reconciler.address import bare
+from reconciler.errors import ConfigError, ReconcilerError, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.address import Address
+    from reconciler.config import Project
+    from reconciler.model import Declared
+    from reconciler.resource import Kinds
+    from reconciler.sandbox.server import Embedded
+
+SEED_FILE = "sandbox.seed.yaml"
+MEMBER, ORGANIZATION = "member", "organization"
+EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
+LISTS = ("organizations", "members", "tokens", "collections", "spaces", "teams", "sites", "openapi", "saml")
+
+
+def checked(path: Path, *, said: str = "--sandbox") -> Path:
+    """The path of a sandbox's file. Raises `UsageError` with the right spelling for what cannot be one."""
+    if path.is_dir():
+        raise UsageError(f"{said} {path} is a directory", hint=f"Name a file in it: {said} {path / 'sandbox.db'}")
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{said} {path} is not a regular file", hint=f"Name a file: {said} {Path('.reconciler') / 'sandbox.db'}")
+    if path.suffix in (".yaml", ".yml"):
+        example = Path(".reconciler") / "sandbox.db"
+        hint = f"It is the file the service keeps its data in: {said} {example}"
+        if said == "--sandbox":
+            hint += f"\nWhat exists beforehand goes in with: reconciler sandbox seed --db {example} {path}"
+        raise UsageError(f"{said} {path} is a YAML file", hint=hint)
+    return path
+
+
+@contextmanager
+def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterator[Embedded]:
+    """The service over that file, inside this process; a new file is seeded from the project."""
+    with sandbox_errors():
+        from reconciler.sandbox.server import embedded as start
+
+    fresh = not path.exists() or path.stat().st_size == 0
+    if fresh and (project is None or kinds is None):
+        raise UsageError(f"there is no sandbox {path}", hint=f"Make it from a seed: reconciler sandbox seed --db {path} SEED.yaml")
+    seed = seed_document(project, kinds) if fresh and project is not None and kinds is not None else None
+    with sandbox_errors():
+        context = start(path, seed=seed)
+        running = context.__enter__()
+    try:
+        yield running
+    finally:
+        context.__exit__(None, None, None)
+
+
+def identity(path: Path) -> str | None:
+    """What the ids in a sandbox's file belong to; None where there is no file yet."""
+    if not path.exists() or path.stat().st_size == 0:
+        return None
+    with sandbox_errors():
+        from reconciler.sandbox.store import Store
+
+        store = Store(path)
+        try:
+            return store.identity
+        finally:
+            store.close()
+
+
+@contextmanager
+def sandbox_errors() -> Iterator[None]:
+    """What the sandbox raises, as errors of this program; it knows none of them."""
+    try:
+        from reconciler.sandbox.file import NotASandbox
+        from reconciler.sandbox.seed import SeedError
+    except ModuleNotFoundError as error:
+        raise _without_extra([error.name or "a package"]) from error
+    try:
+        yield
+    except NotASandbox as error:
+        raise UsageError(str(error)) from error
+    except SeedError as error:
+        raise UsageError(f"the seed is wrong: {error}") from error
+    except OSError as error:
+        raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}") from error
+
+
+def require_extra() -> None:
+    """Raise `ReconcilerError` with the line to type where what the sandbox needs is not installed; nothing of it is imported."""
+    missing = [name for name in EXTRA if not _installed(name)]
+    if missing:
+        raise _without_extra(missing)
+
+
+def _installed(name: str) -> bool:
+    from importlib.util import find_spec
+
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _without_extra(missing: Sequence[str]) -> ReconcilerError:
+    from reconciler.text.install import installing
+
+    return ReconcilerError(f"the sandbox needs what is not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}")
+
+
+# -- the seed of a new file -------------------------------------------------------------------------------------------------------
+
+
+def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, Any]]]:
+    """What a project takes for granted: its organizations, an admin, its members, every object it adopts by `id`; and its own seed file."""
+    resources = project.desired.resources
+    seed: dict[str, list[dict[str, Any]]] = {name: [] for name in LISTS}
+    organizations = {address: one.id for address, one in resources.items() if one.kind == ORGANIZATION and one.id is not None}
+    for address, id in organizations.items():
+        seed["organizations"].append({"id": id, "title": _title(resources[address])})
+    people = _People()
+    admin = _admin(project)
+    for address, id in organizations.items():
+        named = [one for one in resources.values() if one.kind == MEMBER and one.address.container == address]
+        emails = {_email(one): bare(one.id) if one.id is not None else None for one in named}
+        for email in dict.fromkeys([admin, *emails]):
+            role = "admin" if email == admin else "read"
+            user = people.id(email, emails.get(email))
+            seed["members"].append({"organization": id, "id": user, "email": email, "displayName": people.name(email), "role": role})
+    for address, declared in resources.items():
+        home = organizations.get(address.root)
+        if declared.kind in (ORGANIZATION, MEMBER) or declared.id is None or home is None:
+            continue
+        name = next((one for one in (declared.kind, f"{declared.kind}s") if one in LISTS), None)
+        if name is not None:
+            seed[name].append(_existing(kinds, resources, declared, home))
+    return _merged({name: found for name, found in seed.items() if found}, _own_seed(project.settings.root))
+
+
+def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Declared, organization: str) -> dict[str, Any]:
+    """An object that is adopted by id, as it may have been before: what tells it apart, and where it stands."""
+    kind = kinds[declared.kind]
+    told = {
+        field.wire: declared.values[field.name]
+        for field in kind.fields.values()
+        if (field.key or field.required) and isinstance(declared.values.get(field.name), str)
+    }
+    parent = resources.get(declared.parent) if declared.parent is not None else None
+    inside = kind.inside
+    nested = inside is not None and parent is not None and parent.kind == inside.to and parent.id is not None
+    return {"organization": organization, "id": declared.id, **told} | ({"parent": parent.id} if nested and parent is not None else {})
+
+
+def _title(declared: Declared) -> str:
+    title = declared.values.get("title")
+    return title if isinstance(title, str) else declared.address.key
+
+
+def _email(declared: Declared) -> str:
+    return declared.address.key.lower()
+
+
+def _admin(project: Project) -> str:
+    """Whose token it is; else the first member who is to be an admin; else somebody."""
+    desired = project.desired
+    if desired.lister is not None:
+        return desired.lister.key.lower()
+    members = [one for one in desired.resources.values() if one.kind == MEMBER]
+    return next((_email(one) for one in members if one.values.get("role") == "admin"), "admin@sandbox.example")
+
+
+class _People:
+    """Ids and names of people, the same for an e-mail wherever it stands."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, str] = {}
+
+    def id(self, email: str, given: str | None) -> str:
+        if email not in self._ids:
+            word = re.sub(r"[^a-z0-9]+", "_", email.partition("@")[0]).strip("_") or "member"
+            number, found = 1, given or f"usr_{word}"
+            while found in self._ids.values():
+                number += 1
+                found = f"usr_{word}_{number}"
+            self._ids[email] = found
+        return self._ids[email]
+
+    @staticmethod
+    def name(email: str) -> str:
+        return re.sub(r"[._+-]+", " ", email.partition("@")[0]).title()
+
+
+def _own_seed(root: Path) -> Mapping[str, Any]:
+    path = root / SEED_FILE
+    return read_seed(path) if path.is_file() else {}
+
+
+def read_seed(path: Path) -> Mapping[str, Any]:
+    """A seed document, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
+    document = read_document(path)
+    if not isinstance(document, Mapping):
+        raise UsageError(f"{path} is not a map of lists", hint="It begins like: organizations: [{id: org_acme, title: Acme}]")
+    return document
+
+
+def read_document(path: Path) -> Any:
+    """What a YAML or JSON file says, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
+    from reconciler.config.source.nodes import List, Map, Node, Scalar
+    from reconciler.config.source.reader import FILE_MAX, read
+
+    try:
+        with path.open("rb") as file:
+            found = read(file.read(FILE_MAX + 1), str(path))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
+    if found.problems:
+        raise ConfigError(found.problems)
+
+    def plain(node: Node | None) -> Any:
+        match node:
+            case Map():
+                return {key: plain(entry.node) for key, entry in node.entries.items()}
+            case List():
+                return [plain(item) for item in node.items]
+            case Scalar():
+                return None if node.empty else node.core()
+            case None:
+                return None
+
+    return plain(found.data)
+
+
+def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The project's own seed wins where it describes the same object; its order goes first."""
+    merged: dict[str, Any] = dict(own)
+    for name, found in mine.items():
+        given = own.get(name) or []
+        if not isinstance(given, list):
+            continue  # the sandbox says what is wrong with it
+        known = {_identity(one) for one in given}
+        merged[name] = [*given, *(one for one in found if _identity(one) not in known)]
+    return merged
+
+
+def _identity(one: Any) -> tuple[Any, ...]:
+    if not isinstance(one, Mapping):
+        return (repr(one),)
+    return (str(one.get("organization")), str(one.get("email") or one.get("id")))

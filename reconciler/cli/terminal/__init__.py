@@ -1,0 +1,1 @@
+"""Output on a terminal or in a pipe: reports, progress, prompts, signals."""

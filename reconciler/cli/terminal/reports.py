@@ -1,0 +1,104 @@
+"""`--format` and `--report FORMAT=FILE`: one result in several formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.errors import ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.config import Project
+    from reconciler.report.entries import Sheet
+    from reconciler.report.layout import Span
+
+FORMATS: Final = ("json", "markdown", "html", "github")
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def option() -> Decorator:
+    """The option; its value is a tuple of (format, file)."""
+    return click.option(
+        "--report", multiple=True, metavar="FORMAT=FILE", callback=_pairs, help=f"Write it to a file too: {', '.join(FORMATS)}; several."
+    )
+
+
+def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
+    found = []
+    for value in values:
+        name, equals, file = value.partition("=")
+        if not equals or not file or name not in FORMATS:
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(FORMATS)}", ctx=ctx, param=param)
+        found.append((name, Path(file)))
+    return tuple(found)
+
+
+def folder(project: Project) -> str:
+    """The project's directory, from here; "" where it is here."""
+    from reconciler.cli.options import near
+
+    found = near(project.settings.root).as_posix()
+    return "" if found == "." else found
+
+
+def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
+    """A result in one of `FORMATS`. `folder`: where the project is, from here."""
+    from reconciler.report.github import github
+    from reconciler.report.html import html
+    from reconciler.report.markdown import markdown
+    from reconciler.report.times import HERE
+    from reconciler.text.escape import as_json
+
+    match name:
+        case "json":
+            return as_json(document) + "\n"
+        case "markdown":
+            return markdown(sheet())
+        case "github":
+            return github(sheet(), folder=folder)
+        case _:
+            return html(sheet(), created_at=created_at.astimezone(HERE))
+
+
+def show(
+    screen: Screen,
+    name: str,
+    document: Mapping[str, Any],
+    sheet: Callable[[], Sheet],
+    text: Callable[[], Sequence[Span]],
+    *,
+    created_at: datetime,
+    folder: str = "",
+) -> None:
+    """Print a result in the format of that name; `text`: as it stands on a screen."""
+    if name == "json":
+        screen.document(document)
+    elif name in FORMATS:
+        screen.made(rendered(name, document, sheet, created_at=created_at, folder=folder))
+    else:
+        screen.spans(text())
+
+
+def write(
+    screen: Screen,
+    asked: tuple[tuple[str, Path], ...],
+    document: Mapping[str, Any],
+    sheet: Callable[[], Sheet],
+    *,
+    created_at: datetime,
+    folder: str = "",
+) -> None:
+    """Write the files that were asked for. Raises `ReconcilerError` where one cannot be written."""
+    for name, file in asked:
+        text = screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder))
+        try:
+            file.write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise ReconcilerError(
+                f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The folder must be there."
+            ) from None

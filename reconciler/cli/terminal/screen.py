@@ -1,0 +1,243 @@
+"""What is written where: results on stdout, narration on stderr; colours, masks, and streams that break.
+
+Values that must not be seen (the token, variables from the environment) are masked in everything that leaves through here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.errors import ConfigError
+    from reconciler.text.redact import Mask
+
+T = TypeVar("T")
+
+VARIABLES: Final = "RECONCILER_VAR_"
+WIDTH: Final = 100  # columns of a terminal that does not say how wide it is
+COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "head": {"bold": True},
+    "dim": {"dim": True},
+    "create": {"fg": "green"},
+    "update": {"fg": "yellow"},
+    "move": {"fg": "cyan"},
+    "delete": {"fg": "red"},
+    "drift": {"fg": "magenta"},
+    "blocked": {"fg": "red", "bold": True},
+}
+
+
+class Screen:
+    """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied."""
+
+    def __init__(self) -> None:
+        self.color, self.quiet, self.verbose = "auto", False, False
+        self.lost: str | None = None
+        self.acted = False
+        self._hidden: set[str] = set()
+        self._mask: Mask | None = None
+        for stream in (sys.stdout, sys.stderr):
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")  # a terminal without UTF-8 gets \u2191 rather than a traceback
+
+    # -- what is known of the reader ---------------------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        """Whether somebody watches stderr."""
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether somebody can be asked: there is a terminal to ask on and to answer from."""
+        return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+    @property
+    def width(self) -> int:
+        """Columns of what results are written to."""
+        return _columns(sys.stdout)
+
+    @property
+    def narration_width(self) -> int:
+        """Columns of what narration is written to."""
+        return _columns(sys.stderr)
+
+    def colored(self, stream: IO[str]) -> bool:
+        if self.color != "auto":
+            return self.color == "always"
+        if os.environ.get("NO_COLOR"):
+            return False
+        if os.environ.get("FORCE_COLOR", "0") not in ("", "0"):
+            return True
+        return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+    # -- secrets -----------------------------------------------------------------------------------------------------------------------
+
+    def hide(self, values: Iterable[str]) -> None:
+        """Mask these values, in whatever form they are written, from now on."""
+        new = {value for value in values if value} - self._hidden
+        if new:
+            self._hidden |= new
+            self._mask = None
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """What is masked."""
+        return frozenset(self._hidden)
+
+    def _masking(self) -> Mask | None:
+        from reconciler.text.redact import Mask
+
+        self._mask = self._mask or Mask(self._hidden)
+        return self._mask
+
+    def masked(self, text: str) -> str:
+        """The text without what is hidden."""
+        mask = self._masking() if self._hidden else None
+        return text if mask is None else mask.text(text)
+
+    def masked_data(self, value: T) -> T:
+        """The same data, or value of ours, its texts masked; done before it is laid out, so that no line break hides a secret from it."""
+        mask = self._masking() if self._hidden else None
+        made: T = value if mask is None else mask.data(value)
+        return made
+
+    # -- writing -----------------------------------------------------------------------------------------------------------------------
+
+    def out(self, text: str) -> None:
+        """A result, as text for people."""
+        from reconciler.text.escape import log
+
+        self._write(log(self.masked(text)))
+
+    def made(self, text: str) -> None:
+        """A result in a format of its own, as it is."""
+        self._write(self.masked(text))
+
+    def spans(self, spans: Iterable[tuple[str, str]]) -> None:
+        """A report, in colours where they are wanted."""
+        self.out(self._painted(spans, sys.stdout))
+
+    def narrate_spans(self, spans: Iterable[tuple[str, str]]) -> None:
+        """A report that is not the result."""
+        self._tell(self._painted(spans, sys.stderr))
+
+    def _painted(self, spans: Iterable[tuple[str, str]], stream: IO[str]) -> str:
+        if not self.colored(stream):
+            return "".join(text for _, text in spans)
+        return "".join(click.style(text, **COLOURS[style]) if style in COLOURS else text for style, text in spans)
+
+    def document(self, document: Any) -> None:
+        """A result as JSON."""
+        from reconciler.text.escape import as_json
+
+        self._write(as_json(self.masked_data(document)) + "\n")
+
+    def say(self, text: str) -> None:
+        """Narration; silent where that was asked for."""
+        if not self.quiet:
+            self._line(text)
+
+    def warn(self, text: str) -> None:
+        """What a reader must know whatever the result is; also where they asked for no narration."""
+        head = click.style("warning:", fg="yellow", bold=True) if self.colored(sys.stderr) else "warning:"
+        self._tell(head + " " + "\n         ".join(self._lines(text)) + "\n")
+
+    def error(self, message: str, *, hint: str | None = None) -> None:
+        """What went wrong, in one sentence, and the way past it."""
+        head = click.style("error:", fg="red", bold=True) if self.colored(sys.stderr) else "error:"
+        self._tell(head + " " + "\n       ".join(self._lines(message)) + "\n")
+        if hint:
+            self._tell("       " + "\n       ".join(self._lines(hint)) + "\n")
+
+    def usage(self, error: click.ClickException) -> None:
+        """What click says of a command line."""
+        context = getattr(error, "ctx", None)
+        if context is not None:
+            self._tell(context.get_usage() + "\n")
+        self.error(error.format_message(), hint=f"{context.command_path} --help explains it." if context is not None else None)
+
+    def problems(self, error: ConfigError) -> None:
+        """Every problem of a project, one a line."""
+        for problem in error.problems:
+            self._line(str(problem))
+        number = len(error.problems)
+        rest = ", and the rest was not looked at" if error.more else ""
+        self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
+
+    def defect(self, error: Exception) -> None:
+        """Something nobody foresaw; its traceback only on request, and masked: also what the environment gives to variables."""
+        self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
+        self.error(f"this is a defect of reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
+        if self.verbose:
+            import traceback
+
+            for line in "".join(traceback.format_exception(error)).splitlines():
+                self._line(line)
+
+    def _lines(self, text: str) -> list[str]:
+        from reconciler.text.escape import terminal
+
+        return [terminal(line) for line in self.masked(text).splitlines()] or [""]
+
+    def _line(self, text: str) -> None:
+        self._tell("\n".join(self._lines(text)) + "\n")
+
+    def _tell(self, text: str) -> None:
+        from reconciler.text.escape import log
+
+        try:
+            sys.stderr.write(log(self.masked(text)))
+            sys.stderr.flush()
+        except OSError:
+            return  # nobody listens; the work goes on
+
+    def _write(self, text: str) -> None:
+        if self.lost is not None:
+            return
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self.broken()
+        except OSError as error:
+            self.broken()
+            self.lost = error.strerror or type(error).__name__
+            self.error(f"the result cannot be written: {self.lost.lower()}")
+
+    def broken(self) -> None:
+        """Nobody reads stdout any more; what is still written there goes nowhere, and the interpreter's end stays quiet."""
+        try:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+        except (OSError, ValueError):
+            return
+
+    def close(self) -> None:
+        """Write what click left in the buffer."""
+        try:
+            sys.stdout.flush()
+        except OSError:
+            self.broken()
+
+
+def _columns(stream: IO[str]) -> int:
+    """Columns of a stream: those of the variable COLUMNS, else of the terminal. Nothing wraps where there is no terminal."""
+    from reconciler.report.table import UNLIMITED
+
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return int(given)
+    if not stream.isatty():
+        return UNLIMITED
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or WIDTH
+    except (OSError, ValueError):
+        return WIDTH

@@ -1,0 +1,166 @@
+"""SIGINT and SIGTERM: while something is applied the first one stops calmly and the second leaves at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.cli import exits
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+AGAIN: Final = 0.002  # seconds
+
+
+class Terminated(SystemExit):
+    """SIGTERM came while nothing was being applied. An exit, which click lets pass."""
+
+
+def of_signal(error: BaseException | None) -> bool:
+    """Whether a signal raised that, or what it was made of: Python 3.11 makes a RuntimeError of what interrupts the making of a class."""
+    while error is not None and not isinstance(error, KeyboardInterrupt | Terminated):
+        error = error.__cause__
+    return error is not None
+
+
+class Ending:
+    """Hears SIGINT and SIGTERM while nothing is being applied. `number`: the one that came, None while none did."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """What `work` returns; raises KeyboardInterrupt or `Terminated` where a signal ended it, in an event loop too."""
+        try:
+            return work()
+        except BaseException as error:
+            asyncio = sys.modules.get("asyncio")
+            cancelled = asyncio is not None and isinstance(error, asyncio.CancelledError)
+            if self.number is not None and (cancelled or of_signal(error)):
+                raise self._raised() from error
+            raise
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        """The first time what is under way is left, or ended where it must not be broken off; the second time the process is, at once."""
+        if self.number is not None:
+            os._exit(128 + number)
+        self.number = number
+        warnings.simplefilter("ignore")  # of what was made and never begun
+        if "logging" in sys.modules:
+            sys.modules["logging"].disable()  # libraries log what they were interrupted in, with tracebacks
+        self.hear(number, frame)
+
+    def hear(self, _: int, frame: FrameType | None) -> None:
+        """Leave now, at the end of what must not be broken off, or a moment later where what is raised would be lost."""
+        put_off = getattr(sys.modules.get("reconciler.state.uninterrupted"), "put_off", None)  # only who holds a lease has imported it
+        if _within(frame, Ending.unraisable.__code__):
+            self._again()
+        elif put_off is None or not put_off(self._leave):
+            self._leave()
+
+    def _leave(self) -> None:
+        if not _cancelled():
+            raise self._raised()
+
+    def _raised(self) -> BaseException:
+        return KeyboardInterrupt() if self.number == signal.SIGINT else Terminated(exits.TERMINATED)
+
+    def unraisable(self, found: sys.UnraisableHookArgs) -> None:
+        """What was raised amid the collection of garbage went nowhere: it is raised again. What else breaks there was left half-made."""
+        if self.number is None:
+            sys.__unraisablehook__(found)
+        elif isinstance(found.exc_value, KeyboardInterrupt | Terminated):
+            self._again()
+
+    def _again(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+def _within(frame: FrameType | None, code: CodeType) -> bool:
+    """Whether that is what was interrupted, or something it called."""
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return frame is not None
+
+
+def _cancelled() -> bool:
+    """Whether a loop was at its tasks: they are cancelled. What is raised amid its own work is lost, or taken for a broken connection."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None:
+        return False
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    loop.call_soon_threadsafe(lambda: None)  # it may be waiting for a connection
+    return bool(tasks)
+
+
+@contextmanager
+def ending() -> Iterator[Ending]:
+    """In this block both signals are heard, but for one that whoever started the program had it ignore."""
+    heard = Ending()
+    if threading.current_thread() is not threading.main_thread():
+        yield heard
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook, alarm = sys.unraisablehook, signal.signal(signal.SIGALRM, heard.hear)
+    sys.unraisablehook = heard.unraisable
+    for number, handler in before.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, heard)
+    try:
+        with warnings.catch_warnings():
+            yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if heard.number is not None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
+        sys.unraisablehook = hook
+        if heard.number is not None and "logging" in sys.modules:
+            sys.modules["logging"].disable(0)
+
+
+class Stop:
+    """Whether a run was told to stop: `event` for the run, `signal` for the exit code."""
+
+    def __init__(self, event: asyncio.Event) -> None:
+        self.event = event
+        self.signal: int | None = None
+
+    def ask(self, number: int, tell: Callable[[], None]) -> None:
+        """The first time the run is told; the second time the process ends. Both are safe: every request has its intent in the journal."""
+        if self.signal is not None:
+            os._exit(128 + number)
+        self.signal = number
+        self.event.set()
+        tell()
+
+
+@contextmanager
+def stopping(loop: asyncio.AbstractEventLoop, stop: Stop, tell: Callable[[], None]) -> Iterator[None]:
+    """In this block signals ask the run to stop; another thread than the main one gets none."""
+    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
+    before = [signal.getsignal(number) for number in numbers]
+    for number in numbers:
+        loop.add_signal_handler(number, stop.ask, int(number), tell)
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            loop.remove_signal_handler(number)
+            signal.signal(number, handler)

@@ -1,0 +1,1 @@
+"""A run from the command line: where it goes, with which state, and what is approved."""

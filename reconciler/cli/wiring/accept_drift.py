@@ -1,0 +1,90 @@
+"""`drift --accept`: living values go into the project's files, and the plan proves that nothing of them is left to change."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.errors import ConfigError, ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.cli.options import Options
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.cli.wiring.run import Planned
+    from reconciler.config import Project
+    from reconciler.importer.accept import Accepted
+    from reconciler.model import Plan
+    from reconciler.plan.drift import Drift
+    from reconciler.resource import Kinds
+
+CRLF = "\r\n"
+BOM = "\ufeff"
+
+
+def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, drift: Drift, words: Sequence[str]) -> None:
+    """Write what the words name. Raises `Refused` or `UsageError` before anything is written; files are as before where it fails."""
+    from reconciler.config.source.texts import texts as read
+    from reconciler.importer.accept import Acceptance, chosen
+    from reconciler.plan import match
+
+    root, before = read(options.project)
+    plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
+    picked = chosen(drift, words)
+    found = match(kinds, project.desired, planned.state, planned.actual)
+    acceptance = Acceptance(kinds, project.desired, found.former.state, planned.actual, found.ids, plain)
+    texts = acceptance.edited(picked, planned.plan.strayed)
+    for file, made in texts.items():
+        _write(root / file, _as_it_was(made, before[file]))
+    try:
+        _prove(screen, options, kinds, project, planned, picked)
+    except ReconcilerError:
+        for file in texts:
+            _write(root / file, before[file])
+        raise
+    for each in picked:
+        where = f" in {each.one.source.file}" if each.one.source is not None else ""
+        screen.out(f"{each}: its lines are moved.\n" if each.moved else f"{each} is written{where}.\n")
+
+
+def _as_it_was(text: str, before: str) -> str:
+    """The new text with the file's own line breaks and byte order mark."""
+    return (BOM if before.startswith(BOM) else "") + (text.replace("\n", CRLF) if CRLF in before else text)
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file at once; a link stays one, and who may read it stays as it is."""
+    path = path.resolve()
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode("utf-8"))
+        os.chmod(name, path.stat().st_mode & 0o7777)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, planned: Planned, picked: Sequence[Accepted]) -> None:
+    """Raise `ReconcilerError` where the files are no project any more, still want one of these changed, or want more than before."""
+    from reconciler.cli.wiring.connect import load
+    from reconciler.model import Action
+    from reconciler.plan import plan
+
+    try:
+        desired = load(screen, options, kinds).desired
+    except ConfigError as error:
+        raise ReconcilerError(f"the files would not be valid with that, and are as before: {error.message}") from None
+    again = plan(kinds, desired, planned.state, planned.actual)
+
+    def pending(made: Plan) -> set[str]:
+        fields = {f"{address}.{delta.name}" for address, deltas in made.differing.items() for delta in deltas}
+        return fields | {f"{change.address}" for change in made.changes if Action.MOVE in change.actions}
+
+    every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
+    left = sorted(every & {str(each) for each in picked} | every - before)
+    if left:
+        raise ReconcilerError(f"the YAML could not be made to say it, and is as before: {', '.join(left)}", hint="Write it by hand.")

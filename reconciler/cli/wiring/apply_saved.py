@@ -1,0 +1,236 @@
+"""`apply --plan FILE`: what must be so before a saved plan is carried out, and what is said where part of it does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import exits
+from reconciler.errors import StalePlan, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.address import Glob
+    from reconciler.cli.options import Options
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.cli.wiring.approval import Approval
+    from reconciler.cli.wiring.connect import Service
+    from reconciler.cli.wiring.plan_file import Saved
+    from reconciler.cli.wiring.run import Planned, Session
+    from reconciler.cli.wiring.unseen import Unseen
+    from reconciler.model import Outcome, Withheld
+    from reconciler.state import Store
+
+FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
+NAMED: Final = 50  # addresses that are said at most
+GLOBS_MAX: Final = 1_000  # patterns of one option; more than anybody types
+AGAIN: Final = "Make a new one: reconciler plan --out FILE."
+
+
+@dataclass
+class Use:
+    """One use of a saved plan. `options`: of the command line, with what the file says the run is about."""
+
+    screen: Screen
+    options: Options
+    saved: Saved
+    partial: bool
+    ask: bool
+    approval: Approval | None = field(default=None, init=False)
+
+    def check(self, project: str, service: Service) -> None:
+        """Raise `StalePlan` where the file was made for something else."""
+        document = self.saved.document
+        for what, asked, now in (
+            ("project", document["project"], project),
+            ("environment", document["environment"], self.options.env or None),
+            ("service", document["service"], service.identity),
+        ):
+            if asked != now:
+                raise StalePlan(f"{self.saved.path} was made for the {what} {_quoted(asked)}, and this is {_quoted(now)}", hint=AGAIN)
+
+    def check_new(self, new: Unseen) -> None:
+        """Raise `StalePlan` where the file was made from a state and this one has never seen the project."""
+        if self.saved.document["digests"]["lineage"] != "":
+            reason = f"{self.saved.path} was made from another state than this one"
+            raise StalePlan(f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}", hint=f"Correct {new.named}. {AGAIN}")
+
+    def agree(self, session: Session, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
+        """The part of a fresh plan that the file allows, noted in the journal; None where somebody declined it.
+
+        `new`: the state that this creates, where that takes consent: the file did not ask for it.
+
+        Raises `StalePlan` where the file was used, belongs to another state, or does not hold and nobody said that the rest will do.
+        """
+        from reconciler.plan.guard import guard
+
+        self._check_state(session, store)
+        planned = self._approved(session, store)
+        while True:
+            assert self.approval is not None
+            self._tell()
+            self._show(planned, full=full)
+            guard(planned.plan, session.desired, allow_delete=self.options.allow_delete)
+            if not self.approval.refused:
+                break
+            if not self._rest_will_do(planned):
+                return None
+            if planned.age <= FRESH:
+                break
+            told, again = self.approval, self._approved(session, store)
+            if again.plan == planned.plan and self.approval.refused == told.refused:
+                planned = again
+                break
+            self.screen.say("The service changed meanwhile; this is what holds now.")
+            planned = again
+        if new is not None:
+            self.screen.say(new.fact)
+            if not click.confirm("Create the state there?", default=False, err=True):
+                return None
+        session.journal.carry_out(self.saved.digest)
+        return planned
+
+    def ended(self, outcome: Outcome, code: int) -> tuple[Outcome, int]:
+        """The outcome with what to do next, and the exit code."""
+        from reconciler.model import Status
+
+        assert self.approval is not None
+        if self.approval.refused:
+            code = exits.strongest([code, exits.PARTLY])
+        untouched = outcome.results and not outcome.count(Status.DONE) and not outcome.count(Status.IN_DOUBT)
+        if untouched and code != exits.DONE:
+            onward = "Nothing was done, so the plan file can be used again."
+        elif code != exits.DONE:
+            onward = "The plan file is used; for the rest make a new plan."
+        elif self.approval.new:
+            onward = "The plan file is done; what is new since needs a new plan."
+        else:
+            onward = "The plan file is done."
+        return replace(outcome, onward=onward, withheld=self._withheld()), code
+
+    def nothing(self, run: str) -> Outcome | None:
+        """The outcome where nothing was done because not all of it holds; None where it was not compared at all."""
+        from reconciler.model import Outcome
+
+        if self.approval is None:
+            return None
+        plan = replace(self.approval.planned.plan, changes=(), steps=())
+        stopped, onward = "the saved plan does not hold any more", "Nothing was applied, so the plan file can be used again."
+        return Outcome(run, plan, stopped=stopped, onward=onward, withheld=self._withheld())
+
+    def _withheld(self) -> Withheld:
+        from reconciler.model import Withheld
+
+        assert self.approval is not None
+        return Withheld(self.approval.refused, self.approval.new)
+
+    def _check_state(self, session: Session, store: Store) -> None:
+        lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage
+        if lineage not in ("", now):
+            raise StalePlan(f"{self.saved.path} was made from another state than this one", hint=f"Is --state right? {AGAIN}")
+        for run in store.users(self.saved.digest):
+            if run.did or "in-doubt" in run.undone:
+                raise StalePlan(
+                    f"{self.saved.path} was used already, by the run {run.id} of {run.who}",
+                    hint=f"reconciler show {run.id[:8]} tells what it did. For what is left: reconciler plan --out FILE.",
+                )
+
+    def _approved(self, session: Session, store: Store) -> Planned:
+        """Plan afresh, and narrow that to the file."""
+        from reconciler.cli.wiring.approval import approve
+        from reconciler.cli.wiring.connect import now
+        from reconciler.cli.wiring.plan_file import digests_of, made_of
+        from reconciler.cli.wiring.run import selected
+        from reconciler.report.saved import saved_plan
+
+        digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
+
+        def describe(planned: Planned) -> Mapping[str, Any]:
+            made = made_of(self.options, session.desired, planned.state, self.saved.document["service"])
+            return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=made, digests=digests)
+
+        session.selection = selected(self.options)
+        try:
+            fresh = session.plan()
+        except UsageError as error:  # a target that is nothing any more
+            raise StalePlan(f"{self.saved.path} does not fit the project any more: {error.message}", hint=AGAIN) from error
+        self.approval = approve(self.saved.document, fresh, describe=describe, narrow=session.narrowed)
+        if self.approval.only is not None:
+            session.selection = replace(session.selection, only=self.approval.only)
+        return self.approval.planned
+
+    def _tell(self) -> None:
+        assert self.approval is not None
+        refused, new = self.approval.refused, self.approval.new
+        if refused:
+            self.screen.say("Of the saved plan this does not hold any more, and is not done:")
+            self._list(f"{at}: {why}" for at, why in sorted(refused.items()))
+        if new:
+            self.screen.say("This is not in the saved plan, and is not done:")
+            self._list(new)
+
+    def _list(self, lines: Iterable[str]) -> None:
+        every = list(lines)
+        for line in every[:NAMED]:
+            self.screen.say(f"  {line}")
+        if len(every) > NAMED:
+            self.screen.say(f"  and {len(every) - NAMED:,} more")
+
+    def _show(self, planned: Planned, *, full: bool) -> None:
+        from reconciler.report.text import plan_text
+
+        if self.options.format == "text":
+            self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full))
+
+    def _rest_will_do(self, planned: Planned) -> bool:
+        assert self.approval is not None
+        refused = self.approval.refused
+        first = ", ".join(f"{at} ({why})" for at, why in sorted(refused.items())[:3])
+        more = f" and {len(refused) - 3:,} more" if len(refused) > 3 else ""
+        if not (planned.plan.changes or planned.plan.steps):
+            raise StalePlan(f"nothing of {self.saved.path} can be done any more: {first}{more}", hint=AGAIN)
+        number = len(planned.plan.steps)
+        rest = f"the {number:,} request{'s' if number != 1 else ''} that still hold{'s' if number == 1 else ''}"
+        if self.partial:
+            return True
+        if self.ask and self.screen.can_ask:
+            return click.confirm(f"Apply {rest}?", default=False, err=True)
+        raise StalePlan(
+            f"part of {self.saved.path} does not hold any more: {first}{more}",
+            hint=f"--partial applies {rest}. Or make a new plan: reconciler plan --out FILE.",
+        )
+
+
+def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: bool) -> Use:
+    """The use of a file; what the run is about comes from there. Raises `UsageError`."""
+    from reconciler.cli.wiring.plan_file import read
+
+    if options.target or options.exclude or options.allow_replace:
+        raise UsageError("--plan FILE says what the run is about", hint="Leave --target, --exclude and --allow-replace out.")
+    saved = read(path)
+    said = saved.document["options"]
+    about = replace(
+        options,
+        target=_globs(path, said["target"]),
+        exclude=_globs(path, said["exclude"]),
+        allow_replace=_globs(path, said["allowReplace"]),
+    )
+    return Use(screen, about, saved, partial, ask)
+
+
+def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
+    from reconciler.address import Glob
+
+    if len(texts) > GLOBS_MAX:
+        raise UsageError(f"{path} is no saved plan: it names {len(texts):,} patterns, and {GLOBS_MAX:,} are the most", hint=AGAIN)
+    try:
+        return tuple(Glob.parse(text) for text in texts)
+    except ValueError as error:
+        raise UsageError(f"{path} is no saved plan: {str(error)[:200]}", hint=AGAIN) from error
+
+
+def _quoted(name: str | None) -> str:
+    return "none" if name is None else repr(name[:100])

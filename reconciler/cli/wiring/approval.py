@@ -1,0 +1,149 @@
+"""What of a saved plan still holds: the fresh plan narrowed to what the file shows. Pure.
+
+In: the document of the file and a fresh plan. Out: a plan all of whose requests, changes and exposures stand in the file just as they are,
+and a sentence for everything that does not. The file is only ever compared with: nothing of it is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from reconciler.address import Address
+
+if TYPE_CHECKING:
+    from reconciler.cli.wiring.run import Planned
+    from reconciler.model import Plan
+
+GONE = "there is nothing left to change there"
+OTHER_OBJECT = "the object changed since the plan was saved"
+OTHER_CHANGE = "it would be changed otherwise now"
+OTHER_REQUESTS = "it takes other requests now, or they carry other values"
+ALONE = "it cannot be done without the rest"
+OTHER_EXPOSURE = "it would expose something else now"
+
+
+@dataclass
+class Grant:
+    """What a plan says of one address, in a form that can be compared."""
+
+    change: str | None = None
+    seen: str | None = None
+    requests: set[tuple[str, ...]] = field(default_factory=set)
+    exposures: set[str] = field(default_factory=set)
+    consents: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Approval:
+    """A plan that may be carried out, and what is left out of it.
+
+    `planned`: nothing in it goes beyond the file. `only`: the addresses it is about, None where it is the fresh plan as it is. `refused`:
+    what the file asks for and does not get, with the reason. `new`: addresses that would change although the file does not say so.
+    """
+
+    planned: Planned
+    only: frozenset[Address] | None
+    refused: Mapping[str, str]
+    new: tuple[str, ...]
+
+
+Describe = Callable[["Planned"], Mapping[str, Any]]
+Narrow = Callable[["Planned", frozenset[Address]], "Planned"]
+
+
+def grants(document: Mapping[str, Any]) -> dict[str, Grant]:
+    """What a saved plan says, by address. Positions in the files and reasons are for people, and no part of it."""
+    found: dict[str, Grant] = defaultdict(Grant)
+    for change in document["changes"]:
+        found[change["address"]].change = _text(change, without=("source", "reason"))
+    for one in document["preconditions"]:
+        found[one["address"]].seen = _text(one)
+    digests = {one["step"]: one["digest"] for one in document["requests"]}
+    for step in document["steps"]:
+        what = (step["verb"], step["method"], step["path"], _text(step["fields"]), digests.get(step["id"], ""))
+        found[step["address"]].requests.add(what)
+    for one in document["exposures"]:
+        found[one["address"]].exposures.add(_text(one, without=("source", "asked")))
+    for one in document["consents"]:
+        if one["address"] in found:  # else it is about what can be read by a change of something else, which has a line of its own
+            found[one["address"]].consents.add(_text(one))
+    return dict(found)
+
+
+def approve(document: Mapping[str, Any], fresh: Planned, *, describe: Describe, narrow: Narrow) -> Approval:
+    """Narrow a fresh plan to what the file shows. `describe`: a plan as its document; `narrow`: the same reading, planned for fewer."""
+    asked, now = grants(document), grants(describe(fresh))
+    whole = fresh.plan
+    refused = {at: _why(at, grant, now.get(at), whole) for at, grant in asked.items() if now.get(at) != grant}
+    new = tuple(sorted(at for at in now if at not in asked))
+    refused |= _waiting(whole, {*refused, *new}, asked)
+    if not refused and not new:
+        return Approval(fresh, None, {}, ())
+    planned, only = fresh, frozenset[Address]()
+    while True:
+        only = frozenset(address for address in _addresses(planned.plan) if str(address) in asked and str(address) not in refused)
+        planned = narrow(fresh, only)
+        there = grants(describe(planned))
+        wrong = {at for at, grant in there.items() if at in refused or asked.get(at) != grant}
+        if not wrong:
+            break
+        more = {at: _left_alone(at, planned.plan) for at in wrong if at in asked} | _waiting(planned.plan, wrong, asked)
+        more = {at: why for at, why in more.items() if at not in refused}
+        refused |= more or dict.fromkeys(map(str, only), ALONE)
+    refused |= {at: _left_alone(at, planned.plan) for at in asked if at not in there and at not in refused}
+    return Approval(planned, only, refused, new)
+
+
+def _why(at: str, asked: Grant, now: Grant | None, plan: Plan) -> str:
+    """Why what the file says of an address does not hold."""
+    for blocked in plan.blocked:
+        if str(blocked.address) == at:
+            return f"it is blocked: {blocked.reason}"
+    if at in map(str, plan.in_doubt):
+        return "a request of an earlier run is in doubt there"
+    if at in map(str, plan.deferred):
+        return "it waits for a second run now"
+    if now is None:
+        failed = f"; {plan.unknown[0].kind} could not be read" if plan.unknown else ""
+        return GONE + failed
+    if asked.seen != now.seen:
+        return OTHER_OBJECT
+    if asked.change != now.change:
+        return OTHER_CHANGE
+    return OTHER_EXPOSURE if (asked.exposures, asked.consents) != (now.exposures, now.consents) else OTHER_REQUESTS
+
+
+def _left_alone(at: str, plan: Plan) -> str:
+    """Why what the file asks for cannot be done by itself."""
+    return next((f"it {blocked.reason}" for blocked in plan.blocked if str(blocked.address) == at), ALONE)
+
+
+def _waiting(plan: Plan, bad: Collection[str], asked: Mapping[str, Grant]) -> dict[str, str]:
+    """What the file asks for and cannot have because something else is not done: it needs it, or takes it along."""
+    left: dict[int, str] = {}
+    found: dict[str, str] = {}
+    for step in plan.steps:  # what is needed stands before what needs it
+        at = str(step.address)
+        cause = next((left[id] for id in sorted(step.needs) if id in left), None)
+        cause = cause or next((str(address) for address in step.takes if str(address) in bad), None)
+        if at not in bad and at not in found and cause is None:
+            continue
+        left[step.id] = at
+        found |= {str(child): f"it waits for {at}" for _, _, child in step.brings}
+        if cause is not None:
+            found.setdefault(at, f"it waits for {cause}")
+    found = {at: why for at, why in found.items() if at in asked}
+    return {at: why for at, why in found.items() if at not in bad}
+
+
+def _addresses(plan: Plan) -> set[Address]:
+    return {*(change.address for change in plan.changes), *(step.address for step in plan.steps)}
+
+
+def _text(value: Any, *, without: tuple[str, ...] = ()) -> str:
+    kept = {name: part for name, part in value.items() if name not in without} if isinstance(value, dict) else value
+    return json.dumps(kept, sort_keys=True)

@@ -1,0 +1,201 @@
+"""Where a run goes: the embedded service, or one that this user named or confirmed; and which state belongs to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli import exits
+from reconciler.cli.options import Options, near
+from reconciler.cli.sandboxes import embedded
+from reconciler.cli.terminal.screen import VARIABLES, Screen
+from reconciler.cli.terminal.signals import of_signal
+from reconciler.cli.wiring import trust
+from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.client import Settings
+    from reconciler.config import Project
+    from reconciler.resource import Kinds
+    from reconciler.state import Journal, Store
+
+PART_MIN = 8  # characters of a --var that a secret is made of; less may be an ordinary word
+BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
+
+
+@dataclass(frozen=True)
+class Service:
+    """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process."""
+
+    identity: str
+    settings: Settings
+    where: str
+    embedded: bool
+
+    def lasting(self, project: Project) -> float | None:
+        """Seconds for which a request may still take effect; None where it dies with its run, and lists never lag."""
+        return project.settings.settle if project.settings.settle_written or not self.embedded else None
+
+
+def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
+    """The project; its secrets are masked from now on. Raises `ConfigError`."""
+    from reconciler.config import load as read
+
+    try:
+        project = read(
+            options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
+        )
+    except ConfigError:
+        screen.hide(_unnamed(options.public_var))  # which of them are secrets was not found out
+        raise
+    screen.hide(project.sensitive)
+    secrets = list(_secrets(project, kinds))
+    screen.hide([*secrets, *(value for value in options.var.values() if len(value) >= PART_MIN and any(value in one for one in secrets))])
+    for warning in project.warnings:
+        screen.say(warning)
+    return project
+
+
+def _unnamed(public: tuple[str, ...]) -> Iterator[str]:
+    """What the environment gives to variables that are not said to be public."""
+    names = {name.removeprefix(VARIABLES).lower() for name in public}
+    yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)
+
+
+def _secrets(project: Project, kinds: Kinds) -> Iterator[str]:
+    """Every text in a field that is declared sensitive, whatever it came from: the YAML, a file, a variable."""
+    from reconciler.config.language.variables import texts
+
+    for one in project.desired.resources.values():
+        fields = kinds[one.kind].fields
+        for name, value in one.values.items():
+            if name in fields and fields[name].sensitive:
+                yield from texts(value)
+
+
+@contextmanager
+def connect(screen: Screen, options: Options, project: Project | None, kinds: Kinds | None) -> Iterator[Service]:
+    """The service this command line and project mean."""
+    file = _sandbox_file(screen, options, project)
+    if file is not None:
+        with embedded.embedded(file, project, kinds) as running:
+            if running.created:
+                screen.say(f"Made the sandbox {near(file)}, with what the project takes for granted.")
+            screen.hide([running.token])
+            settings = _settings(screen, options, project, running.base_url, running.token)
+            yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
+        return
+    url = _base_url(screen, options, project)
+    token = os.environ.get(TOKEN, "")
+    if not token:
+        raise UsageError("there is no token for the service", hint=f"Set {TOKEN}, or try it on the embedded service: --sandbox FILE.")
+    screen.hide([token])
+    settings = _settings(screen, options, project, url, token)
+    yield Service(settings.base_url, settings, settings.base_url, embedded=False)
+
+
+def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> Path | None:
+    if options.sandbox is not None:
+        if options.base_url is not None:
+            raise UsageError("--sandbox and --base-url name two services", hint="Pass one of them.")
+        return embedded.checked(options.sandbox)
+    if options.base_url is None and project is not None and project.settings.sandbox is not None:
+        if os.environ.get(BASE_URL):
+            screen.say(f"{BASE_URL} is not used: the project names a sandbox.")
+        return embedded.checked(project.settings.sandbox, said="service.sandbox:")
+    return None
+
+
+def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
+    from reconciler.client import normalise
+
+    given = options.base_url or os.environ.get(BASE_URL)
+    if given:
+        return normalise(given)
+    if project is None or project.settings.base_url is None:
+        hint = f"Pass --base-url URL or set {BASE_URL}; or try it on the embedded service: --sandbox FILE."
+        raise UsageError("it is not known where the service is", hint=hint)
+    url = normalise(project.settings.base_url)
+    trust.require(screen, project.settings.root, url, what="the service", instead=f"--base-url {url}, or set {BASE_URL}")
+    return url
+
+
+def _settings(screen: Screen, options: Options, project: Project | None, url: str, token: str) -> Settings:
+    from reconciler.client import Settings
+
+    plain = Settings(url, token)
+    return Settings(
+        url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
+        max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,
+        secrets=screen.hidden,
+    )  # fmt: skip
+
+
+def open_store(screen: Screen, options: Options, project: Project, service: Service, *, create: bool) -> Store:
+    """The state of this project on that service; without `create` nothing is written."""
+    from reconciler.state import SEND_SECONDS_MAX, Scope, Store
+    from reconciler.text.redact import of_urls
+
+    given = options.state or os.environ.get(STATE)
+    url = given or project.settings.state
+    screen.hide(of_urls([url]))
+    if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
+        trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
+    if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
+        raise UsageError(
+            f"service.timeout is {project.settings.timeout:g} s, and a state on a server allows {SEND_SECONDS_MAX:g}",
+            hint="A request must be over before the lease on the state can end: write a smaller service.timeout.",
+        )
+    scope = Scope(project.settings.project, options.env or None, service.identity)
+    return Store.open(
+        url, scope, clock=now, create=create, beside=project.settings.root / ".reconciler", lag=service.lasting(project) or 0.0
+    )
+
+
+def known_service(screen: Screen, options: Options, project: Project) -> Service | None:
+    """The service as far as its state needs it, without talking to it; None for a sandbox that does not exist yet."""
+    file = _sandbox_file(screen, options, project)
+    if file is None:
+        settings = _settings(screen, options, project, _base_url(screen, options, project), "none")
+        return Service(settings.base_url, settings, settings.base_url, embedded=False)
+    identity = embedded.identity(file)
+    if identity is None:
+        return None
+    return Service(
+        f"sandbox:{identity}", _settings(screen, options, project, "http://127.0.0.1", "none"), f"the sandbox {near(file)}", embedded=True
+    )
+
+
+@contextmanager
+def accounted(journal: Journal) -> Iterator[None]:
+    """A run that ends in this block with an error has an end in the journal too; one without an end was killed."""
+    try:
+        yield
+    except BaseException as error:
+        ended = exits.INTERRUPTED if of_signal(error) or not isinstance(error, Exception) else exits.FAILED
+        code = error.exit_code if isinstance(error, ReconcilerError) else ended
+        with suppress(StateError):
+            journal.finish(exit_code=code, summary={})
+        raise
+
+
+def who() -> str:
+    """Who runs this, for whoever finds the state locked."""
+    import getpass
+    import socket
+
+    try:
+        user = getpass.getuser()
+    except (OSError, KeyError):  # a container without an entry for its user
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
+
+
+def now() -> datetime:
+    """The clock of this machine, UTC."""
+    return datetime.now(UTC)

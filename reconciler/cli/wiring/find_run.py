@@ -1,0 +1,43 @@
+"""Finding a run of the past by what a user types: its id, the beginning of it, or `last`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.model import Run
+
+LAST: Final = "last"
+LISTED: Final = 5  # runs that are named where the one that was asked for is not known
+
+
+def chosen(runs: Sequence[Run], text: str) -> Run:
+    """The run that `text` names; `last` is the newest that did anything. `runs`: newest first. Raises `UsageError`."""
+    from reconciler.report.history import shortest
+
+    if text == LAST:
+        found = [run for run in runs if run.anything][:1]
+    else:
+        found = [run for run in runs if run.id == text] or [run for run in runs if text and run.id.startswith(text)]
+    if len(found) > 1:
+        listing = ", ".join(run.id[: shortest(found)] for run in found[:5]) + (" …" if len(found) > 5 else "")
+        raise UsageError(f"{len(found)} runs begin with {text}: {listing}", hint="Write more of the id.")
+    if not found:
+        raise UsageError("no run has done anything yet" if text == LAST else f"there is no run {text}", hint=_known(runs))
+    return found[0]
+
+
+def _known(runs: Sequence[Run]) -> str:
+    """The newest runs that did anything, to choose from."""
+    from reconciler.report.history import did, shortest
+    from reconciler.report.times import HERE, clock_time
+
+    length, listed = shortest(runs), [run for run in runs if run.anything]
+    lines = [f"{run.id[:length]}  {clock_time(run.started, HERE)}  {run.command}: {did(run)}" for run in listed[:LISTED]]
+    if not lines:
+        return "No run of this project has done anything yet." if runs else "Nothing has run yet."
+    more = f"\nand {len(listed) - LISTED:,} more: reconciler history lists them." if len(listed) > LISTED else ""
+    return "These runs did something, newest first:\n" + "\n".join(lines) + more

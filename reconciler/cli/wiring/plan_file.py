@@ -1,0 +1,164 @@
+"""Plans as files: written by `plan --out`, read again by `apply --plan`, whoever wrote them since."""
+
+from __future__ import annotations
+
+import json
+import math
+import stat
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.run import Planned
+from reconciler.cli.wiring.trust import write_private
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.cli.options import Options
+    from reconciler.model import Desired, State
+    from reconciler.report.saved import Digests, Made
+    from reconciler.resource import Kinds
+
+SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
+PARTS_MAX: Final = 1_500_000  # commas, colons and opening brackets, which decoding takes memory for; that plan has about 1,100,000
+HINT: Final = "Make a new one: reconciler plan --out FILE."
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A plan file as it was read: the document, and the digest under which its use is remembered."""
+
+    path: Path
+    document: dict[str, Any]
+    digest: str
+
+
+class _Wrong(ValueError):
+    """The text is JSON that nobody means; the message says why."""
+
+
+def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: Made, digests: Digests, created_at: datetime) -> None:
+    """Save a plan where only its owner can read it."""
+    from reconciler.report.saved import saved_plan
+    from reconciler.text.escape import as_json
+
+    document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
+    text = as_json(document, indent=1) + "\n"
+    if _too_large(text.encode("utf-8", "replace")):
+        raise UsageError("the plan is too large to be saved and read again", hint="Save it in parts: --target GLOB.")
+    try:
+        write_private(path, text)
+    except OSError as error:
+        raise UsageError(f"the plan cannot be saved to {path}: {(error.strerror or 'unknown reason').lower()}") from error
+    screen.say(f"Saved the plan to {path}.")
+
+
+def made_of(options: Options, desired: Desired, state: State, service: str) -> Made:
+    """What a plan of now is made from and with. `service`: its identity."""
+    from reconciler import __version__
+    from reconciler.report.saved import Made
+
+    said = {
+        "target": [str(glob) for glob in options.target],
+        "exclude": [str(glob) for glob in options.exclude],
+        "allowReplace": [str(glob) for glob in options.allow_replace],
+        "allowDelete": options.allow_delete,
+        "allowExposure": [str(glob) for glob in options.allow_exposure],
+    }
+    return Made(__version__, service, desired.digest, state.lineage, state.serial, said)
+
+
+def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:
+    """The digests of a file: keyed where it was made from a state."""
+    from reconciler.report.saved import Digests
+
+    return Digests(key if lineage else None, screen.masked_data)
+
+
+def read(path: Path) -> Saved:
+    """A plan file. Raises `UsageError` for whatever is not one; nothing of it is believed but its form."""
+    from reconciler.report.documents import PLAN_FORMAT
+    from reconciler.report.saved import digest_of
+    from reconciler.report.schemas.conform import conform
+    from reconciler.report.schemas.documents import saved_plan_schema
+
+    document = _decoded(path, _bytes(path))
+    found = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(document, dict) or not isinstance(found, str):
+        raise _no_plan(path, "it does not say which format it has")
+    if found != PLAN_FORMAT:
+        raise UsageError(f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", hint=HINT)
+    if "requests" not in document and "preconditions" not in document:
+        raise UsageError(f"{path} is a plan to be read, not one that was saved", hint="plan --out FILE saves one; --format json does not.")
+    wrong = conform(saved_plan_schema())(document)
+    if wrong is not None:
+        raise _no_plan(path, str(wrong))
+    return Saved(path, document, digest_of(document))
+
+
+def _no_plan(path: Path, why: str) -> UsageError:
+    return UsageError(f"{path} is no saved plan: {why}", hint=HINT)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise _no_plan(path, "it is not a file")
+        if about.st_size > SIZE_MAX:
+            raise _no_plan(path, f"it has {about.st_size:,} bytes, and {SIZE_MAX:,} are the most")
+        with path.open("rb") as file:
+            found = file.read(SIZE_MAX + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UsageError(f"the plan {path} cannot be read: {(reason or 'unknown reason').lower()}") from error
+    if _too_large(found):
+        raise _no_plan(path, "it is too large")
+    return found
+
+
+def _too_large(text: bytes) -> bool:
+    return len(text) > SIZE_MAX or sum(map(text.count, (b",", b":", b"[", b"{"))) > PARTS_MAX
+
+
+def _decoded(path: Path, found: bytes) -> Any:
+    try:
+        return json.loads(
+            found.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
+        )  # fmt: skip
+    except UnicodeDecodeError as error:
+        raise _no_plan(path, f"it is not UTF-8 at byte {error.start:,}") from None
+    except RecursionError:
+        raise _no_plan(path, "it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise _no_plan(path, f"it is not JSON at line {error.lineno:,}, column {error.colno:,}: {error.msg.lower()}") from None
+    except _Wrong as error:
+        raise _no_plan(path, str(error)) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise _Wrong(f"it says {twice[:60]!r} twice in one object")
+    return made
+
+
+def _refused(word: str) -> Any:
+    raise _Wrong(f"{word} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _Wrong("a number in it is too large")
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20:
+        raise _Wrong("a number in it is too large")
+    return int(text)

@@ -1,0 +1,232 @@
+"""The wiring of a run: read, plan, prove; recover, apply. Every command that looks at the service goes through here."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Collection
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from reconciler.cli.terminal.progress import Narration
+from reconciler.cli.terminal.signals import Stop, stopping
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.address import Address
+    from reconciler.cli.options import Options
+    from reconciler.cli.wiring.connect import Service
+    from reconciler.client import Reader, Writer
+    from reconciler.config import Project
+    from reconciler.model import Actual, Desired, Forecast, Outcome, Plan, State
+    from reconciler.plan import Selection
+    from reconciler.resource import Kinds
+    from reconciler.state import Journal
+
+
+PLANNING: Final = "Planning"
+PROVING: Final = "Checking the plan"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan and what it was made from. `read_at`: when reading began, by a clock that only goes forward, in seconds."""
+
+    plan: Plan
+    state: State
+    actual: Actual
+    read_at: float
+    forecast: Forecast
+
+    @property
+    def age(self) -> float:
+        """Seconds since its reading began."""
+        return time.monotonic() - self.read_at
+
+
+async def make_plan(
+    reader: Reader, kinds: Kinds, desired: Desired, state: State, *,
+    selection: Selection, allow_replace: Collection[str], everything: bool = False, stage: Callable[[str], None] = lambda what: None,
+) -> Planned:  # fmt: skip
+    """Observe, plan, prove. `everything`: read all there is. `stage`: told what begins after the reading.
+
+    Raises `ServiceError` where the service cannot be read at all.
+    """
+    from reconciler.observe import observe, planned
+    from reconciler.plan import plan
+    from reconciler.plan.forecast import forecast
+    from reconciler.plan.prove import prove
+
+    began, before = time.monotonic(), reader.requests
+    actual = await observe(reader, kinds, desired, state, everything=everything)
+
+    stage(PLANNING)
+
+    def make(actual: Actual) -> Plan:
+        return plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
+
+    made, actual = await planned(reader, kinds, actual, make)
+    seconds, reads = time.monotonic() - began, reader.requests - before
+    _check_targets(selection, desired, state, made)
+    ahead = forecast(len(made.steps), reads, seconds, reader.allowance)
+    stage(PROVING)
+    return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began, ahead)
+
+
+def _check_targets(selection: Selection, desired: Desired, state: State, made: Plan) -> None:
+    """Raise `UsageError` at a target that is nothing: a typing error must not pass for "no changes"."""
+
+    addresses = [*desired.resources, *state.bindings, *(change.address for change in made.changes), *(one.address for one in made.blocked)]
+    for glob in selection.targets:
+        if not any(glob.matches(address) for address in addresses):
+            raise UsageError(f"--target {glob} matches no address", hint="reconciler state list shows those that are bound.")
+
+
+def read_only(
+    narration: Narration, service: Service, kinds: Kinds, desired: Desired, state: State, options: Options, *, everything: bool = False
+) -> Planned:
+    """A plan made by a client that cannot write."""
+
+    async def run() -> Planned:
+        from reconciler.client import Reader
+
+        async with Reader(service.settings, listener=narration) as reader:
+            return await make_plan(
+                reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options), everything=everything,
+                stage=narration.stage,
+            )  # fmt: skip
+
+    with narration.phase(f"Reading {desired.project} from {service.where}"):
+        return _believed(asyncio.run(run()), kinds, desired, options)
+
+
+def _believed(planned: Planned, kinds: Kinds, desired: Desired, options: Options) -> Planned:
+    """The plan as it came. Raises `Refused` where more is gone than can be believed."""
+    from reconciler.plan.matching.absence import believable
+
+    believable(kinds, desired, planned.state, planned.actual, accept=options.accept_gone)
+    return planned
+
+
+def selected(options: Options) -> Selection:
+    """What the run is about."""
+    from reconciler.plan import Selection
+
+    return Selection(options.target, options.exclude)
+
+
+def replaceable(options: Options) -> tuple[str, ...]:
+    return tuple(str(glob) for glob in options.allow_replace)
+
+
+class Session:
+    """One apply: a writer over several phases of one event loop, under the lease.
+
+    `desired` and `selection`: what is planned and applied; the project as it is, unless somebody sets something else. `alone`: it neither
+    continues the last run nor is continued by the next, so that each asks what it opens.
+    """
+
+    def __init__(self, narration: Narration, service: Service, kinds: Kinds, project: Project, journal: Journal, options: Options) -> None:
+        self.narration, self.service, self.kinds, self.project = narration, service, kinds, project
+        self.journal, self.options = journal, options
+        self.desired, self.selection = project.desired, selected(options)
+        self.alone = False
+        self.signal: int | None = None
+        self._runner = asyncio.Runner()
+        self._writer: Writer | None = None
+
+    def __enter__(self) -> Session:
+        self._writer = self._runner.run(self._open())
+        return self
+
+    def __exit__(self, *raised: Any) -> None:
+        try:
+            if self._writer is not None:
+                self._runner.run(self._writer.__aexit__(None, None, None))
+        finally:
+            self._runner.close()
+
+    async def _open(self) -> Writer:
+        from reconciler.client import Writer
+
+        return await Writer(self.service.settings, listener=self.narration).__aenter__()
+
+    @property
+    def writer(self) -> Writer:
+        assert self._writer is not None
+        return self._writer
+
+    def recover(self) -> tuple[str, ...]:
+        """Settle what earlier runs left open; a sentence for each."""
+        from reconciler.apply.recover import recover
+
+        if not self.journal.state().intents and not self.journal.kept():
+            return ()
+        lasting = self.service.lasting(self.project)
+        with self.narration.phase("Reading what became of requests in doubt"):
+            return self._runner.run(
+                recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
+            )  # fmt: skip
+
+    async def _wait(self, seconds: float, why: str) -> None:
+        self.narration.waiting(seconds, why)
+        await asyncio.sleep(seconds)
+
+    def look(self, desired: Desired) -> Actual:
+        """What there is of a Desired and the state."""
+        from reconciler.observe import observe
+
+        with self.narration.phase(f"Reading {desired.project} from {self.service.where}"):
+            return self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
+
+    def _state(self) -> State:
+        state = self.journal.state()
+        return replace(state, consents=frozenset()) if self.alone else state
+
+    def plan(self) -> Planned:
+        with self.narration.phase(f"Reading {self.desired.project} from {self.service.where}"):
+            planned = self._runner.run(
+                make_plan(
+                    self.writer, self.kinds, self.desired, self._state(),
+                    selection=self.selection, allow_replace=replaceable(self.options), stage=self.narration.stage,
+                )
+            )  # fmt: skip
+        return _believed(planned, self.kinds, self.desired, self.options)
+
+    def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
+        """The same reading, planned for these addresses only."""
+        from reconciler.plan import plan
+        from reconciler.plan.prove import prove
+
+        selection = replace(self.selection, only=only)
+        state, actual = planned.state, planned.actual
+        made = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
+        return replace(planned, plan=prove(self.kinds, self.desired, state, actual, made, selection=selection))
+
+    def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
+        """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""
+        steps = len(planned.plan.steps)
+        with self.narration.phase(f"Applying {steps} request{'s' if steps != 1 else ''}") if steps else nullcontext():
+            return self._runner.run(self._apply(planned, on_error))
+
+    async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:
+        from reconciler.apply import apply
+
+        plan = replace(planned.plan, consents=()) if self.alone else planned.plan
+        stop = Stop(asyncio.Event())
+
+        def tell() -> None:
+            self.narration.screen.say("Stopping: nothing new is started, what is under way gets 5 seconds. Once more leaves at once.")
+
+        with stopping(asyncio.get_running_loop(), stop, tell):
+            outcome = await apply(
+                self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
+                deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
+                stop=stop.event, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+            )  # fmt: skip
+        self.signal = stop.signal
+        if outcome.went_through and planned.plan.memory.rules is not None:
+            self.journal.remember_rules(planned.plan.memory.rules)
+        return outcome

@@ -1,0 +1,76 @@
+"""Where the token may go: hosts that this user confirmed, kept in the user's own configuration directory, never in the project.
+
+A pull request can change the YAML; so the YAML alone must not steer the token.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import click
+
+from reconciler.cli.atomic_file import write_whole
+from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import UsageError
+
+FILE = "trusted.json"
+
+
+def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) -> None:
+    """Ask whether the project at `root` may use a host that only its YAML names. `instead`: what to pass where nobody can be asked."""
+    host = _host(url)
+    if confirmed(root, url):
+        return
+    if not screen.can_ask:
+        raise UsageError(f"{what} {host} stands only in the YAML, and you have not confirmed it", hint=f"Pass {instead}.")
+    screen.say(f"The YAML of {root} names {what} {host}.")
+    if not click.confirm("Send your credentials there, from now on?", default=False, err=True):
+        raise UsageError(f"{what} {host} was not confirmed", hint=f"Pass {instead}.")
+    _remember(root, host)
+
+
+def confirmed(root: Path, url: str) -> bool:
+    """Whether this user said that the project at `root` may use the host of a URL."""
+    return _host(url) in _known(root)
+
+
+def _host(url: str) -> str:
+    return f"{urlsplit(url).scheme}://{urlsplit(url).netloc.rpartition('@')[2]}"
+
+
+def path() -> Path:
+    """The file of confirmations."""
+    return Path(click.get_app_dir("reconciler")) / FILE
+
+
+def _known(root: Path) -> list[str]:
+    return [host for host in _read().get(str(root.resolve()), []) if isinstance(host, str)]
+
+
+def _read() -> dict[str, list[Any]]:
+    """The confirmations by project; what cannot be read confirms nothing."""
+    try:
+        found = json.loads(path().read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    projects = found.get("projects") if isinstance(found, dict) else None
+    return {name: hosts for name, hosts in projects.items() if isinstance(hosts, list)} if isinstance(projects, dict) else {}
+
+
+def _remember(root: Path, host: str) -> None:
+    projects = _read()
+    projects.setdefault(str(root.resolve()), []).append(host)
+    text = json.dumps({"projects": projects}, indent=2) + "\n"
+    try:
+        path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_private(path(), text)
+    except OSError as error:
+        raise UsageError(f"{path()} cannot be written: {(error.strerror or 'unknown reason').lower()}") from error
+
+
+def write_private(target: Path, text: str) -> None:
+    """Write a file that only its owner can read, wholly or not at all. Raises OSError."""
+    write_whole(target, text)

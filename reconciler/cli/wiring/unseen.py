@@ -1,0 +1,139 @@
+"""A state that has never seen the project: every command that reads a state says so, and few may create one.
+
+A mistyped address of the state looks like a project that was never applied. So nothing that reads takes the one for the other, and a
+state that somebody named, or that is on a server, is created only with consent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from reconciler.cli.options import near
+from reconciler.cli.wiring.connect import STATE, open_store
+from reconciler.errors import Refused
+
+if TYPE_CHECKING:
+    from reconciler.cli.options import Options
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.cli.wiring.connect import Service
+    from reconciler.config import Project
+    from reconciler.state import Scope, Store
+
+NO_SANDBOX: Final = "The sandbox does not exist yet, so that no state can have seen this project. The first plan or apply creates it."
+NAMED: Final = 3  # other projects that are named
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """What is said of a state that has never seen the project.
+
+    `where`: the state. `project`: the project and its environment, and on which service. `named`: what gave the address of the state where
+    creating it takes consent; None for the project's own file. `tracks`: what the same database does track, "" where that is nothing.
+    `former`: the only other project of its environment and service, as it is typed: it may be this one's former name; "" for none.
+    """
+
+    where: str
+    project: str
+    named: str | None
+    tracks: str = ""
+    former: str = ""
+
+    @property
+    def fact(self) -> str:
+        """One sentence."""
+        return f"{self.where[0].upper()}{self.where[1:]} has never seen {self.project}.{f' {self.tracks}' if self.tracks else ''}"
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        renamed = f"If the project was renamed: reconciler state mv --project {self.former}. " if self.former else ""
+        if self.named is None:
+            return f"{renamed}{'Else the' if renamed else 'The'} first apply creates the state."
+        return f"{renamed}Correct {self.named} if that is the wrong address; else the first apply creates the state, with --create-state."
+
+    def __str__(self) -> str:
+        return f"{self.fact} {self.remedy}"
+
+
+def origin(options: Options, project: Project) -> str | None:
+    """What gave the address of the state, where creating one takes consent: an option, a variable, a server. None: the project's file."""
+    if options.state:
+        return "--state"
+    if STATE in os.environ:  # also where it is set and empty, as a secret is that a pipeline does not have
+        return STATE if os.environ[STATE] else f"{STATE}, which is set and empty,"
+    return None if project.settings.state.startswith("sqlite:") else "state: in the YAML"
+
+
+def unseen(options: Options, project: Project, service: Service, store: Store) -> Unseen | None:
+    """What is said of the state of an open store; None where it has seen the project."""
+    if store.seen():
+        return None
+    condition, name = store.condition(), project.settings.project
+    where = condition.where if condition.path is None else f"the state {near(condition.path)}"
+    whose = f"project {name}{f' in {options.env}' if options.env else ''} on {service.where}"
+    tracking = store.tracking()
+    others = [scope.project for scope, _ in tracking if (scope.service, scope.environment) == (service.identity, options.env or None)]
+    former = quote(others[0]) if len(others) == 1 else ""
+    return Unseen(where, whose, origin(options, project), f"It tracks {named(tracking, service)}." if tracking else "", former)
+
+
+def named(found: Sequence[tuple[Scope, int]], service: Service) -> str:
+    """`12 resources of other on the same service`."""
+    from reconciler.report.words import count, listed
+
+    def one(scope: Scope, number: int) -> str:
+        place = "the same service" if scope.service == service.identity else scope.service
+        return f"{count(number, 'resource')} of {scope.project}{f' in {scope.environment}' if scope.environment else ''} on {place}"
+
+    return listed([one(scope, number) for scope, number in found], NAMED)
+
+
+def to_create(screen: Screen, options: Options, project: Project, service: Service) -> Unseen | None:
+    """The state that a command is about to create, where that takes consent; nothing is created here."""
+    if origin(options, project) is None:
+        return None
+    with open_store(screen, options, project, service, create=False) as store:
+        return unseen(options, project, service, store)
+
+
+def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: bool) -> bool:
+    """Whether nobody need be asked. Raises `Refused` where consent is needed and nobody can be asked. `asks`: whether the command asks."""
+    if new is None:
+        return True
+    if options.create_state:
+        screen.say(f"Creating {new.where} for {new.project}.")
+        return True
+    if asks and screen.can_ask:
+        return False
+    hint = f"Correct {new.named} if that is the wrong address; or pass --create-state to create the state."
+    raise Refused(f"{new.fact[0].lower()}{new.fact[1:].rstrip('.')}", hint=hint)
+
+
+def agreed_to(screen: Screen, options: Options, project: Project, service: Service) -> None:
+    """Ask about a state that is about to be created, for a command that asks nothing else. Raises `Refused` where nobody consents."""
+    new = to_create(screen, options, project, service)
+    if consented(screen, options, new, asks=True) or new is None:
+        return
+    screen.say(new.fact)
+    if not click.confirm("Create the state there?", default=False, err=True):
+        raise Refused("the state was not created", hint=f"Correct {new.named} if that is the wrong address.")
+
+
+def open_to_write(screen: Screen, options: Options, project: Project, service: Service) -> Store:
+    """The state, created where it does not exist and that is agreed to. Raises `Refused` where it is not."""
+    agreed_to(screen, options, project, service)
+    return open_store(screen, options, project, service, create=True)
+
+
+def warned(screen: Screen, options: Options, project: Project, service: Service, store: Store) -> Unseen | None:
+    """Say that the state of an open store has never seen the project, where that is so."""
+    found = unseen(options, project, service, store)
+    if found is not None:
+        screen.warn(str(found))
+    return found

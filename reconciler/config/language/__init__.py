@@ -1,0 +1,1 @@
+"""Expressions and variables of the YAML language: `${{ … }}`, functions, operators, limits."""

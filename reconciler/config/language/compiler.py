@@ -1,0 +1,217 @@
+"""One expression, compiled: Jinja's expressions over our own operators, filters, tests and methods.
+
+Nothing of Python is reachable: attributes are keys of maps and the listed methods, what is called is a `Function`, operators and joins go
+through `operators` and `functions`, where they are bounded. `compiled` is cached by text. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from jinja2 import StrictUndefined, TemplateError, TemplateSyntaxError, UndefinedError, nodes
+from jinja2.parser import Parser
+from jinja2.runtime import Context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, made
+from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
+from reconciler.config.language.operators import binary, compared, joined, part, unary
+from reconciler.text.suggest import did_you_mean
+
+LENGTH_MAX: Final = 2_000  # characters of one expression
+DEPTH_MAX: Final = 60  # of its parts inside parts
+CACHE: Final = 4_096  # expressions kept compiled
+
+_JOIN, _PART, _COMPARE = "(join)", "(part)", "(compare)"  # names of filters that nobody can write
+_CHARACTER: Final = re.compile("unexpected char (?:'|\")(.)")
+_WORDS: Final = (
+    ("'end of template'", "end"),
+    ("'end of print statement'", "end"),
+    ("chunk after expression", "something follows after its end"),
+)
+_DEEP: Final = "the expression is nested too deeply"
+_ALLOWED: Final = (
+    nodes.Name, nodes.Const, nodes.List, nodes.Tuple, nodes.Dict, nodes.Pair, nodes.CondExpr, nodes.Filter, nodes.Test, nodes.Call,
+    nodes.Getitem, nodes.Getattr, nodes.Slice, nodes.Concat, nodes.Compare, nodes.Operand, nodes.BinExpr, nodes.UnaryExpr,
+)  # fmt: skip
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Replaces every way from a value to something of Python."""
+
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+    intercepted_unops = frozenset({"+", "-"})
+
+    def call_binop(self, context: Context, operator: str, left: Any, right: Any) -> Any:
+        return binary(operator, left, right)
+
+    def call_unop(self, context: Context, operator: str, arg: Any) -> Any:
+        return unary(operator, arg)
+
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 -- as it is declared there
+        if not isinstance(__obj, Function):
+            raise ExpressionError(f"{kind_of(known(__obj))} cannot be called")
+        return __obj(*args, **kwargs)
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        methods = TEXT_METHODS if isinstance(obj, str) else MAP_METHODS if isinstance(obj, Mapping) else {}
+        if attribute in methods and not (isinstance(obj, Mapping) and attribute in obj):
+            run = methods[attribute]
+            return Function(attribute, lambda *args: run(obj, *args))
+        if isinstance(obj, Mapping):
+            return self.getitem(obj, attribute)
+        raise ExpressionError(f'{kind_of(known(obj))} has no "{attribute}"{did_you_mean(attribute, methods)}')
+
+    def getitem(self, obj: Any, argument: Any) -> Any:
+        known(argument)
+        if isinstance(known(obj), Mapping) and isinstance(argument, str):
+            if argument in obj:
+                return obj[argument]
+            meant = did_you_mean(argument, [key for key in obj if isinstance(key, str)])
+            return self.undefined(f'there is no key "{argument}" here{meant}')
+        if isinstance(obj, str | list | tuple) and isinstance(argument, int) and not isinstance(argument, bool):
+            if -len(obj) <= argument < len(obj):
+                return obj[argument]
+            return self.undefined(f"there is no item {argument:,} here; the count begins at 0")
+        raise ExpressionError(f"{kind_of(obj)} has no item by {kind_of(argument)}")
+
+    def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> str:
+        return super()._generate(_Bounded().visit(source), *args, **kwargs)
+
+
+class _Bounded(NodeTransformer):
+    """Puts our own functions in place of what Jinja would write as plain Python."""
+
+    def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
+        self.generic_visit(node)
+        return nodes.Filter(node.nodes[0], _JOIN, node.nodes[1:], [], None, None, lineno=node.lineno)
+
+    def visit_Compare(self, node: nodes.Compare) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
+        self.generic_visit(node)
+        made: nodes.Expr | None = None
+        left = node.expr
+        for operand in node.ops:
+            pair = nodes.Filter(left, _COMPARE, [nodes.Const(operand.op), operand.expr], [], None, None, lineno=node.lineno)
+            made = pair if made is None else nodes.And(made, pair, lineno=node.lineno)
+            left = operand.expr
+        assert made is not None
+        return made
+
+    def visit_Getitem(self, node: nodes.Getitem) -> nodes.Node:  # noqa: N802 -- as the visitor wants it
+        self.generic_visit(node)
+        if not isinstance(node.arg, nodes.Slice):
+            return node
+        bounds = [one or nodes.Const(None, lineno=node.lineno) for one in (node.arg.start, node.arg.stop, node.arg.step)]
+        return nodes.Filter(node.node, _PART, bounds, [], None, None, lineno=node.lineno)
+
+
+def _environment() -> _Environment:
+    it = _Environment(undefined=StrictUndefined, optimized=False, autoescape=False, cache_size=0, keep_trailing_newline=True)
+    it.globals.clear()
+    it.filters.clear()
+    it.filters.update(FILTERS)
+    it.filters.update({_JOIN: joined, _PART: part, _COMPARE: compared})
+    it.tests.clear()
+    it.tests.update(TESTS)
+    return it
+
+
+ENVIRONMENT: Final = _environment()
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any."""
+
+    run: Callable[..., Any]
+    names: frozenset[str]
+    variables: frozenset[str]
+    all_variables: bool
+
+    def __call__(self, context: Mapping[str, Any]) -> Any:
+        """Its value, which may still be undefined. Raises `ExpressionError`."""
+        try:
+            return self.run(**context)
+        except UndefinedError as error:
+            raise ExpressionError(str(error.message)) from None
+        except TypeError:
+            raise ExpressionError("the values are of kinds that do not go together") from None
+        except RecursionError:
+            raise ExpressionError(_DEEP) from None
+        except MemoryError:
+            raise ExpressionError("the expression takes too much memory") from None
+        except ExpressionError:
+            raise
+        except Exception as error:
+            raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})") from None
+
+
+@lru_cache(maxsize=CACHE)
+def compiled(text: str) -> Compiled:
+    """An expression, checked before it is compiled. Raises `ExpressionError`."""
+    if not text.strip():
+        raise ExpressionError("the expression is empty")
+    try:
+        tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
+        found = list(_walk(tree))
+        run = ENVIRONMENT.compile_expression(text, undefined_to_none=False)
+    except TemplateSyntaxError as error:
+        raise ExpressionError(f"the expression cannot be read: {calm(error.message)}") from None
+    except (RecursionError, SyntaxError, TemplateError):
+        raise ExpressionError(_DEEP) from None
+    except (ValueError, MemoryError):
+        raise ExpressionError("the expression cannot be read: a number is too large") from None
+    keys = {id(one.node): _key(one) for one in found if isinstance(one, nodes.Getattr | nodes.Getitem)}
+    uses = [keys.get(id(one)) for one in found if isinstance(one, nodes.Name) and one.name == "vars"]
+    return Compiled(
+        run,
+        frozenset(one.name for one in found if isinstance(one, nodes.Name)),
+        frozenset(one for one in uses if one is not None),
+        None in uses,
+    )
+
+
+def _key(node: nodes.Getattr | nodes.Getitem) -> str | None:
+    """The key that is written there, None where it is computed."""
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    return node.arg.value if isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str) else None
+
+
+def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
+    """Every part of an expression; refuses what the language does not have."""
+    pending = [(tree, 1)]
+    while pending:
+        node, depth = pending.pop()
+        if depth > DEPTH_MAX:
+            raise ExpressionError(_DEEP)
+        if not isinstance(node, _ALLOWED):
+            raise ExpressionError("the expression holds something that this language does not have")
+        if isinstance(node, nodes.CondExpr) and node.expr2 is None:
+            raise ExpressionError("an if wants an else")
+        if isinstance(node, nodes.Filter | nodes.Test | nodes.Call) and (node.kwargs or node.dyn_args or node.dyn_kwargs):
+            raise ExpressionError("arguments are given by their order, without names and stars")
+        if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+            raise ExpressionError(f'there is no filter "{node.name}"{did_you_mean(node.name, FILTERS)}')
+        if isinstance(node, nodes.Test) and node.name not in TESTS:
+            raise ExpressionError(f'there is no test "{node.name}"{did_you_mean(node.name, TESTS)}')
+        if isinstance(node, nodes.Const):
+            made(node.value)
+        yield node
+        pending += [(child, depth + 1) for child in node.iter_child_nodes()]
+
+
+def calm(message: str | None) -> str:
+    """Jinja's words without its templates."""
+    message = message or "it is none"
+    character = _CHARACTER.match(message)
+    if character is not None:
+        return "a quote is opened and never closed" if character[1] in "'\"" else f'"{character[1]}" is no part of the language'
+    for theirs, ours in _WORDS:
+        message = message.replace(theirs, ours)
+    return message[:1].lower() + message[1:].rstrip(".")

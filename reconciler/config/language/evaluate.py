@@ -1,0 +1,102 @@
+"""The files of a project as nodes, and their expressions as values.
+
+In: names of files inside the project, variables. Out: the evaluated configuration (`nodes`), problems noted. Reads files below the project
+only; what expressions make together is bounded, so that many small ones are no way around the bounds of one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from reconciler.config.language.bounds import Work
+from reconciler.config.language.expressions import Evaluator, ExpressionError, holds_expression
+from reconciler.config.language.files import ProjectFiles
+from reconciler.config.language.variables import Variables
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Problems, Scalar, lifted
+from reconciler.config.source.reader import FILE_MAX, read
+from reconciler.errors import Problem
+
+IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
+_VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
+
+
+class Files:
+    """The files of one project. `seen`: every YAML file read, in order."""
+
+    def __init__(self, root: Path, problems: Problems) -> None:
+        self.root, self.problems = root, problems
+        self.seen: list[Path] = []
+
+    def read(self, name: str) -> Node | None:
+        """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
+        path = self.root / name
+        self.seen.append(path)
+        try:
+            with path.open("rb") as file:
+                text = file.read(FILE_MAX + 1)
+        except OSError as error:
+            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}"))
+            self.problems.partial = True
+            return None
+        document = read(text, name)
+        for problem in document.problems:
+            self.problems.settle(problem)
+        self.problems.partial |= document.data is None
+        return document.data
+
+
+class Evaluation:
+    """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made."""
+
+    def __init__(self, root: Path, variables: Variables, environment: str | None, problems: Problems) -> None:
+        self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
+        self.work = Work()
+        self.evaluator = self._with(())
+
+    def refuse(self, paths: list[Path]) -> None:
+        """From now on `file()` does not give these out."""
+        self.evaluator = self._with(paths)
+
+    def _with(self, refused: list[Path] | tuple[()]) -> Evaluator:
+        return Evaluator(
+            vars=self.variables.values,
+            tainted=self.variables.tainted,
+            env_name=self.environment,
+            file=ProjectFiles(self.root, refused),
+            work=self.work,
+        )
+
+    def top(self, document: Map, *keys: str) -> None:
+        """Evaluate the top keys of a file that are named, or all; those that are ignored stay as they are."""
+        for key, entry in document.entries.items():
+            if (key in keys or not keys) and not key.startswith(IGNORED):
+                entry.node = self.node(entry.node)
+
+    def node(self, node: Node) -> Node:
+        """The node with values for expressions; maps and lists are changed in place."""
+        if isinstance(node, Map):
+            for entry in node.entries.values():
+                entry.node = self.node(entry.node)
+        elif isinstance(node, List):
+            node.items = [self.node(one) for one in node.items]
+        elif node.value is UNREAD and holds_expression(node.text):  # what an expression gave is not looked at again
+            return self._scalar(node)
+        return node
+
+    def _scalar(self, node: Scalar) -> Node:
+        try:
+            found = self.evaluator.scalar(node.text)
+        except ExpressionError as error:
+            place = (node.at.file, node.at.line, node.at.column)
+            if self.variables.failed & set(_VARIABLE.findall(node.text)):
+                self.problems.settled.add(place)  # the variable's own problem says it
+            else:
+                self.problems.settle(Problem(*place, error.message))
+            return Scalar(node.at, "", False)
+        if isinstance(found.value, str):
+            return Scalar(node.at, found.value, False, found.value, found.tainted, computed=True)
+        made = lifted(found.value, node.at, found.tainted)
+        return replace(made, computed=True) if isinstance(made, Scalar) else made

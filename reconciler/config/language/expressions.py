@@ -1,0 +1,181 @@
+"""`${{ … }}` inside scalars: where the holes are, and what the text becomes with their values.
+
+In: a scalar's text, variables, functions. Out: its value and which tainted variables it was made of. A text is never rendered as a
+template: the holes are cut out here, and everything else stays as it is, `{% … %}` and `{{ … }}` included. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jinja2 import TemplateSyntaxError
+
+from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, Work, plain, text_of
+from reconciler.config.language.compiler import ENVIRONMENT, LENGTH_MAX, calm, compiled
+from reconciler.config.language.functions import from_json
+from reconciler.text.suggest import did_you_mean
+
+__all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
+
+MARK: Final = "${{"
+HOLES_MAX: Final = 200  # in one scalar
+BRACKETS_MAX: Final = 20  # inside each other
+
+_OPENING: Final = re.compile(r"\$\$\{\{|\$\{\{")
+_OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
+
+
+@dataclass(frozen=True)
+class Hole:
+    """An expression in a text: its source, and where the hole begins and ends, braces included."""
+
+    source: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """`tainted`: the names of the tainted variables that the value was made of, sorted."""
+
+    value: Any
+    tainted: tuple[str, ...] = ()
+
+
+def holds_expression(text: str) -> bool:
+    """Whether a scalar has to be evaluated (to turn `$${{` into text, if for nothing else)."""
+    return MARK in text
+
+
+def holes(text: str) -> Iterator[str | Hole]:
+    """Texts and holes in their order. Raises `ExpressionError` at a hole that never ends."""
+    at = count = 0
+    while (opening := _OPENING.search(text, at)) is not None:
+        if opening.start() > at:
+            yield text[at : opening.start()]
+        if opening[0] != MARK:
+            yield MARK
+            at = opening.end()
+            continue
+        count += 1
+        if count > HOLES_MAX:
+            raise ExpressionError(f"a text holds more than {HOLES_MAX} expressions", opening.start())
+        hole = _hole(text, opening.start())
+        yield hole
+        at = hole.end
+    if at < len(text):
+        yield text[at:]
+
+
+def _hole(text: str, start: int) -> Hole:
+    begin = start + len(MARK)
+    rest = text[begin : begin + LENGTH_MAX + 2]
+    # "{{ " instead of what stands there: a "-" or "+" after "{{" would be an order to Jinja. One character for another, so places stay.
+    lexed = "{{ " + rest.replace("\r", " ")
+    at, depth = 0, 0
+    try:
+        for _, kind, value in ENVIRONMENT.lexer.tokeniter(lexed, None):
+            if kind == "variable_end":
+                end = begin + at - len("{{ ") + value.index("}}")
+                if value.startswith("-"):
+                    raise ExpressionError('a "-" stands before the end of the expression; take it out', start)
+                return Hole(text[begin:end], start, end + len("}}"))
+            at += len(value)
+            if kind == "operator":
+                depth += (value in _OPEN) - (value in _CLOSE)
+                if depth > BRACKETS_MAX:
+                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} brackets inside each other", start)
+    except TemplateSyntaxError as error:
+        if "}}" in rest:
+            raise ExpressionError(f"the expression cannot be read: {calm(error.message)}", start) from None
+    if len(text) - begin > LENGTH_MAX:
+        raise ExpressionError(f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long', start)
+    raise ExpressionError('the expression does not end; "}}" is missing, or a quote or bracket before it is open', start)
+
+
+class Evaluator:
+    """Evaluates the scalars of a project.
+
+    `vars`: values by name, `tainted` those of them that may be secrets. `file`: what reads a file of the project. `names`: what else
+    there is (`each`), and `taint`: the tainted variables that these were made of. `work`: what all
+    that share it have done already.
+    """
+
+    def __init__(
+        self,
+        *,
+        vars: Mapping[str, Any],
+        tainted: Collection[str] = (),
+        env_name: str | None = None,
+        file: Callable[[str], str] | None = None,
+        names: Mapping[str, Any] | None = None,
+        taint: Collection[str] = (),
+        work: Work | None = None,
+    ) -> None:
+        self.work = work or Work()
+        self.vars, self.tainted, self.env_name, self.file = vars, frozenset(tainted), env_name, file
+        self.names, self.taint = dict(names or {}), frozenset(taint)
+        self.context: dict[str, Any] = {"vars": vars, "env": {"name": env_name}, "json": Function("json", from_json), **self.names}
+        if file is not None:
+            self.context["file"] = Function("file", file)
+
+    def with_names(self, names: Mapping[str, Any], taint: Collection[str] = ()) -> Evaluator:
+        """The same with more names, which were made of tainted variables or of none."""
+        more = {**self.names, **names}
+        return Evaluator(
+            vars=self.vars,
+            tainted=self.tainted,
+            env_name=self.env_name,
+            file=self.file,
+            names=more,
+            taint=self.taint | frozenset(taint),
+            work=self.work,
+        )
+
+    def scalar(self, text: str) -> Evaluated:
+        """The value of a scalar: of its hole where it is one whole hole, else a text. Raises `ExpressionError`."""
+        parts = list(holes(text))
+        taint: set[str] = set()
+        token = WORK.set(self.work)
+        try:
+            if len(parts) == 1 and isinstance(parts[0], Hole):
+                return Evaluated(self._value(parts[0], taint, plain), tuple(sorted(taint)))
+            texts = [self._value(one, taint, text_of) if isinstance(one, Hole) else one for one in parts]
+        finally:
+            WORK.reset(token)
+        if sum(map(len, texts)) > TEXT_MAX:
+            raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
+        return Evaluated("".join(texts), tuple(sorted(taint)))
+
+    def _value(self, hole: Hole, taint: set[str], finish: Callable[[Any], Any]) -> Any:
+        secret: frozenset[str] = frozenset()
+        try:
+            expression = compiled(hole.source)
+            self._check(expression.names, expression.variables)
+            secret = self.tainted if expression.all_variables else self.tainted & expression.variables
+            if expression.names & self.names.keys():
+                secret |= self.taint
+            taint |= secret
+            return finish(expression(self.context))
+        except ExpressionError as error:
+            if not secret:
+                raise ExpressionError(error.message, hole.start) from None
+        except RecursionError:
+            raise ExpressionError("a value is nested too deeply", hole.start) from None
+        except MemoryError:
+            raise ExpressionError("the expression takes too much memory", hole.start) from None
+        uses = ", ".join(sorted(secret))
+        raise ExpressionError(f"the expression fails; why is not shown, as it uses a value from the environment ({uses})", hole.start)
+
+    def _check(self, names: Collection[str], variables: Collection[str]) -> None:
+        """That what an expression names is there, whether or not its value would come to need it."""
+        for name in sorted(names):
+            if name not in self.context:
+                other = f'; did you mean "vars.{name}"?' if name in self.vars else did_you_mean(name, self.context)
+                raise ExpressionError(f'there is no "{name}" in expressions{other}')
+        for name in sorted(variables):
+            if name not in self.vars:
+                raise ExpressionError(f'no variable "{name}" is declared under vars{did_you_mean(name, self.vars)}')

@@ -1,0 +1,240 @@
+"""What expressions call: filters, tests and methods, by name. Pure.
+
+Each refuses what it does not take by a `TypeError`, which its `Function` puts into words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final, NoReturn
+
+from jinja2 import Undefined
+
+from reconciler.config.language import bounds
+from reconciler.config.language.bounds import ExpressionError, Function, is_number, is_whole, known, made, plain, text_of
+from reconciler.config.language.operators import compared
+
+PLACES_MAX: Final = 20  # of round
+STRIP_MAX: Final = 100  # characters that strip looks for: each is compared with each of the text
+PARSING: Final = 4  # what a character of JSON weighs
+
+# -- what is taken -----------------------------------------------------------------------------------------------------------------
+
+
+def _text(value: Any) -> str:
+    if isinstance(known(value), str):
+        return str(value)
+    raise TypeError
+
+
+def _list(value: Any) -> list[Any]:
+    if isinstance(known(value), list | tuple):
+        return list(value)
+    raise TypeError
+
+
+def _number(value: Any) -> Any:
+    if is_number(known(value)):
+        return made(value)
+    raise TypeError
+
+
+def _no(message: str) -> NoReturn:
+    raise ExpressionError(message)
+
+
+# -- filters and methods -----------------------------------------------------------------------------------------------------------
+
+
+def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
+    """The one filter that takes what is not there."""
+    return known(other) if isinstance(value, Undefined) or (falsy and not value) else known(value)
+
+
+def _replace(value: Any, old: Any, new: Any) -> str:
+    text, before, after = _text(value), _text(old), _text(new)
+    if not before:
+        _no("replace wants a text to look for, not an empty one")
+    if len(text) + text.count(before) * (len(after) - len(before)) > bounds.TEXT_MAX:
+        _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
+    return text.replace(before, after)
+
+
+def _join(values: Any, between: Any = "") -> str:
+    glue, size, parts = _text(between), 0, []
+    for one in _list(values):
+        parts.append(text_of(one))
+        size += len(parts[-1]) + len(glue)
+        if size > bounds.TEXT_MAX:
+            _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
+    return glue.join(parts)
+
+
+def _split(value: Any, between: Any = None) -> list[str]:
+    if between is not None and not _text(between):
+        _no("split wants a text to split at, not an empty one")
+    return _text(value).split(between, bounds.ITEMS_MAX)
+
+
+def _length(value: Any) -> int:
+    if isinstance(known(value), str | Mapping | list | tuple):
+        return len(value)
+    raise TypeError
+
+
+def _first(value: Any) -> Any:
+    return _at(value, 0, "first")
+
+
+def _last(value: Any) -> Any:
+    return _at(value, -1, "last")
+
+
+def _at(value: Any, index: int, name: str) -> Any:
+    found = value if isinstance(known(value), str) else _list(value)
+    return found[index] if found else _no(f"{name} wants something that is not empty")
+
+
+def _unique(values: Any) -> list[Any]:
+    return list({json.dumps(plain(one), sort_keys=True): one for one in reversed(_list(values))}.values())[::-1]
+
+
+def _alike(values: Any, name: str) -> list[Any]:
+    """The items, if each can be compared with each."""
+    found = [known(one) for one in _list(values)]
+    if not (all(isinstance(one, str) for one in found) or all(is_number(one) for one in found)):
+        _no(f"{name} wants a list of texts or a list of numbers")
+    for one in found:
+        bounds.spend((bounds.ITEM + len(one) if isinstance(one, str) else bounds.ITEM) * len(found).bit_length() // bounds.READING)
+    return found
+
+
+def _sort(values: Any) -> list[Any]:
+    return sorted(_alike(values, "sort"))
+
+
+def _min(values: Any) -> Any:
+    return min(_alike(values, "min")) if _length(values) else _no("min wants something that is not empty")
+
+
+def _max(values: Any) -> Any:
+    return max(_alike(values, "max")) if _length(values) else _no("max wants something that is not empty")
+
+
+def _strip(run: Callable[..., str], text: Any, characters: Any = None) -> str:
+    if characters is not None and len(_text(characters)) > STRIP_MAX:
+        _no(f"strip takes at most {STRIP_MAX} characters")
+    return run(_text(text), characters)
+
+
+def _int(value: Any) -> int:
+    try:
+        return int(value if is_number(known(value)) else _text(value)[:100])
+    except (ValueError, OverflowError):
+        _no("int wants a whole number")
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value if is_number(known(value)) else _text(value)[:100])
+    except (ValueError, OverflowError):
+        _no("float wants a number")
+
+
+def _round(value: Any, places: Any = 0) -> Any:
+    if not is_whole(places) or not 0 <= places <= PLACES_MAX:
+        _no(f"round takes 0 to {PLACES_MAX} places")
+    return round(_number(value), places) if places else round(_number(value))
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(plain(value), ensure_ascii=False)
+
+
+def from_json(value: Any) -> Any:
+    """The function `json`."""
+    text = _text(value)
+    bounds.spend(len(text) * PARSING)
+    try:
+        return json.loads(text, parse_constant=lambda name: _no(f"json: {name} is no JSON"))
+    except json.JSONDecodeError as error:
+        _no(f"json: the text is no JSON at its line {error.lineno}, column {error.colno}")
+    except ValueError:
+        _no("json: a number is too large")
+
+
+def _map(value: Any) -> Mapping[Any, Any]:
+    if isinstance(known(value), Mapping):
+        return dict(value)
+    raise TypeError
+
+
+def _items(value: Any) -> list[list[Any]]:
+    return [[key, one] for key, one in _map(value).items()]
+
+
+def _get(value: Any, key: Any, other: Any = None) -> Any:
+    return _map(value).get(_text(key), known(other))
+
+
+TEXT_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
+    "lower": lambda text: _text(text).lower(),
+    "upper": lambda text: _text(text).upper(),
+    "capitalize": lambda text: _text(text).capitalize(),
+    "title": lambda text: _text(text).title(),
+    "strip": partial(_strip, str.strip),
+    "lstrip": partial(_strip, str.lstrip),
+    "rstrip": partial(_strip, str.rstrip),
+    "startswith": lambda text, start: _text(text).startswith(_text(start)),
+    "endswith": lambda text, end: _text(text).endswith(_text(end)),
+    "removeprefix": lambda text, start: _text(text).removeprefix(_text(start)),
+    "removesuffix": lambda text, end: _text(text).removesuffix(_text(end)),
+    "replace": _replace,
+    "split": _split,
+    "join": lambda text, values: _join(values, text),
+}
+MAP_METHODS: Final[Mapping[str, Callable[..., Any]]] = {
+    "items": _items,
+    "keys": lambda value: list(_map(value)),
+    "values": lambda value: list(_map(value).values()),
+    "get": _get,
+}
+_FILTERS: Final[Mapping[str, Callable[..., Any]]] = {
+    **{name: TEXT_METHODS[name] for name in ("lower", "upper", "capitalize", "title", "replace", "split")},
+    "trim": TEXT_METHODS["strip"],
+    "default": _default,
+    "join": _join,
+    "length": _length,
+    "first": _first,
+    "last": _last,
+    "unique": _unique,
+    "sort": _sort,
+    "reverse": lambda values: _list(values)[::-1],
+    "min": _min,
+    "max": _max,
+    "items": _items,
+    "string": text_of,
+    "int": _int,
+    "float": _float,
+    "abs": lambda value: abs(_number(value)),
+    "round": _round,
+    "tojson": _to_json,
+}
+_TESTS: Final[Mapping[str, Callable[..., bool]]] = {
+    "defined": lambda value: not isinstance(value, Undefined),
+    "undefined": lambda value: isinstance(value, Undefined),
+    "none": lambda value: known(value) is None,
+    "boolean": lambda value: isinstance(known(value), bool),
+    "number": lambda value: is_number(known(value)),
+    "integer": lambda value: is_whole(known(value)),
+    "string": lambda value: isinstance(known(value), str),
+    "mapping": lambda value: isinstance(known(value), Mapping),
+    "sequence": lambda value: isinstance(known(value), list | tuple),
+    "odd": lambda value: _number(value) % 2 == 1,
+    "even": lambda value: _number(value) % 2 == 0,
+    "in": lambda value, values: compared(value, "in", values),
+}
+FILTERS: Final[Mapping[str, Callable[..., Any]]] = {name: Function(name, run) for name, run in _FILTERS.items()}
+TESTS: Final[Mapping[str, Callable[..., Any]]] = {name: Function(name, run) for name, run in _TESTS.items()}

@@ -1,0 +1,171 @@
+"""Variables: declared once in the project file, given by default, by the command line or by the environment.
+
+In: the `vars` map, `--var` pairs and the environment. Out: values by name, and which of them came from the environment. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, core, described, plain, shown
+from reconciler.config.values import empty
+from reconciler.config.words import TYPES
+from reconciler.errors import Problem
+from reconciler.text.suggest import did_you_mean, one_of
+
+ENV_PREFIX = "RECONCILER_VAR_"
+MARK = "${{"
+WORDS = ("default", "type", "env")
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_ENV = re.compile(ENV_PREFIX + r"[A-Za-z0-9_]+", re.ASCII)
+_PYTHON: Mapping[str, tuple[type, ...]] = {
+    "string": (str,), "boolean": (bool,), "integer": (int,), "number": (int, float), "list": (list,), "map": (dict,),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Variables:
+    """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
+    declared and have no value, which is reported."""
+
+    values: Mapping[str, Any]
+    tainted: frozenset[str]
+    failed: frozenset[str]
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Every text to be masked: tainted values, and the texts inside them."""
+        return frozenset(text for name in self.tainted for text in texts(self.values[name]) if text)
+
+
+def read_variables(
+    entry: Entry | None, given: Mapping[str, str], public: Collection[str], environ: Mapping[str, str], problems: Problems
+) -> Variables:
+    """Every declared variable's value; reports the unknown, the missing and the mistyped."""
+    declared: dict[str, Entry] = {}
+    if entry is not None and isinstance(entry.node, Map):
+        declared = entry.node.entries
+    elif entry is not None:
+        nothing = isinstance(entry.node, Scalar) and entry.node.empty
+        problems.add(entry.node.at, empty("vars") if nothing else f"vars is a map, not {described(entry.node)}; write {{}} for none")
+    values: dict[str, Any] = {}
+    tainted: set[str] = set()
+    names: dict[str, str] = {}
+    for each in declared.values():
+        words = _words(each, problems)
+        if words is None:
+            continue
+        env = plain(words["env"].node) if "env" in words else None
+        if isinstance(env, str):
+            names[env] = each.key
+        from_environment = each.key not in given and isinstance(env, str) and env in environ
+        value = _value(each, words, given, environ, problems)
+        if value is not None:
+            values[each.key] = value[0]
+            if from_environment and each.key not in public and env not in public:
+                tainted.add(each.key)
+    for name in given:
+        if name not in declared:
+            problems.found.append(Problem("--var", 0, 0, f'no variable "{name}" is declared under vars{did_you_mean(name, declared)}'))
+    for name in public:
+        if name not in declared and name not in names:
+            problems.found.append(
+                Problem("--public-var", 0, 0, f'no variable "{name}" is declared under vars{did_you_mean(name, declared)}')
+            )
+    return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values))
+
+
+def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
+    """The words of one declaration, checked; None where it cannot be used."""
+    about, before = f"vars.{each.key}", len(problems.found)
+    if _NAME.fullmatch(each.key) is None:
+        problems.add(each.at, f'"{each.key}" is not a name; names are letters, digits and _, and begin with no digit', "vars")
+    if not isinstance(each.node, Map):
+        what = "nothing" if isinstance(each.node, Scalar) and each.node.empty else described(each.node)
+        problems.add(each.node.at, f"a variable is declared by a map, not {what}; write {{default: …}}", about)
+        return None
+    words = each.node.entries
+    for key, entry in words.items():
+        if key not in WORDS:
+            problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, WORDS)}', about)
+        elif isinstance(entry.node, Scalar) and entry.node.empty:
+            problems.add(entry.node.at, empty(key), about)
+        elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
+            problems.add(entry.node.at, f"{key} holds no expression: variables are there before expressions are", about)
+        elif key == "type" and (not isinstance(entry.node, Scalar) or entry.node.text not in TYPES):
+            hint = did_you_mean(entry.node.text, TYPES) if isinstance(entry.node, Scalar) else ""
+            problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about)
+        elif key == "env" and (not isinstance(entry.node, Scalar) or _ENV.fullmatch(entry.node.text) is None):
+            problems.add(entry.node.at, f"env is {described(entry.node)}; names begin with {ENV_PREFIX}", about)
+    return words if len(problems.found) == before else None
+
+
+def _value(
+    each: Entry, words: Mapping[str, Entry], given: Mapping[str, str], environ: Mapping[str, str], problems: Problems
+) -> tuple[Any] | None:
+    """The value in a tuple, as `None` could be one; None, with a problem, where there is none."""
+    name, about = each.key, f"vars.{each.key}"
+    default = words.get("default")
+    env = plain(words["env"].node) if "env" in words else None
+    kind = plain(words["type"].node) if "type" in words else _type_of(plain(default.node)) if default is not None else "string"
+    if name in given or env in environ:
+        text = given[name] if name in given else environ[str(env)]
+        parsed = _parsed(text, kind)
+        if parsed is None:
+            origin = f"--var {name}" if name in given else f"{env}"
+            # A value from the environment may be a secret: it is not repeated.
+            problems.add(each.at, f"{origin} is no {kind}" + (f": {shown(text)}" if name in given else ""), about)
+        return parsed
+    if default is None:
+        ways = f"--var {name}=…" + (f" or {env}" if env else "")
+        problems.add(each.at, f"it has no value; give one with {ways}, or write a default", about)
+        return None
+    value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" else plain(default.node)
+    if not _fits(value, kind):
+        problems.add(default.node.at, f"default is {described(default.node)}, which is no {kind}", about)
+        return None
+    return (value,)
+
+
+def _typed(text: str, kind: str) -> Any:
+    return text
+
+
+def _type_of(value: Any) -> str:
+    return next((name for name in TYPES if _fits(value, name)), "string")
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    return isinstance(value, _PYTHON[kind])
+
+
+def _parsed(text: str, kind: str) -> tuple[Any] | None:
+    """A text from outside as a value of a type; lists and maps are written as JSON."""
+    if kind == "string":
+        return (text,)
+    if kind in ("list", "map"):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+    else:
+        value = core(text)
+    return (value,) if _fits(value, kind) else None
+
+
+def texts(value: Any) -> list[str]:
+    """The texts in a value, numbers as they are written."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for part in value.values() for text in texts(part)]
+    if isinstance(value, list):
+        return [text for part in value for text in texts(part)]
+    return [] if value is None or isinstance(value, bool) else [str(value)]

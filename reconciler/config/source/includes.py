@@ -1,0 +1,74 @@
+"""`include`: the names and patterns of a project file, resolved to files inside the project.
+
+Looks at the file system (names and links only); opens nothing. What leads out of the project, by `..`, an absolute path or a link, is a
+problem, and so is a pattern that matches nothing: a file that went missing must not empty a plan.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path, PurePosixPath
+
+from reconciler.config.source.nodes import Entry, List, Problems, Scalar, described, shown
+from reconciler.config.values import empty
+
+FILES_MAX = 10_000  # matches of one pattern
+SEED_FILE = "sandbox.seed.yaml"  # what the sandbox holds beforehand; beside the project file, never part of the project
+MARK = "${{"
+
+
+def included(root: Path, project_file: str, entry: Entry | None, problems: Problems) -> list[str]:
+    """The included files, relative to the project, each once, in the order of the patterns and sorted within each."""
+    if entry is None:
+        return []
+    if not isinstance(entry.node, List):
+        nothing = isinstance(entry.node, Scalar) and entry.node.empty
+        problems.add(entry.node.at, empty("include") if nothing else f"include is a list of files, not {described(entry.node)}; write […]")
+        return []
+    found: dict[str, None] = {}
+    for node in entry.node.items:
+        if not isinstance(node, Scalar) or not node.text:
+            nothing = isinstance(node, Scalar) and node.empty
+            problems.add(node.at, f"include holds names of files, not {'nothing' if nothing else described(node)}")
+            continue
+        wrong = _refused(node.text)
+        matches = [] if wrong is not None else _matches(root, node.text)
+        names = [name for name in matches if name not in (project_file, SEED_FILE)]
+        outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
+        if wrong is None and not names:
+            wrong = "matches no file" if "*" in node.text or "?" in node.text or "[" in node.text else "is no file of this project"
+        if wrong is None and len(matches) > FILES_MAX:
+            wrong = f"matches more than {FILES_MAX:,} files"
+        if wrong is None and outside:
+            wrong = f"leads out of the project: {outside[0]} is a link to somewhere else"
+        if wrong is not None:
+            problems.add(node.at, f"include {shown(node.text)} {wrong}")
+        else:
+            found |= dict.fromkeys(names)
+    return list(found)
+
+
+def _refused(text: str) -> str | None:
+    """Why a pattern cannot be followed at all."""
+    parts = PurePosixPath(text).parts
+    if MARK in text:
+        return "holds an expression; files are read before expressions are evaluated"
+    if text.startswith(("/", "~")) or "\\" in text or ":" in text or "\x00" in text:
+        return "is no path below the project; write it relative to the project file, with /"
+    if ".." in parts:
+        return "leads out of the project; write a path below the project file"
+    if any(part.startswith(".") for part in parts) or not parts:
+        return "names a hidden file; files that begin with a dot are not read"
+    if any("**" in part and part != "**" for part in parts):
+        return "has ** beside other characters; ** is a folder of its own"
+    return None
+
+
+def _matches(root: Path, pattern: str) -> list[str]:
+    try:
+        if not any(mark in pattern for mark in "*?["):
+            return [PurePosixPath(pattern).as_posix()] if (root / pattern).is_file() else []
+        found = [path.relative_to(root) for path in islice(root.glob(pattern), FILES_MAX + 1) if path.is_file()]
+    except (ValueError, OSError):
+        return []
+    return sorted(path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts))

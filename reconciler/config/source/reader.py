@@ -1,0 +1,253 @@
+"""One YAML file as nodes with places: text by a strict subset of YAML 1.2, every problem with its line and column.
+
+In: the bytes of a file. Out: `Document`, its nodes as the rest of this package takes them, expressions not yet evaluated. The parser's
+events are walked here, never composed by the parser, so nesting is capped before anything recurses. Pure.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from reconciler.config.source.nodes import PROBLEMS_MAX, Entry, List, Map, Node, Scalar
+from reconciler.config.source.syntax import explained
+from reconciler.errors import Problem
+from reconciler.model import Source
+from reconciler.text.printable import replaced
+from reconciler.text.suggest import did_you_mean
+
+FILE_MAX: Final = 16 * 1024 * 1024  # bytes
+SCALAR_MAX: Final = 1024 * 1024  # characters
+DEPTH_MAX: Final = 100
+NODES_MAX: Final = 500_000  # some 200 MB, and a few seconds
+EXPANDED_MAX: Final = 100_000  # nodes that aliases repeat
+MEANT_MAX: Final = 100  # problems, and anchors, up to which the anchor that was meant is looked for
+
+# Where PyYAML was built without libyaml, its own parser says the same more slowly and in other words.
+_LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+# What YAML allows, without the line breaks that only YAML 1.1 knows (they would shift every line after them) and byte order marks.
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_BREAK: Final = re.compile(r"\r\n|\r|\n")
+_MERGE: Final = "<<"
+
+
+@dataclass(frozen=True)
+class Document:
+    """`data`: None where the file cannot be read at all; a key written twice, for one, leaves the rest readable."""
+
+    data: Node | None
+    problems: tuple[Problem, ...] = ()
+
+
+def read(text: bytes, file: str) -> Document:
+    """The one document of a file; `file` is its name in the places."""
+    reader = _Reader(file)
+    collects = gc.isenabled()
+    gc.disable()  # nothing that is built here can be freed before it is finished; looking for it costs a fifth of the time
+    try:
+        data = reader.document(reader.decoded(text))
+    except _Stop:
+        data = None
+    finally:
+        if collects:
+            gc.enable()
+    return Document(data, tuple(reader.problems))
+
+
+class _Stop(Exception):
+    """Nothing after this can be read; the problem is noted."""
+
+
+class _Reader:
+    """One run over one file. `anchors`: finished nodes by name; `open`: names of anchors around the place that is read."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.lines: list[str] = []
+        self.problems: list[Problem] = []
+        self.anchors: dict[str, Node] = {}
+        self.open: list[str] = []
+        self.count = 0
+        self.expanded = 0
+        self.next: Callable[[], Any]
+
+    # -- text ----------------------------------------------------------------------------------------------------------------------
+
+    def decoded(self, text: bytes) -> str:
+        if len(text) > FILE_MAX:
+            raise self._stop(0, 0, f"the file is larger than {FILE_MAX // 2**20} MiB")
+        if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise self._stop(0, 0, "the file is UTF-16; save it as UTF-8")
+        try:
+            found = text.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line, column = _place(error.object[: error.start].decode("utf-8"))
+            raise self._stop(line, column, f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8") from None
+        bad = _FORBIDDEN.search(found)
+        if bad is not None:
+            code = ord(bad[0])
+            escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+            line, column = _place(found[: bad.start()])
+            raise self._stop(line, column, f'the character U+{code:04X} cannot stand here; write "{escape}" in double quotes')
+        return found
+
+    # -- nodes ---------------------------------------------------------------------------------------------------------------------
+
+    def document(self, text: str) -> Node | None:
+        try:
+            self.next = _LOADER(text).get_event
+            found: Node | None = None
+            event = self.next()
+            while not isinstance(event, yaml.StreamEndEvent):
+                if isinstance(event, yaml.DocumentStartEvent):
+                    if found is not None:
+                        raise self._stop_at(event, "a second document begins; a file holds one, so make it a file of its own")
+                    found = self._node(self.next(), 1)
+                event = self.next()
+        except yaml.MarkedYAMLError as error:
+            line, column, message = explained(error, _BREAK.split(text))
+            raise self._stop(line, column, message) from None
+        except yaml.YAMLError as error:
+            raise self._stop(0, 0, f"this is not YAML: {error}") from None
+        if found is None or (isinstance(found, Scalar) and found.empty):
+            raise self._stop(0, 0, "there is nothing in this file")
+        return found
+
+    def _node(self, event: Any, depth: int) -> Node:
+        kind = event.__class__  # nearly every event is a plain scalar, and this is the floor of every command: hence no isinstance
+        if kind is yaml.AliasEvent:
+            return self._alias(event)
+        self._counted(event)
+        if event.tag is not None:
+            tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
+            self._problem(event, f"the tag {tag} is not used here; a field's own type says how it is read")
+        if kind is yaml.ScalarEvent:
+            made: Node = Scalar(self._at(event), self._text(event), not event.style)
+        else:
+            if depth > DEPTH_MAX:
+                raise self._stop_at(event, f"maps and lists are nested more than {DEPTH_MAX} deep")
+            if event.anchor is not None:
+                self.open.append(event.anchor)
+            made = self._map(event, depth) if kind is yaml.MappingStartEvent else self._list(event, depth)
+            if event.anchor is not None:
+                self.open.pop()
+        if event.anchor is not None:
+            self.anchors[event.anchor] = made
+        return made
+
+    def _list(self, start: Any, depth: int) -> List:
+        items = []
+        while (event := self.next()).__class__ is not yaml.SequenceEndEvent:
+            items.append(self._node(event, depth + 1))
+        return List(self._at(start), items)
+
+    def _map(self, start: Any, depth: int) -> Map:
+        entries: dict[str, Entry] = {}
+        while (event := self.next()).__class__ is not yaml.MappingEndEvent:
+            at = self._at(event)
+            key = self._key(event, at, depth)
+            node = self._node(self.next(), depth + 1)
+            if key is None:
+                continue
+            before = entries.get(key)
+            if before is not None:
+                first = f"{self.file}:{before.at.line}:{before.at.column}"
+                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {first}')
+            else:
+                entries[key] = Entry(key, at, node)
+        return Map(self._at(start), entries)
+
+    def _key(self, event: Any, at: Source, depth: int) -> str | None:
+        """The text of a key; None, with a problem, where it is none."""
+        kind = event.__class__
+        if kind is not yaml.ScalarEvent:
+            what = "an alias" if kind is yaml.AliasEvent else "a list" if kind is yaml.SequenceStartEvent else "a map"
+            self._problem(event, f"a key is text, not {what}; quote it if braces or brackets belong to it")
+            self._node(event, depth + 1)
+            return None
+        if event.tag is not None or event.anchor is not None:
+            self._node(event, depth + 1)
+        else:
+            self._counted(event)
+        text = self._text(event)
+        if not text and not event.style:
+            self._problem(event, "a key is missing before the colon")
+        elif text == _MERGE and not event.style:
+            self._problem(event, 'merge keys ("<<") are not used here; write the keys out, or repeat a whole value by an alias')
+        else:
+            return text
+        return None
+
+    def _text(self, event: Any) -> str:
+        text: str = event.value
+        if len(text) > SCALAR_MAX:
+            raise self._stop_at(event, f"the text is longer than {SCALAR_MAX:,} characters")
+        return text
+
+    # -- aliases -------------------------------------------------------------------------------------------------------------------
+
+    def _alias(self, event: Any) -> Node:
+        name = event.anchor
+        if name in self.open:
+            raise self._stop_at(event, f"the alias *{_cut(name)} stands inside what it repeats")
+        if name not in self.anchors:
+            few = len(self.problems) < MEANT_MAX and len(self.anchors) <= MEANT_MAX
+            meant = did_you_mean(name, self.anchors) if few else ""
+            self._problem(event, f"no anchor &{_cut(name)} stands before this alias{meant}")
+            return Scalar(self._at(event), "", False)
+        made = self._copy(self.anchors[name], event)
+        made.at = self._at(event)
+        return made
+
+    def _copy(self, node: Node, event: Any) -> Node:
+        """A node of its own, as evaluating changes nodes."""
+        self._counted(event)
+        self.expanded += 1
+        if self.expanded > EXPANDED_MAX:
+            raise self._stop_at(event, f"aliases repeat more than {EXPANDED_MAX:,} values")
+        if isinstance(node, Scalar):
+            return Scalar(node.at, node.text, node.plain)
+        if isinstance(node, List):
+            return List(node.at, [self._copy(one, event) for one in node.items])
+        return Map(node.at, {key: Entry(key, one.at, self._copy(one.node, event)) for key, one in node.entries.items()})
+
+    # -- places and problems -------------------------------------------------------------------------------------------------------
+
+    def _counted(self, event: Any) -> None:
+        self.count += 1
+        if self.count > NODES_MAX:
+            raise self._stop_at(event, f"the file holds more than {NODES_MAX:,} values")
+
+    def _at(self, event: Any) -> Source:
+        mark = event.start_mark
+        return Source(self.file, mark.line + 1, mark.column + 1)
+
+    def _problem(self, event: Any, message: str) -> None:
+        at = self._at(event)
+        self.problems.append(Problem(self.file, at.line, at.column, message))
+        if len(self.problems) >= PROBLEMS_MAX:
+            raise _Stop
+
+    def _stop_at(self, event: Any, message: str) -> _Stop:
+        at = self._at(event)
+        return self._stop(at.line, at.column, message)
+
+    def _stop(self, line: int, column: int, message: str) -> _Stop:
+        self.problems.append(Problem(self.file, line, column, message))
+        return _Stop()
+
+
+def _place(before: str) -> tuple[int, int]:
+    """Line and column, from 1, of what comes after a text."""
+    lines = _BREAK.split(before)
+    return len(lines), len(lines[-1]) + 1
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

@@ -1,0 +1,33 @@
+"""The YAML files of a project as texts, each known to be readable; expressions, words and references are not looked at.
+
+In: a project directory or file. Out: texts by name. Reads files below the project only.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from reconciler.config.language.evaluate import Files
+from reconciler.config.project import PROJECT_FILE
+from reconciler.config.source.includes import included
+from reconciler.config.source.nodes import Enough, Map, Problems
+from reconciler.errors import ConfigError, Problem
+
+
+def texts(path: Path) -> tuple[Path, dict[str, str]]:
+    """The project's directory, and the text of the project file and of each file it includes. Raises `ConfigError` with all problems."""
+    file = path / PROJECT_FILE if path.is_dir() else path
+    if not file.is_file():
+        raise ConfigError([Problem(str(path), 0, 0, f"there is no {PROJECT_FILE} here; reconciler init writes one")])
+    problems = Problems([])
+    files = Files(file.parent.resolve(), problems)
+    names = [file.name]
+    with suppress(Enough):
+        top = files.read(file.name)
+        names += included(files.root, file.name, top.entries.get("include"), problems) if isinstance(top, Map) else []
+        for name in names[1:]:
+            files.read(name)
+    if problems.found:
+        raise ConfigError(problems.found)
+    return files.root, {name: (files.root / name).read_bytes().decode("utf-8") for name in names}

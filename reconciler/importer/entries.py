@@ -1,0 +1,150 @@
+"""One thing as YAML: its fields, its flags, what stands in it. Pure.
+
+Left out is what nobody chose: nothing, an empty text or list, a field's usual value. What cannot be written is a comment above it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import Any
+
+from reconciler.address import bare
+from reconciler.importer.gather import Gathered, Ref, Thing, tag
+from reconciler.importer.values import Unwritable, nothing, usual, written
+from reconciler.resource import UNSET, Field, Keyed, Kind, Role
+from reconciler.resource import Node as NodePlace
+from reconciler.yamltext.emit import Items, Line, Words
+
+SHOWN_MAX = 60  # characters of a value in a comment
+
+
+class Writer:
+    """Writes the things that were gathered."""
+
+    def __init__(self, gathered: Gathered) -> None:
+        self.all = gathered
+        self._flags = _flags(gathered)
+
+    def entry(self, thing: Thing, *, without: frozenset[str] = frozenset()) -> Line:
+        """An entry of a map: its key and what is said of it; `without` are the sections below it that stand elsewhere."""
+        kind = thing.kind
+        assert isinstance(kind.place, Keyed)
+        words, comments = self._fields(thing)
+        bare = kind.place.bare
+        below = self._below(thing, without)
+        if bare is not None and [one.key for one in words] == [bare] and not below:
+            return Line(thing.key, words[0].value, comments)
+        return Line(thing.key, Words([*words, *below], open=kind.within is None), comments)
+
+    def node(self, thing: Thing) -> Line:
+        """An item of an ordered list."""
+        place = thing.kind.place
+        assert isinstance(place, NodePlace)
+        words, comments = self._fields(thing)
+        below = self._below(thing, frozenset())
+        if place.bare and not below and [one.key for one in words] == [place.tag] and isinstance(words[0].value, str):
+            return Line(None, words[0].value, comments)
+        return Line(None, Words([*words, *below]), comments)
+
+    def section(self, kind: Kind, name: str, things: list[Thing], missed: list[str]) -> Line:
+        """A map or a list of things, under its name; what is missing in it is said above."""
+        comments = tuple(dict.fromkeys((*missed, *self._unread(things))))
+        if isinstance(kind.place, Keyed):
+            return Line(name, Words([self.entry(one) for one in things], open=True), comments)
+        return Line(name, Items([self.node(one) for one in things]), comments)
+
+    def sections(self, thing: Thing) -> list[tuple[str, Kind, list[Thing], list[str]]]:
+        """What stands in a thing and is not declared yet, by section: the kind of the first, the things, what is missing."""
+        kinds = self.all.kinds
+        names = kinds.sections(thing.kind.name) | {name: some[0] for name, some in kinds.lists(thing.kind.name).items()}
+        return [
+            (name, kind, [one for one in thing.below.get(name, []) if not one.declared], thing.missed.get(name, []))
+            for name, kind in names.items()
+        ]
+
+    def _below(self, thing: Thing, without: frozenset[str]) -> list[Line]:
+        found = []
+        for name, kind, things, missed in self.sections(thing):
+            if name not in without and (things or missed):
+                line = self.section(kind, name, things, missed)
+                found.append(line if things else Line(name, [] if isinstance(kind.place, NodePlace) else {}, line.comments))
+        return found
+
+    # -- fields ------------------------------------------------------------------------------------------------------------------------
+
+    def _fields(self, thing: Thing) -> tuple[list[Line], tuple[str, ...]]:
+        """The words of a thing, its place in the YAML first; and what is to be said above it."""
+        kind, place, comments = thing.kind, thing.kind.place, []
+        first = tag(kind)
+        words: list[Line] = []
+        if isinstance(place, NodePlace):
+            if first is None:
+                words.append(Line(place.tag, thing.key))
+            else:
+                named = self._value(thing, first)
+                words.append(Line(place.tag, named))
+                if named != thing.key:
+                    words.append(Line("key", thing.key))
+        if self.all.needs_id(thing):
+            words.append(Line("id", bare(thing.one.id)))
+        for name, one in kind.fields.items():
+            if one.role is not Role.VALUE or one is first or name not in self.all.shapes[kind.name].readers:
+                continue
+            value = thing.one.values.get(name, UNSET)
+            if value is UNSET or (usual(one, value, thing.one.raw) and not one.required):
+                continue
+            if one.sensitive:
+                comments.append(f"{name} is a secret and is not written here")
+                continue
+            try:
+                said = self._value(thing, one)
+            except Unwritable as error:
+                if not nothing(one.shown(value)):
+                    comments.append(f"{name} is {_cut(one.shown(value))}, which is left as it is: {error}")
+                continue
+            if not nothing(said) or one.required:
+                words.append(Line(name, said))
+        words += [Line(flag, True) for flag in self._flags.get(thing.ref, ())]
+        return words, tuple(comments)
+
+    def _value(self, thing: Thing, one: Field) -> Any:
+        return written(
+            self.all.shapes[thing.kind.name].readers[one.name],
+            thing.one.values.get(one.name, UNSET),
+            lambda kind, id: self.all.reference(thing, kind, id),
+            lambda kind, key: self.all.id_of(thing, kind, key),
+        )
+
+    def _unread(self, things: list[Thing]) -> list[str]:
+        """What the service never shows of these things."""
+        kinds = dict.fromkeys(thing.kind for thing in things)
+        return [
+            f"{name} of a {kind.name} is not written here: the service does not show it"
+            for kind in kinds
+            for name, one in kind.fields.items()
+            if one.role is Role.VALUE and not one.readable
+        ]
+
+
+def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
+    """The flags to write: where a parent has a choice, and has chosen one."""
+    choices: dict[tuple[Ref, str], list[Thing]] = defaultdict(list)
+    for thing in gathered.things.values():
+        for flag, parents in gathered.shapes[thing.kind.name].flags.items():
+            at = thing.host
+            while at is not None and at.kind.name not in parents:
+                at = at.host
+            if at is not None:
+                choices[(at.ref, flag)].append(thing)
+    found: dict[Ref, list[str]] = defaultdict(list)
+    for (_, flag), some in choices.items():
+        chosen = [one for one in some if one.one.flags.get(flag)]
+        if len(chosen) == 1 and len(some) > 1 and not any(one.declared for one in some):
+            found[chosen[0].ref].append(flag)
+    return found
+
+
+def _cut(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= SHOWN_MAX else text[: SHOWN_MAX - 1] + "…"

@@ -1,0 +1,146 @@
+"""Into a project that exists: only what it does not declare, put where a person would put it; everything else stays to the byte. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+import yaml
+
+from reconciler.address import Address
+from reconciler.errors import Refused
+from reconciler.importer.entries import Writer
+from reconciler.importer.gather import Gathered, Thing
+from reconciler.importer.location import Page, Spot, key_of, pages
+from reconciler.importer.project import Written, apart, missing, modeline, unread
+from reconciler.model import Actual, Declared, Desired, State
+from reconciler.plan import match
+from reconciler.resource import Keyed, Kind, Kinds
+from reconciler.yamltext.emit import Line, document
+
+
+def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Mapping[str, str], *, schema: str) -> Written:
+    """The files that change or are new. `texts`: every file of the project, the project file first.
+
+    Raises `Refused` where it is not clear which object a declared address is.
+    """
+    found = match(kinds, desired, state, actual)
+    unclear = [one for one in found.blocked.values() if not desired.resources[one.address].implied]
+    if unclear:
+        more = f", and {len(unclear) - 1} more" if len(unclear) > 1 else ""
+        raise Refused(f"{unclear[0].address}: {unclear[0].reason}{more}", hint=unclear[0].remedy)
+    declared = {address: one for address, one in desired.resources.items() if not one.implied}
+    known = {(declared[address].kind, id): address for address, id in found.ids.items() if address in declared}
+    gathered = Gathered(kinds, actual, known, keys=frozenset(declared))
+    adding = _Adding(Writer(gathered), declared, pages(texts), next(iter(texts)), schema)
+    for thing in list(gathered.things.values()):
+        if thing.declared:
+            adding.to(thing)
+    return Written(adding.files(texts), (*unread(actual), *missing(gathered)))
+
+
+class _Adding:
+    """What is added, to which file."""
+
+    def __init__(self, writer: Writer, declared: Mapping[Address, Declared], pages: Mapping[str, Page], top: str, schema: str) -> None:
+        self.writer, self.declared, self.pages, self.top, self.schema = writer, declared, pages, top, schema
+        self.new: dict[str, str] = {}
+        self.several = sum(1 for address in declared if address.container is None) > 1
+
+    def files(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """What to write: the changed texts, the new ones, and the project file where it has to include them."""
+        self._include()
+        changed = {name: page.edited() for name, page in self.pages.items()}
+        return {**{name: text for name, text in changed.items() if text != texts[name].removeprefix("\ufeff")}, **self.new}
+
+    def to(self, thing: Thing) -> None:
+        """Add what stands in a declared thing and is not declared."""
+        sections = {name: (kind, things) for name, kind, things, _ in self.writer.sections(thing) if things}
+        if thing.host is None:
+            files, names = apart(self.writer, thing, self.several)
+            for name in names & set(sections):
+                kind, _ = sections[name]
+                if isinstance(kind.place, Keyed) or not self._holds(thing, name):
+                    for path, words in files.items():
+                        if words.lines[-1].key == name:
+                            free = self._free(path)
+                            self.new[free] = document(words, head=[modeline(free, self.schema)])
+                    del sections[name]
+        for name, (kind, things) in sections.items():
+            self._section(thing, name, kind, things)
+
+    def _holds(self, thing: Thing, name: str) -> bool:
+        return any(one.declared for one in thing.below.get(name, ())) or self._empty(thing, name) is not None
+
+    def _section(self, thing: Thing, name: str, kind: Kind, things: list[Thing]) -> None:
+        """Add to one map or list, which may be missing."""
+        keyed = isinstance(kind.place, Keyed)
+        beside = [one for one in thing.below.get(name, ()) if one.declared]
+        lines = {one.ref: self.writer.entry(one) if keyed else self.writer.node(one) for one in things}
+        if beside:
+            sources = {one.ref: self.declared[one.address].source for one in beside if one.address is not None}
+            file = next(iter(sources.values())).file
+            page = self.pages[file]
+            places = {ref: page.spot(at) for ref, at in sources.items() if at.file == file}
+            holder = next(spot.holder for spot in places.values() if spot is not None)
+            previous = -1
+            for one in thing.below[name]:
+                spot = places.get(one.ref)
+                if spot is not None:
+                    previous = spot.index
+                elif one.ref in lines:
+                    page.add(holder, [lines[one.ref]], after=None if keyed else previous)
+            return
+        empty = self._empty(thing, name)
+        if empty is not None:
+            page, spot = empty
+            page.open_up(spot, list(lines.values()), keyed=keyed)
+            return
+        assert thing.address is not None
+        source = self.declared[thing.address].source
+        page = self.pages[source.file]
+        own = page.spot(source)
+        assert own is not None
+        page.add(own.node, [self.writer.section(kind, name, things, [])])
+
+    def _empty(self, thing: Thing, name: str) -> tuple[Page, Spot] | None:
+        """The section where it is written and holds nothing; None where it is not written."""
+        assert thing.address is not None
+        source = self.declared[thing.address].source
+        own = self.pages[source.file].spot(source)
+        found = key_of(own.node, name) if own is not None else None
+        if found is not None:
+            return self.pages[source.file], found
+        if thing.host is not None:
+            return None
+        for page in self.pages.values():
+            whose = key_of(page.top, thing.kind.name)
+            found = key_of(page.top, name)
+            if found is not None and (whose is None or whose.node.value == thing.key):
+                return page, found
+        return None
+
+    def _free(self, path: str) -> str:
+        """A path that no file of the project has."""
+        number, found = 1, path
+        while found in self.pages or found in self.new:
+            number += 1
+            found = f"{path.removesuffix('.yaml')}-{number}.yaml"
+        return found
+
+    def _include(self) -> None:
+        """Have the project file include what is new."""
+        page = self.pages[self.top]
+        assert page.top is not None
+        spot = key_of(page.top, "include")
+        patterns = [one.value for one in spot.node.value] if spot is not None and isinstance(spot.node, yaml.SequenceNode) else []
+        lines = [Line(None, path) for path in self.new if not any(fnmatchcase(path, pattern) for pattern in patterns)]
+        if not lines:
+            return
+        if spot is None:
+            project = key_of(page.top, "project")
+            page.add(page.top, [Line("include", [one.value for one in lines])], after=project.index if project is not None else None)
+        elif patterns:
+            page.add(spot.node, lines)
+        else:
+            page.open_up(spot, lines, keyed=False)

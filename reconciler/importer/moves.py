@@ -1,0 +1,157 @@
+"""What was moved outside, as moves of lines in the YAML: which nodes go to which list, and in which order they stand there then. Pure.
+
+In: Desired, State, what was observed, texts with a mark for each resource. Out: the same texts, changed. Raises `Refused` where the
+YAML cannot say where something stands.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.address import Address
+from reconciler.errors import Refused
+from reconciler.model import Actual, Binding, Desired, Observed, State
+from reconciler.model.codec import title
+from reconciler.plan.siblings.moves import moves
+from reconciler.plan.siblings.positions import standing
+from reconciler.resource import Kind, Kinds, Node
+from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.move import Host, Moving
+from reconciler.yamltext.trail import entry
+from reconciler.yamltext.tree import parse
+
+Row = tuple[Address, str]
+"""A list: what holds it, and what it is called there."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A resource and where it stands now. `host`: what holds it, None where the YAML does not declare that."""
+
+    address: Address
+    kind: Kind
+    binding: Binding | None
+    observed: Observed
+    host: Address | None
+
+    @property
+    def rank(self) -> int | None:
+        return self.observed.rank
+
+
+class Moves:
+    """Moves lines. `files` are changed in place."""
+
+    def __init__(
+        self, kinds: Kinds, desired: Desired, state: State, actual: Actual, ids: Mapping[Address, str], files: dict[str, Tracked]
+    ) -> None:
+        self.kinds, self.desired, self.files = kinds, desired, files
+        self.names = {(desired.resources[address].kind, id): address for address, id in ids.items()}
+        self.now: dict[Address, Standing] = {}
+        for address, id in ids.items():
+            kind = kinds[desired.resources[address].kind]
+            one = actual.find(kind.name, id)
+            if one is not None and one.deleted_at is None:
+                self.now[address] = Standing(address, kind, state.bindings.get(address), one, self._host(address, kind, one))
+        self.actual, self.moving = actual, Moving(files)
+        self.rows: dict[Row, list[Address]] = defaultdict(list)
+        for address, declared in desired.resources.items():
+            if declared.parent is not None and isinstance(kinds[declared.kind].place, Node):
+                self.rows[(declared.parent, declared.section)].append(address)
+
+    def _host(self, address: Address, kind: Kind, one: Observed) -> Address | None:
+        held = one.values.get(kind.inside.name) if kind.inside is not None else None
+        return self.names.get((str(kind.inside.to), str(held))) if kind.inside is not None and held else address.container
+
+    def run(self, arrived: Collection[Address], strayed: Collection[Address], left: Collection[Address]) -> None:
+        """Move what came from another container, and what stands elsewhere in its list; `left` are strays that stay as they are."""
+        rows: dict[Row, list[Address]] = defaultdict(list)
+        for address in arrived:
+            rows[self._target(address)].append(address)
+        for address in strayed:
+            declared = self.desired.resources[address]
+            rows.setdefault((Address.parse(str(declared.parent)), declared.section), [])
+        leaving = frozenset(arrived)
+        for row in sorted(rows, key=lambda row: (self._depth(row[0]), row)):
+            self._arrange(row, rows[row], strayed, left, leaving)
+
+    def _target(self, address: Address) -> Row:
+        """The list that something stands in now."""
+        one, place = self.now[address], self.kinds[self.desired.resources[address].kind].place
+        at = self.desired.resources[address].source
+        if one.host is None:
+            assert one.kind.inside is not None
+            kind, id = str(one.kind.inside.to), str(one.observed.values[one.kind.inside.name])
+            found = self.actual.find(kind, id)
+            called = f' "{title(found)}"' if found is not None else ""
+            raise Refused(
+                f"{address} stands in {kind} {id}{called}, which the YAML does not declare",
+                hint="reconciler import --into writes down what is not declared; apply brings it back to where its line stands.",
+            )
+        section = place.lists.get(self.desired.resources[one.host].kind) if isinstance(place, Node) else None
+        if section is None:
+            raise Refused(f"{address} stands in {one.host}, which has no list for it", hint=f"Its line is at {at.file}:{at.line}.")
+        return one.host, section
+
+    def _depth(self, host: Address) -> int:
+        """How many containers are around it now; in a circle, which the service cannot have, the number of all."""
+        depth, at = 0, self.now.get(host)
+        while at is not None and at.host is not None and depth < len(self.now):
+            depth, at = depth + 1, self.now.get(at.host)
+        return depth
+
+    def _arrange(
+        self, row: Row, arrived: Sequence[Address], strayed: Collection[Address], left: Collection[Address], leaving: Collection[Address]
+    ) -> None:
+        host = row[0]
+        there = [one for one in self.rows[row] if one not in leaving and one not in left and self._stands(one, host)]
+        wanted = [one.address for one in self._order(host, [self.now[one] for one in there], [self.now[one] for one in arrived])]
+        going = set(arrived)
+        if set(there) & set(strayed):
+            settled = [address for address in wanted if address not in going]
+            going |= {move.item for move in moves(there, settled, must=[one for one in there if one in strayed])}
+        previous: Address | None = None
+        for address in wanted:
+            if address in going:
+                self._move(address, row, previous)
+            previous = address
+
+    def _stands(self, address: Address, host: Address) -> bool:
+        return address in self.now and self.now[address].host == host
+
+    def _order(self, host: Address, there: Sequence[Standing], arrived: Sequence[Standing]) -> list[Standing]:
+        """Everything that stands in a list in the order there, as far as anyone can know; what came goes beside those of its kind."""
+        found = standing(there, str(host))
+        for one in sorted(arrived, key=lambda one: (one.rank is None, one.rank or 0)):
+            ranked = [(at, other.rank) for at, other in enumerate(found) if other.kind is one.kind and other.rank is not None]
+            before = [at for at, rank in ranked if one.rank is not None and rank < one.rank]
+            behind = [at for at, rank in ranked if one.rank is not None and rank > one.rank]
+            found.insert(before[-1] + 1 if before else behind[0] if behind else len(found), one)
+        return standing(found, str(host))
+
+    def _move(self, address: Address, row: Row, behind: Address | None) -> None:
+        host = row[0]
+        if self.moving.stands_in(host, address):
+            raise Refused(f"{host} stands in {address}, by the YAML", hint=f"Accept its move as well: --accept {host}")
+        for others in self.rows.values():
+            if address in others:
+                others.remove(address)
+        members = self.rows[row]
+        members_in = tuple(members)
+        place = self.kinds[self.desired.resources[host].kind].place
+        self.moving.move(address, Host(host, isinstance(place, Node), row[1], members_in, self._top(host, row[1])), behind=behind)
+        members.insert(members.index(behind) + 1 if behind is not None else 0, address)
+
+    def _top(self, host: Address, section: str) -> str | None:
+        """The file at whose top a root's list stands, if it does in any."""
+        if host.container is not None:
+            return None
+        name = self.desired.resources[host].kind
+        for file, tracked in self.files.items():
+            root = parse(tracked.text).root
+            whose = entry(root, name)
+            if entry(root, section) is not None and (whose is None or whose.value.text == host.key):
+                return file
+        return None

@@ -1,0 +1,101 @@
+"""A whole project as files: what was read, split as a person would split it. Pure: the same reading gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.config.words import TOP
+from reconciler.importer.entries import Writer
+from reconciler.importer.gather import Gathered, Thing
+from reconciler.model import Actual
+from reconciler.resource import Keyed, Kinds
+from reconciler.resource import Node as NodePlace
+from reconciler.yamltext import key_order
+from reconciler.yamltext.emit import Line, Words, document
+from reconciler.yamltext.format import layout
+
+MODELINE = "yaml-language-server: $schema={schema}"
+PROJECT_FILE = "reconciler.yaml"
+
+
+@dataclass(frozen=True)
+class Written:
+    """`files`: relative path to text. `missing`: sentences about what was seen and is not written, or could not be seen."""
+
+    files: Mapping[str, str]
+    missing: tuple[str, ...]
+
+
+def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str) -> Written:
+    """The files of a new project that holds everything in `actual`.
+
+    The first root's key is the project's name. `service`: the words of that section. `schema`: where editors find it.
+    """
+    gathered = Gathered(kinds, actual, {})
+    writer = Writer(gathered)
+    unseen = unread(actual)
+    several = len(gathered.roots) > 1
+    files: dict[str, Words] = {}
+    tops: list[Line] = []
+    for root in gathered.roots:
+        beside, rest = apart(writer, root, several)
+        files |= beside
+        entry = writer.entry(root, without=rest)
+        tops.append(Line(root.kind.place.section if isinstance(root.kind.place, Keyed) else "", Words([entry], open=True)))
+    key = gathered.roots[0].key if gathered.roots else "docs"
+    words = Words([Line("version", 1), Line("project", key)])
+    if service:
+        words.lines.append(Line("service", Words([Line(one, value) for one, value in service.items()], open=True)))
+    if files:
+        words.lines.append(Line("include", _patterns(files)))
+    merged: dict[str, Words] = {}
+    for line in tops:
+        merged.setdefault(line.key or "", Words(open=True)).lines.extend(line.value.lines)
+    words.lines += [Line(section, value) for section, value in merged.items()]
+    head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {one}" for one in unseen)]
+    texts = {PROJECT_FILE: document(words, head=head)}
+    for path, some in files.items():
+        texts[path] = document(some, head=[modeline(path, schema)])
+    shape = key_order.document(kinds, TOP)
+    return Written({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)))
+
+
+def modeline(path: str, schema: str) -> str:
+    """What tells editors the schema of a file."""
+    return MODELINE.format(schema="../" * path.count("/") + schema)
+
+
+def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words], frozenset[str]]:
+    """The files that hold parts of a root, and the names of these parts: each list, and each entry that things stand in."""
+    kinds = writer.all.kinds
+    whose = [Line(root.kind.name, root.key)] if several else []
+    files: dict[str, Words] = {}
+    names = set()
+    folder = f"{root.key}/" if several else ""
+    for section, kind, things, missed in writer.sections(root):
+        if isinstance(kind.place, NodePlace):
+            if things or missed:
+                files[f"{folder}{section}.yaml"] = Words([*whose, writer.section(kind, section, things, missed)], open=True)
+            names.add(section)
+        elif things and (kinds.sections(kind.name) or kinds.lists(kind.name)):
+            for index, thing in enumerate(things):
+                line = writer.section(kind, section, [thing], missed if index == 0 else [])
+                files[f"{folder}{section}/{thing.key}.yaml"] = Words([*whose, line], open=True)
+            names.add(section)
+    return files, frozenset(names)
+
+
+def _patterns(files: Mapping[str, object]) -> Sequence[str]:
+    """What `include` says for these files: each at the top by its name, each folder by a pattern."""
+    return sorted({path if "/" not in path else f"{path.rpartition('/')[0]}/*.yaml" for path in files}, key=lambda one: ("/" in one, one))
+
+
+def unread(actual: Actual) -> tuple[str, ...]:
+    """What could not be read, as sentences."""
+    return tuple(dict.fromkeys(f"{one.kind}" + (f" in {one.scope}" if one.scope else "") + f": {one.reason}" for one in actual.unknown))
+
+
+def missing(gathered: Gathered) -> tuple[str, ...]:
+    """What was seen and is not written, as sentences."""
+    return tuple(sentence for thing in gathered.things.values() for some in thing.missed.values() for sentence in some)

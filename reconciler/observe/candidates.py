@@ -1,0 +1,138 @@
+"""Where what a create makes would be seen: the readings that tell it from what was there before.
+
+In: the living service and what was observed of it. Out: ids known before a create, and the paths to read for finding it again. Only GET.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from reconciler.address import Address, bare
+from reconciler.client import Reader, encode
+from reconciler.errors import Rejected, ServiceError
+from reconciler.model import Actual, Desired, Intent
+from reconciler.model.codec import observed, path_ids
+from reconciler.resource import Kind, Kinds, Listing, One, Role, placeholders
+
+DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
+
+
+class Landing:
+    """The lists of one run in which new objects land, as they were before it; each is read at most once."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> None:
+        self.reader, self.kinds, self.desired, self.actual, self.ids = reader, kinds, desired, actual, ids
+        self._lock = asyncio.Lock()
+        self._read: dict[str, tuple[frozenset[str], datetime | None]] = {}
+        self._before: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def now(self) -> datetime:
+        """The service's clock now, at the latest it can be by its last `Date`; ours where it sends none."""
+        skew = self.reader.skew
+        return datetime.now(UTC) + (timedelta(seconds=skew + DATE_STEP) if skew is not None else timedelta(0))
+
+    def left(self, intent: Intent) -> float:
+        """Seconds until an intent's deadline; by a clock that goes on while the process is stopped."""
+        return (intent.deadline - self.now()).total_seconds() if intent.deadline is not None else 0.0
+
+    def listings(self, kind: Kind, address: Address, ids: Mapping[Address, str]) -> tuple[str, ...]:
+        """The listings that would show a new object of the kind at that address."""
+        named = path_ids(self.kinds, address.container, ids.get)
+        return tuple(
+            encode(reading.path, {name: named[name] for name in placeholders(reading.path)})
+            for reading in kind.reads
+            if isinstance(reading, Listing)
+            and reading.each is None
+            and not reading.lister
+            and set(placeholders(reading.path)) <= set(named)
+        )
+
+    def readings(self, kind: Kind, address: Address, ids: Mapping[Address, str], id: str) -> tuple[str, ...]:
+        """What would show whether a write to that object took effect: the object itself, else the listings it stands in."""
+        named = {**path_ids(self.kinds, address.container, ids.get), "id": bare(id)}
+        one = next((each for each in kind.reads if isinstance(each, One) and set(placeholders(each.path)) <= set(named)), None)
+        return (encode(one.path, named),) if one is not None else self.listings(kind, address, ids)
+
+    async def snapshot(self, kind: Kind, source: str) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
+        """The ids a copy of `source` could be mistaken for, when they were read, and the paths that would show the copy.
+
+        Raises `ServiceError` where nothing would show it: the copy is then not made.
+        """
+        async with self._lock:
+            paths = await self._where_copies_land(kind, source)
+            if paths not in self._before:
+                self._before[paths] = frozenset[str]().union(*(self._read[path][0] for path in paths))
+            return self._before[paths], self._read[paths[-1]][1], paths
+
+    async def _where_copies_land(self, kind: Kind, source: str) -> tuple[str, ...]:
+        original = self.actual.find(kind.name, source)
+        if original is None:  # it was made in this run, or stands outside the project: its copy is looked for at the lister's
+            original = observed(self.kinds, kind, {"id": source}, within=self._outer())
+        inside = kind.inside
+        stands = original.values.get(inside.name) if inside is not None and inside.role is Role.INSIDE else None
+        paths = []
+        for reading in kind.reads:
+            if isinstance(reading, Listing) and reading.each is not None and stands and inside is not None and reading.each == inside.to:
+                path = encode(reading.path, {**original.within, reading.each: str(stands)})
+                await self._read_once(path, reading)
+                paths.append(path)
+        lister = await self._by_lister(kind, original.within, needed=not paths)
+        return (*paths, *([lister] if lister else []))
+
+    def _outer(self) -> Mapping[str, str]:
+        """The ids of the outermost container, taken from anything that was seen."""
+        for objects in self.actual.objects.values():
+            for one in objects.values():
+                if one.within:
+                    return one.within
+        return {}
+
+    async def _by_lister(self, kind: Kind, within: Mapping[str, str], *, needed: bool) -> str | None:
+        """The listing of a member who reaches everything: the project's, else the first admin's that answers."""
+        reading = next((one for one in kind.reads if isinstance(one, Listing) and one.lister), None)
+        if reading is None:
+            return None
+        named = self.ids.get(self.desired.lister) if self.desired.lister is not None else None
+        if named is None and not needed:
+            return None
+        for id in [named] if named is not None else await self._reaching(within):
+            path = encode(reading.path, {**within, "lister": bare(id)})
+            try:
+                await self._read_once(path, reading)
+            except Rejected:
+                continue
+            return path
+        if not needed:
+            return None
+        raise ServiceError(
+            f"a copy at the root could not be told from other {kind.name}s: no member was found who reaches them all",
+            hint="name one as service.member",
+        )
+
+    async def _reaching(self, within: Mapping[str, str]) -> list[str]:
+        """Members who may be expected to reach everything, from the listing of the kind that may be referenced undeclared."""
+        found: list[str] = []
+        for kind in self.kinds.values():
+            if not kind.undeclared:
+                continue
+            for reading in kind.reads:
+                if isinstance(reading, Listing):
+                    pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
+                    found += [str(one["id"]) for one in pages.items if one.get("role") == "admin"]
+        return found
+
+    async def _read_once(self, path: str, reading: Listing) -> None:
+        if path in self._read:
+            return
+        item = reading.item
+
+        def key(one: dict[str, Any]) -> str:
+            return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
+
+        pages = await self.reader.list(path, key=key)
+        if not pages.complete:
+            raise ServiceError(f"GET {path} did not come to its end")
+        self._read[path] = (frozenset(key(one) for one in pages.items), pages.date)

@@ -1,0 +1,257 @@
+"""What to ask: the fewest readings that tell what the plan needs to know.
+
+In: Desired and State (what is declared, what is bound). Out: waves of readings; in each, whatever can be asked with the ids known so far.
+An object of its own is read only where no listing showed it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable
+from typing import Final
+
+from reconciler.address import Address, bare
+from reconciler.client import Reader, encode
+from reconciler.model import Binding, Desired, State
+from reconciler.model.codec import outside, path_ids
+from reconciler.observe.privileged import reaching
+from reconciler.observe.readings import Readings
+from reconciler.plan import Matches, match
+from reconciler.plan.drafts.restoration import deleted_before
+from reconciler.plan.matching.absence import missing
+from reconciler.plan.matching.natural_keys import listed
+from reconciler.plan.matching.outsiders import pending, scope_of
+from reconciler.plan.matching.renames import follow
+from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
+
+ADMINS_ASKED: Final = 3  # whose lists are asked for, one after the other, until one answers
+
+
+class Survey(Readings):
+    """One observation under way, limited to what is declared and bound."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
+        super().__init__(reader, kinds)
+        self.desired, self.state, self.everything = desired, follow(desired, state).state, everything
+        self._needed = self._needs()
+        self._referring = [one for one in desired.resources.values() if any(True for _ in outside(one.values))]
+
+    def suspects(self) -> dict[Address, Binding]:
+        """What a plan would now take for gone, with its binding; what went along with something else is left out."""
+        return missing(match(self.kinds, self.desired, self.state, self.actual()))
+
+    def _needs(self) -> dict[tuple[str, Address | None], bool]:
+        """Which kinds are wanted in which containers; all of them in one that is about to go, and what `prune: all` is about."""
+        needed: dict[tuple[str, Address | None], bool] = {}
+        for address, declared in self.desired.resources.items():
+            needed[(declared.kind, address.container)] = True
+        for address, binding in self.state.bindings.items():
+            needed.setdefault((binding.kind, address.container), True)
+            if address not in self.desired.resources and address.container is not None:
+                for kind in self.kinds.below(binding.kind):  # a delete would take all of it along
+                    needed.setdefault((kind.name, address), True)
+        for container, name in self.desired.written:
+            if self.desired.prune.get(name) == "all":
+                needed.setdefault((name, container), True)
+        return needed
+
+    def next_wave(self) -> list[Awaitable[None]]:
+        """The readings that can be asked now and were not asked yet; empty when everything needed is known."""
+        found = match(self.kinds, self.desired, self.state, self.actual())
+        wave = [*self._roots(), *self._listings(found), *self._each(found)]
+        wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found)
+        return wave or (self._rest(found) if self.everything else [])
+
+    def _rest(self, found: Matches) -> list[Awaitable[None]]:
+        """Every list below what was seen that was not read yet, whoever it belongs to."""
+        wave = []
+        lister = found.ids.get(self.desired.lister) if self.desired.lister is not None else None
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                host = reading.each or kind.within if isinstance(reading, Listing) else None
+                if not isinstance(reading, Listing) or host is None or (reading.lister and lister is None):
+                    continue
+                for one in list(self._objects[host].values()):
+                    if one.deleted_at is None:
+                        holes = {**one.within, host: one.id} | ({"lister": bare(lister)} if reading.lister and lister else {})
+                        wave += self._list(kind, reading, holes, None if reading.lister else one.id)
+        return wave
+
+    def _roots(self) -> list[Awaitable[None]]:
+        wave = []
+        for address, declared in self.desired.resources.items():
+            if address.container is not None:
+                continue
+            binding = self.state.bindings.get(address)
+            for id in {binding.id if binding else declared.id, declared.id} - {None}:
+                wave += self._one(self.kinds[declared.kind], str(id), {})
+        return wave
+
+    def _listings(self, found: Matches) -> list[Awaitable[None]]:
+        wave = []
+        for name, container in self._needed:
+            kind = self.kinds.get(name)
+            scope = found.id(container) if container is not None else None
+            if kind is None or container is None or scope is None:
+                continue
+            for reading in kind.reads:
+                if isinstance(reading, Listing) and reading.each is None and not reading.lister:
+                    wave += self._list(kind, reading, path_ids(self.kinds, container, found.id), scope)
+        return wave
+
+    def _each(self, found: Matches) -> list[Awaitable[None]]:
+        wave = []
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                if not isinstance(reading, Listing) or reading.each is None:
+                    continue
+                for holder, id in self._holders(kind, reading.each, found):
+                    container = holder.container
+                    if container is None or found.id(container) is None:
+                        continue
+                    wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), reading.each: id}, id)
+        return wave
+
+    def _holders(self, kind: Kind, each: str, found: Matches) -> list[tuple[Address, str]]:
+        """The objects of kind `each` whose contents matter: something declared stands or stood in them, or they are about to go."""
+        wanted: dict[Address, str] = {}
+        inside = kind.inside
+        for declared in self.desired.resources.values():
+            if declared.kind == kind.name and inside is not None:
+                parent = declared.values.get(inside.name, UNSET)
+                if isinstance(parent, Address) and parent in found.ids:
+                    wanted[parent] = found.ids[parent]
+        known = {str(address) for address in wanted}
+        for address, binding in self.state.bindings.items():
+            gone = address not in self.desired.resources
+            place = binding.place.parent if binding.kind == kind.name and binding.place is not None else None
+            stood = Address.parse(place) if place and place not in known else None
+            if stood is not None and stood.kind == each and stood in found.ids:
+                wanted[stood] = found.ids[stood]
+            if binding.kind == each and gone and binding.id in self._objects[each]:
+                wanted[address] = binding.id
+        for (name, id), meant in found.late.items():
+            if name == each and meant.container is not None:
+                wanted[meant.container.child(name, bare(id))] = id  # it may have to go, if nothing stands in it
+        if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
+            wanted |= self._prunable(each, found)
+        return list(wanted.items())
+
+    def _prunable(self, name: str, found: Matches) -> dict[Address, str]:
+        """What `prune: all` would delete: it must be seen to be empty first."""
+        if self.desired.prune.get(name) != "all":
+            return {}
+        bound = {binding.id for binding in self.state.bindings.values() if binding.kind == name} | set(found.ids.values())
+        within = self.kinds[name].within or ""
+        return {
+            container.child(name, bare(one.id)): one.id
+            for container, written in self.desired.written
+            if written == name
+            for one in self._objects[name].values()
+            if one.id not in bound and one.within.get(within) == found.ids.get(container)
+        }
+
+    def _listers(self, found: Matches) -> list[Awaitable[None]]:
+        """The list of a member who reaches everything, in each container where nothing else tells what exists."""
+        wave = []
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                if isinstance(reading, Listing) and reading.lister:
+                    for container, at_root in self._undecided(kind, found).items():
+                        wave += self._list_by_member(kind, reading, container, found, needed=at_root)
+        return wave
+
+    def _list_by_member(self, kind: Kind, reading: Listing, container: Address, found: Matches, *, needed: bool) -> list[Awaitable[None]]:
+        """Ask for the list of the project's member and of admins; where nobody is known and it is `needed`, look for people first."""
+        scope, holes = found.ids[container], path_ids(self.kinds, container, found.id)
+        if (kind.name, scope) in self._listed:
+            return []
+        lister = self.desired.lister
+        named = found.ids.get(lister) if lister is not None and lister.container == container else None
+        admins = sorted(one.id for one in reaching(self.kinds, self._objects) if scope in one.within.values())
+        if named is not None and named not in admins:  # it may not reach everything: its list shows what exists, not what does not
+            shown = self._list(kind, reading, {**holes, "lister": bare(named)}, None)
+            if shown:
+                return shown
+        if admins and (needed or named is not None):
+            first = sorted(admins, key=lambda id: id != named)[:ADMINS_ASKED]
+            paths = {encode(reading.path, {**holes, "lister": bare(id)}): bare(id) for id in first}
+            asked = {path: {**holes, "lister": id} for path, id in paths.items() if self._once(path)}
+            return [self._list_until_one_ends(kind, reading, asked, scope)] if asked else []
+        if not needed:
+            return []
+        return [
+            task
+            for other in self.kinds.values()
+            for people in other.reads
+            if other.undeclared and other.within == self.kinds.of(container).name and isinstance(people, Listing)
+            for task in self._list(other, people, holes, scope)
+        ]
+
+    def _undecided(self, kind: Kind, found: Matches) -> dict[Address, bool]:
+        """The containers in which several ids were not seen yet, or something may exist that only its natural key could tell.
+
+        True where that has its place at the root, which no other list shows.
+        """
+        containers: dict[Address, bool] = {}
+        unseen = Counter(self._unseen(kind, found).values())
+        for container, number in unseen.items():
+            if number > 1 and container in found.ids:
+                containers[container] = False
+        for address, declared in self.desired.resources.items():
+            outer = address.container
+            if declared.kind != kind.name or outer is None or outer not in found.ids or declared.id is not None:
+                continue
+            now = self._objects[kind.name].get(found.ids.get(address, ""))
+            tracked = found.binding(address) is not None
+            if (now is not None and now.deleted_at is not None) or (now is None and (not tracked or address in found.gone)):
+                at_root = kind.inside is None or declared.values.get(kind.inside.name) is None
+                containers[outer] = containers.get(outer, False) or (at_root and declared.adopt)
+        return containers
+
+    def _outsiders(self, found: Matches) -> list[Awaitable[None]]:
+        """What a request may name by its id and no other reading showed: whose it is must be known before."""
+        wave = []
+        for declared in self._referring:
+            address, kind = declared.address, self.kinds[declared.kind]
+            if address in found.blocked or address in found.unknown:
+                continue
+            now = self._objects[kind.name].get(found.ids.get(address, ""))
+            for reference in pending(kind, declared, now, found.ids):
+                other, container = scope_of(self.kinds, address, reference)
+                if other is None or container is None or found.id(container) is None:
+                    continue
+                holes = path_ids(self.kinds, container, found.id)
+                id = other.identity(reference.id, holes)
+                fits = any(isinstance(one, One) and set(placeholders(one.path)) <= {*holes, "id"} for one in other.reads)
+                if fits and id not in self._objects[other.name] and (other.name, id) not in self._absent:
+                    wave += self._one(other, id, holes)
+        return wave
+
+    def _ones(self, found: Matches) -> list[Awaitable[None]]:
+        wave = []
+        for kind in self.kinds.values():
+            if kind.within is not None and not listed(kind):
+                for id, container in self._unseen(kind, found).items():
+                    wave += self._one(kind, id, path_ids(self.kinds, container, found.id))
+        return wave
+
+    def _unseen(self, kind: Kind, found: Matches) -> dict[str, Address]:
+        """Ids that are bound, written, or to be restored, and that no reading has shown yet, with their container."""
+        if not any(isinstance(reading, One) for reading in kind.reads):
+            return {}
+        ids: dict[str, Address] = {}
+        for address, binding in self.state.bindings.items():
+            if binding.kind == kind.name and address.container is not None:
+                ids[binding.id] = address.container
+        for address, declared in self.desired.resources.items():
+            if declared.kind != kind.name or address.container is None:
+                continue
+            id = declared.id if address in self.state.bindings else declared.id or deleted_before(kind, declared, self.state)
+            if id is not None:
+                ids[id] = address.container
+        return {
+            id: container
+            for id, container in ids.items()
+            if id not in self._objects[kind.name] and (kind.name, id) not in self._absent and found.id(container) is not None
+        }

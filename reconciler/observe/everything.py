@@ -1,0 +1,76 @@
+"""Reading everything: one organization completely, driven by what the kinds declare. Only GET; what could not be read is said.
+
+In: the ids of roots. Out: Actual. Containers are listed before what stands in them; last the lists of those members who reach most, which
+alone show what stands in no folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any
+
+from reconciler.address import bare
+from reconciler.client import Reader
+from reconciler.model import Actual, Desired, Observed, State
+from reconciler.observe import Survey
+from reconciler.observe.privileged import people, reaching
+from reconciler.observe.wrong_address import look_for_roots
+from reconciler.resource import Kind, Kinds, Listing
+
+
+async def roots(reader: Reader, kinds: Kinds) -> tuple[Mapping[str, Any], ...]:
+    """Every root object that the token reaches, as the service shows it. Raises `ServiceError`."""
+    found: list[Mapping[str, Any]] = []
+    for kind in kinds.roots:
+        for reading in kind.reads:
+            if isinstance(reading, Listing):
+                found += (await reader.list(reading.path)).items
+    return tuple(found)
+
+
+async def read_all(reader: Reader, kinds: Kinds, ids: Sequence[str]) -> Actual:
+    """Everything below the roots with these ids. Raises `ServiceError` where the service refuses the token, or is another service."""
+    census = _Census(reader, kinds, ids)
+    while tasks := census.next_wave():
+        await asyncio.gather(*tasks)
+        census.fail_early()
+        await look_for_roots(census)
+    return census.actual()
+
+
+class _Census(Survey):
+    """A survey that nobody's YAML limits."""
+
+    def __init__(self, reader: Reader, kinds: Kinds, ids: Sequence[str]) -> None:
+        super().__init__(reader, kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
+        self.ids = ids
+
+    def next_wave(self) -> list[Awaitable[None]]:
+        """The readings that can be asked now and were not asked yet; empty when everything was seen that can be."""
+        wave = [task for kind in self.kinds.roots for id in self.ids for task in self._one(kind, id, {})]
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                if isinstance(reading, Listing) and kind.within is not None and not reading.lister:
+                    wave += self._below(kind, reading, reading.each or kind.within)
+        return wave or self._by_listers()
+
+    def _below(self, kind: Kind, reading: Listing, holder: str) -> list[Awaitable[None]]:
+        """One listing for each object of the kind that holds."""
+        wave = []
+        for one in list(self._objects[holder].values()):
+            wave += self._list(kind, reading, {**one.within, holder: one.id}, one.id)
+        return wave
+
+    def _by_listers(self) -> list[Awaitable[None]]:
+        wave = []
+        for kind in self.kinds.values():
+            for reading in kind.reads:
+                if isinstance(reading, Listing) and reading.lister:
+                    for one in list(reaching(self.kinds, self._objects)) or self._anyone():
+                        wave += self._list(kind, reading, {**one.within, "lister": bare(one.id)}, None)
+        return wave
+
+    def _anyone(self) -> list[Observed]:
+        """Where nobody is known to reach everything: everybody."""
+        return list(people(self.kinds, self._objects))

@@ -1,0 +1,142 @@
+"""The second look: gone is what is missing twice while the root and another bound object still answer.
+
+In: the bound objects that a plan would take for gone. Out: each of them found, missing for the second time, or in doubt. Only GET, and none
+where nothing is missing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from reconciler.address import Address, bare
+from reconciler.client import encode
+from reconciler.errors import ServiceError
+from reconciler.model import Binding, Observed
+from reconciler.model.codec import is_kind, path_ids
+from reconciler.observe.choose import Survey
+from reconciler.plan import Matches, match
+from reconciler.plan.matching.natural_keys import listed
+from reconciler.resource import Keyed, Kind, One, placeholders
+
+PAUSE: Final = 1.0  # seconds between two listings that must agree
+
+
+async def look_again(survey: Survey, suspects: Mapping[Address, Binding]) -> None:
+    """Read once more what seems to be gone; what is not missing again, or cannot be told, is no longer absent in `survey`."""
+    await _Look(survey, suspects).all()
+
+
+class _Look:
+    def __init__(self, survey: Survey, suspects: Mapping[Address, Binding]) -> None:
+        self.survey, self.suspects = survey, suspects
+        self.found = self._match()
+        self._answered: dict[Address, bool] = {}
+
+    async def all(self) -> None:
+        lists: set[tuple[str, str]] = set()
+        tasks = []
+        for address, binding in self.suspects.items():
+            kind, scope = self.survey.kinds[binding.kind], self._scope(address)
+            if any(isinstance(each, One) for each in kind.reads):
+                tasks.append(self._by_id(kind, address, binding.id))
+            elif scope is not None:
+                lists.add((kind.name, scope))
+        tasks += [self.survey.list_again(self.survey.kinds[name], scope, PAUSE) for name, scope in sorted(lists)]
+        await asyncio.gather(*tasks)
+        self.found = self._match()
+        for address, binding in self.survey.suspects().items():
+            kind = self.survey.kinds[binding.kind]
+            if address in self.suspects and (silent := await self._nobody_vouches(address, kind)) is not None:
+                self._doubt(kind, address, binding.id, silent)
+
+    def _match(self) -> Matches:
+        return match(self.survey.kinds, self.survey.desired, self.survey.state, self.survey.actual())
+
+    def _scope(self, address: Address) -> str | None:
+        return self.found.id(address.container) if address.container is not None else None
+
+    def _doubt(self, kind: Kind, address: Address, id: str, reason: str) -> None:
+        self.survey.doubt_one(kind, id, reason)
+        if listed(kind) and (scope := self._scope(address)) is not None:
+            self.survey.doubt(kind, scope, reason)
+
+    async def _by_id(self, kind: Kind, address: Address, id: str) -> None:
+        """Ask for the object itself until it was not found twice; the first time may lie behind."""
+        path = self._path(kind, address, id)
+        for _ in range(1 if self.survey.is_absent(kind, id) else 2):
+            if path is not None:
+                await self.survey.one_again(kind, path, id, self._holes(address))
+            if not self.survey.is_absent(kind, id):
+                break
+        else:
+            return
+        if self.survey.actual().find(kind.name, id) is None:
+            self._doubt(kind, address, id, f"it cannot be told whether {id} is gone")
+
+    def _holes(self, address: Address) -> dict[str, str]:
+        return path_ids(self.survey.kinds, address.container, self.found.id)
+
+    def _path(self, kind: Kind, address: Address, id: str) -> str | None:
+        """The reading by id; None where something it needs is not known."""
+        reading = next(each for each in kind.reads if isinstance(each, One))
+        declared, binding = self.survey.desired.resources.get(address), self.suspects[address]
+        key = {kind.place.key_is: address.key} if isinstance(kind.place, Keyed) and kind.place.key_is else {}
+        values = {**key, **binding.sent, **(declared.values if declared is not None else {})}
+        named = {field.name: values[field.name] for field in kind.keys if isinstance(values.get(field.name), str)}
+        return _filled(reading, {**named, **self._holes(address), "id": bare(id)})
+
+    # -- who vouches ---------------------------------------------------------------------------------------------------------------
+
+    async def _nobody_vouches(self, address: Address, kind: Kind) -> str | None:
+        """Why an absence is not believed: the root, or what else is bound below it, does not answer now. None where both do."""
+        root = address.root
+        if address == root:
+            return f"{root} itself answered 404 twice: it is gone, or the token no longer reaches it"
+        now = self.survey.actual().find(self.survey.kinds.of(root).name, self.found.ids.get(root, ""))
+        if now is None or not await self._answers(root, now):
+            return f"{address} was not found twice, but {root} does not answer either"
+        others = [at for at in self.survey.state.bindings if at.is_within(root) and not self._missing(at)]
+        witness = next(self._witnesses(others, kind), None)
+        if witness is None and others:
+            return f"{address} was not found twice, but nothing else that is bound in {root} could be read"
+        if witness is not None and not await self._answers(*witness):
+            return f"{address} was not found twice, but {witness[0]} does not answer either"
+        return None
+
+    def _missing(self, address: Address) -> bool:
+        return any(address == one or address.is_within(one) for one in self.suspects)
+
+    def _witnesses(self, others: list[Address], kind: Kind) -> Iterator[tuple[Address, Observed]]:
+        """Bound objects that were seen and can be read by id, of the same kind first."""
+        actual, bindings = self.survey.actual(), self.survey.state.bindings
+        for at in sorted(others, key=lambda one: (bindings[one].kind != kind.name, one)):
+            now = actual.find(bindings[at].kind, bindings[at].id)
+            if now is not None and now.deleted_at is None and _one_path(self.survey.kinds[now.kind], now) is not None:
+                yield at, now
+
+    async def _answers(self, address: Address, now: Observed) -> bool:
+        """Whether an object that was seen is still there."""
+        if address not in self._answered:
+            kind = self.survey.kinds[now.kind]
+            path = _one_path(kind, now)
+            assert path is not None
+            try:
+                raw = (await self.survey.reader.get(path)).body
+            except ServiceError:  # whatever it is, nobody answered
+                raw = None
+            self._answered[address] = is_kind(kind, raw) and kind.identity(raw["id"], now.within) == now.id
+        return self._answered[address]
+
+
+def _one_path(kind: Kind, now: Observed) -> str | None:
+    """The reading by id of an object that was seen; None where the kind has none."""
+    reading = next((each for each in kind.reads if isinstance(each, One)), None)
+    named = {field.name: value for field in kind.keys if isinstance(value := now.values.get(field.name), str)}
+    return _filled(reading, {**named, **now.within, "id": bare(now.id)}) if reading is not None else None
+
+
+def _filled(reading: One, named: Mapping[str, Any]) -> str | None:
+    names = placeholders(reading.path)
+    return encode(reading.path, {name: named[name] for name in names}) if set(names) <= set(named) else None

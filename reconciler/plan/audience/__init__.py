@@ -1,0 +1,1 @@
+"""Who can read what, before, during and after a plan. Pure."""

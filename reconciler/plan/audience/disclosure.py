@@ -1,0 +1,234 @@
+"""What a plan does to who can read what: its steps in the order that keeps readers out, and what more people can read after it. Pure.
+
+In: what the plan was made from, and its steps. Out: the steps in that order, the openings, and the windows that no order avoids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Desired, Observed, Step
+from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way
+from reconciler.plan.audience.openings import Opening, openings
+from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, whole_of
+from reconciler.plan.audience.stand_in import with_stand_ins
+from reconciler.plan.derived import Derivation
+from reconciler.plan.simulate import World
+from reconciler.resource import UNSET, Finding, Kinds, Role
+
+MOMENTS: Final = 32
+"""How many moments of a plan are looked at for windows, beside the one before all steps that come too late."""
+
+
+def _nothing(key: Key) -> Address:
+    raise KeyError(key)
+
+
+Said = Mapping[Address, Mapping[str, Any]]
+"""What only the project says of its objects, by address."""
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """`steps`: in their order. `openings`: what more people can read. `windows`: (object, reader, for how many requests).
+
+    `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
+    `reach`: who can read what the steps create or open to anybody, new or not: (object, reader, what admits them).
+    """
+
+    steps: tuple[Step, ...]
+    openings: tuple[Opening, ...] = ()
+    windows: tuple[tuple[Key, Access, int], ...] = ()
+    called: Callable[[Key], Address] = _nothing
+    questions: frozenset[Key] = frozenset()
+    reach: tuple[tuple[Key, Access, Key], ...] = ()
+
+
+def disclosure(
+    kinds: Kinds,
+    desired: Desired,
+    actual: Actual,
+    ids: Mapping[Address, str],
+    steps: Sequence[Step],
+    derived: Mapping[Address, Derivation] = {},
+) -> Disclosure:
+    """What the steps of a plan do to who can read what; nothing is worked out where they touch nothing of it.
+
+    `derived`: what the service derives for what they create.
+    """
+    if not any(kinds[step.kind].audience is not None for step in steps):
+        return Disclosure(tuple(steps))
+    said = _said(kinds, desired)
+    before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete)
+    worlds = _worlds(kinds, actual, ids, said, before, steps)
+    touched = effects(kinds, steps, worlds)
+    ordered, left = arranged(steps, *pairs(worlds, touched))
+    between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
+    if between:
+        late = {wide for _, wide in left}
+        changed = with_stand_ins(kinds, ordered, worlds, between, late, derived)
+        if changed != ordered:
+            worlds = _worlds(kinds, actual, ids, said, before, changed)
+            touched = effects(kinds, changed, worlds)
+            ordered, left = arranged(changed, *pairs(worlds, touched))
+            between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
+    opened = tuple(openings(kinds, before, worlds.after))
+    addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
+
+    def called(key: Key) -> Address:
+        return _called(kinds, worlds.after.objects if key[1] in worlds.after.objects.get(key[0], {}) else before.objects, addresses, key)
+
+    requests = max((narrow - wide for narrow, wide in left), default=0)
+    windows = tuple(
+        (key, access, requests) for key, accesses in between.items() if key[1] in before.objects.get(key[0], {}) for access in accesses
+    )
+    asked = _questions(kinds, actual, worlds, touched, opened)
+    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, tuple(_reach(kinds, worlds, touched)))
+
+
+def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
+    """Who can read, after the plan, what its steps open. A plan that takes a reader away and lets them in again opens nothing; what is left
+    of it after a kill in between does."""
+    reached = {key for keys in touched.widens.values() for key in keys}
+    onward: dict[Key, list[Key]] = defaultdict(list)
+    for name, some in worlds.after.objects.items() if reached else ():
+        for id in some if kinds[name].audience is not None else ():
+            for source in worlds.after.leading((name, id)):
+                onward[source].append((name, id))
+    ahead = [*reached]
+    while ahead:
+        new = [key for key in onward.get(ahead.pop(), ()) if key not in reached]
+        reached.update(new)
+        ahead += new
+    for key in sorted(reached):
+        for access in sorted(worlds.after.of(key), key=str):
+            yield key, access, worlds.after.path(key, access)[-1]
+
+
+def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) -> tuple[Step, ...]:
+    """The steps that open something, each with the objects that decide who can read that: a run looks at them again before it sends it."""
+    widens, result = effects(kinds, steps, worlds).widens, []
+    for step in steps:
+        gates = dict.fromkeys(at for key in sorted(widens.get(step.id, ())) for at in whole_of(kinds, worlds.after.objects, key))
+        result.append(replace(step, gates=tuple(key for key in gates if actual.find(*key) is not None)))
+    return tuple(result)
+
+
+def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, before: Audiences, steps: Sequence[Step]) -> Worlds:
+    world, made = _played(kinds, actual, ids, steps)
+    return Worlds(before, _audiences(kinds, world, said, steps), world.ids, made)
+
+
+def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], key: Key) -> Address:
+    """The address of an object; of one that nobody manages, what it would be called by its id."""
+    if key in addresses:
+        return addresses[key]
+    observed, kind = objects.get(key[0], {}).get(key[1]), kinds[key[0]]
+    outer = observed.within.get(kind.within or "") if observed is not None else None
+    if kind.within is None or outer is None:
+        return Address((bare(key[1]),))
+    return _called(kinds, objects, addresses, (kind.within, outer)).child(kind.name, bare(key[1]))
+
+
+def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:
+    """What must be known of the readers of what the plan opens and was not read: what opens it, and what else shows it."""
+    openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
+    sought = {reading.by for kind in kinds.values() for reading in kind.reads if isinstance(reading, Finding)}
+    widened = {key for keys in touched.widens.values() for key in keys}
+    on_the_way = {at for key in widened for at in way(worlds, key)}
+    unread = {key for key in on_the_way if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}
+    restored = {key for key in widened if worlds.before.find(key) is None}
+    shown = {key for key in {*restored, *(opening.at for opening in opened if not opening.field)} if key[0] in sought}
+    return frozenset(key for key in unread | shown if actual.find(*key) is not None)
+
+
+def _said(kinds: Kinds, desired: Desired) -> Said:
+    """What only the project says of its objects, by address."""
+    result: dict[Address, dict[str, Any]] = defaultdict(dict)
+    local = {name: [field.name for field in kind.fields.values() if field.role is Role.LOCAL] for name, kind in kinds.items()}
+    for address, declared in desired.resources.items():
+        for name in local[declared.kind]:
+            if declared.values.get(name, UNSET) is not UNSET:
+                result[address][name] = declared.values[name]
+    return result
+
+
+def _with(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objects:
+    """The objects with what the project says of them."""
+    result: dict[str, dict[str, Observed]] = {}
+    for address, values in said.items():
+        id = ids.get(address)
+        name = address.kind
+        observed = objects.get(name, {}).get(id) if id is not None and name is not None else None
+        if observed is not None and name is not None:
+            result.setdefault(name, dict(objects[name]))[observed.id] = replace(observed, values={**observed.values, **values})
+    return {**objects, **result}
+
+
+def _played(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step]) -> tuple[World, dict[Key, Mapping[str, Any]]]:
+    """The world after the steps, and the values that each new object had right after its create."""
+    steps = tuple(steps)
+    created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
+    world = World(kinds, actual, ids={address: id for address, id in ids.items() if address not in created})
+    made: dict[Key, Mapping[str, Any]] = {}
+    for step in steps:
+        world.run(step)
+        if step.verb == "create":
+            for name, address in ((step.kind, step.address), *((name, child) for name, _, child in step.brings)):
+                made[name, world.ids[address]] = world.objects[name][world.ids[address]].values
+    return world, made
+
+
+def _audiences(kinds: Kinds, world: World, said: Said, steps: Iterable[Step]) -> Audiences:
+    copies: dict[Key, list[Key]] = defaultdict(list)
+    for step in steps:
+        if step.source is not None:
+            source = world.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
+            copies[step.kind, source].append((step.kind, world.ids[step.address]))
+    complete = world.first.complete | {(name, id) for name in kinds for _, id in world.born}
+    return Audiences(kinds, _with(said, world.ids, world.objects), complete=complete, copies=copies)
+
+
+def _between(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, steps: Sequence[Step], left: Sequence[Pair]
+) -> dict[Key, list[Access]]:
+    """What would be open while narrowing steps come too late, by object: before all of them, and before those that each widening step is
+    ahead of. The first `MOMENTS` widening steps are looked at by themselves.
+    """
+    ahead: dict[int, set[int]] = defaultdict(set)
+    for narrow, wide in left:
+        ahead[wide].add(narrow)
+    every = depending(steps, (narrow for narrow, _ in left))
+    moments = dict.fromkeys([every, *(depending(steps, ahead[wide]) for wide in sorted(ahead)[:MOMENTS])])
+    result: dict[Key, dict[Access, None]] = defaultdict(dict)
+    for late in moments:
+        for key, accesses in _open_without(kinds, actual, ids, said, worlds, [step for step in steps if step.id not in late]).items():
+            result[key] |= dict.fromkeys(accesses)
+    return {key: list(accesses) for key, accesses in result.items()}
+
+
+def _open_without(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, worlds: Worlds, done: Sequence[Step]
+) -> dict[Key, list[Access]]:
+    """What is open once these steps are done and no others, by object, to whom neither end of the plan lets read it.
+
+    Of what is new, only what is shown counts.
+    """
+    world, _ = _played(kinds, actual, ids, done)
+    between = _audiences(kinds, world, said, done)
+    handed_out = {id for _, id in worlds.made}  # nobody has what admits them before the run has ended
+    shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
+    result: dict[Key, list[Access]] = {}
+    for name, some in between.objects.items():
+        known = worlds.before.objects.get(name, {})
+        for id in sorted(some) if kinds[name].audience is not None else ():
+            if id in known or name in shown:
+                allowed = worlds.before.of((name, id)) | worlds.after.of((name, id))
+                accesses = [access for access in sorted(between.of((name, id)), key=str) if not included(access, allowed)]
+                accesses = [access for access in accesses if access.via not in handed_out]
+                result |= {(name, id): accesses} if accesses else {}
+    return result

@@ -1,0 +1,165 @@
+"""What a plan lets more people read: the differences between two worlds' audiences, each with its cause. Pure.
+
+In: the audiences before a plan and after it. Out: one `Opening` for each cause, with the objects that have more readers by it. What does
+not exist before the plan has no readers to compare with; it counts through what it shows and what it was copied from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reconciler.plan.audience.barriers import opens
+from reconciler.plan.audience.readers import Access, Audiences, Key, changed, included
+from reconciler.resource import UNSET, Kinds
+
+
+@dataclass
+class Opening:
+    """One cause of more readers.
+
+    `at`: the object that the line is about: the one whose field opens it, else the first existing object that is opened. `field`: that
+    field, "" where it is no field of an object that exists. `cause`: the object that was changed or made. `own`: the new readers of
+    `at`, `others`: those of what else is opened. `path`: from the object that is opened to what admits its readers. `opened`: all objects
+    that have more readers by it, each with the new readers and what admits them.
+    """
+
+    at: Key
+    field: str
+    cause: Key
+    own: set[Access] = dataclasses.field(default_factory=set)
+    others: set[Access] = dataclasses.field(default_factory=set)
+    path: tuple[Key, ...] = ()
+    opened: dict[tuple[Key, Access], Key] = dataclasses.field(default_factory=dict)
+
+    @property
+    def readers(self) -> list[Access]:
+        """Who is new, each class of readers that no other of them includes."""
+        among = self.own or self.others
+        return sorted((access for access in among if not any(other.includes(access) for other in among if other != access)), key=str)
+
+
+def gained(before: Audiences, after: Audiences, key: Key) -> list[Access]:
+    """The readers of an object after a plan whom no reader before it includes, in a fixed order."""
+    then, now = before.of(key), after.of(key)
+    return [] if then == now else sorted((access for access in now if not included(access, then)), key=str)
+
+
+def openings(kinds: Kinds, before: Audiences, after: Audiences) -> list[Opening]:
+    """One for each cause and object that it is about, in the order of kinds and ids."""
+    found: dict[tuple[Key, str, Key], Opening] = {}
+    for kind in kinds.values():
+        for id in sorted(before.objects.get(kind.name, {})) if kind.audience is not None else ():
+            key = (kind.name, id)
+            for access in gained(before, after, key):
+                path = after.path(key, access)
+                for at, name, cause in _Cause(kinds, before, after, path).of(access):
+                    opening = found.setdefault((at, name, cause), Opening(at, name, cause, path=path))
+                    opening.opened[key, access] = path[-1]
+                    if key == at:
+                        opening.own.add(access)
+                    elif not opening.own:
+                        opening.others.add(access)
+    for key, access in _openers(kinds, before, after):
+        name = (audience.gates if (audience := kinds[key[0]].audience) is not None else ())[0]
+        opening = found.setdefault((key, name, key), Opening(key, name, key, path=(key,)))
+        opening.opened[key, access] = key
+        opening.own.add(access)
+    return list(found.values())
+
+
+def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tuple[Key, Access]]:
+    """New objects that let readers of their own into what existed before, whoever can read that already."""
+    for kind in kinds.values():
+        outer = kind.audience.opens if kind.audience is not None else None
+        for id in sorted(after.objects.get(kind.name, {})) if outer is not None else ():
+            observed = after.objects[kind.name][id]
+            exists = before.objects.get(str(outer), {}).get(observed.within.get(str(outer), "")) is not None
+            if exists and id not in before.objects.get(kind.name, {}):
+                for access in sorted(after.of((kind.name, id)), key=str):
+                    yield (kind.name, id), access
+
+
+@dataclass(frozen=True)
+class _Cause:
+    """Why readers come to an object by a path."""
+
+    kinds: Kinds
+    before: Audiences
+    after: Audiences
+    path: tuple[Key, ...]
+
+    def of(self, access: Access) -> Iterator[tuple[Key, str, Key]]:
+        """(object of the line, its field or "", what was changed or made)."""
+        top = self._top(access)
+        key = self.path[top]
+        if self.before.objects.get(key[0], {}).get(key[1]) is None:
+            yield self._born(top)
+            return
+        names = self._changed(key)
+        if names:
+            for name in self._decisive(key, names):
+                yield key, name, key
+            return
+        was = self.before.find(key)
+        if was is not None and top + 1 < len(self.path):
+            source = self.path[top + 1]
+            shows = self.kinds[source[0]].audience
+            for name in shows.shows if shows is not None else ():
+                if self._differs(source, name):
+                    yield key, "", source
+                    return
+            for upper in self.path[top + 1 :]:
+                above = self._changed(upper)
+                if above:
+                    yield upper, above[0], upper
+                    return
+        yield key, "", key
+
+    def _top(self, access: Access) -> int:
+        """The place on the path, from what admits the readers downwards, of the first object that is new or has more readers."""
+        for index in range(len(self.path) - 1, -1, -1):
+            key = self.path[index]
+            exists = self.before.objects.get(key[0], {}).get(key[1]) is not None
+            if not exists or any(one.includes(access) or _same(one, access) for one in gained(self.before, self.after, key)):
+                return index
+        return 0
+
+    def _born(self, top: int) -> tuple[Key, str, Key]:
+        """Of something new: it is told of at the first object below it that exists, or at itself where it admits readers to what exists."""
+        new = self.path[top]
+        audience = self.kinds[new[0]].audience
+        if audience is not None and audience.opens is not None and audience.gates:
+            return new, audience.gates[0], new
+        below = next(key for key in reversed(self.path[:top]) if self.before.objects.get(key[0], {}).get(key[1]) is not None)
+        return below, "", new
+
+    def _values(self, audiences: Audiences, key: Key) -> Mapping[str, Any]:
+        observed = audiences.objects.get(key[0], {}).get(key[1])
+        return observed.values if observed is not None else {}
+
+    def _differs(self, key: Key, name: str) -> bool:
+        return changed(self._values(self.before, key).get(name, UNSET), self._values(self.after, key).get(name, UNSET))
+
+    def _changed(self, key: Key) -> list[str]:
+        """The fields of an existing object that its audience looks at and that are not as they were."""
+        audience = self.kinds[key[0]].audience
+        assert audience is not None
+        restored = self.before.find(key) is None
+        return [] if restored else [name for name in (*audience.gates, *audience.inherits) if self._differs(key, name)]
+
+    def _decisive(self, key: Key, names: list[str]) -> list[str]:
+        """Those of several changed fields without which the object would have no more readers; all where each alone would do."""
+        if len(names) == 1:
+            return names
+        kind, old, new = self.kinds[key[0]], self._values(self.before, key), self._values(self.after, key)
+        assert kind.audience is not None
+        gates = [name for name in names if name in kind.audience.gates] if opens(kind, old, new) else []
+        needed = [name for name in gates if not opens(kind, old, {**new, name: old.get(name, UNSET)})]
+        return [*(needed or gates), *(name for name in names if name in kind.audience.inherits)] or names
+
+
+def _same(one: Access, other: Access) -> bool:
+    return one.who == other.who and one.via == other.via

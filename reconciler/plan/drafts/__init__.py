@@ -1,0 +1,1 @@
+"""What happens to each declared resource: nothing, adopt, create, update, move, restore, replace, or blocked. Pure."""

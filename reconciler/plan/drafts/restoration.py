@@ -1,0 +1,61 @@
+"""What an earlier run deleted and the service can still restore: a line that comes back gets its object back, not an empty one. Pure.
+
+In: a declared resource that is not tracked, what the journal says was deleted at its address, and what was read. Out: noted in Matches.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from math import ceil
+from typing import TYPE_CHECKING
+
+from reconciler.model import Actual, Declared, State
+from reconciler.plan.matching.natural_keys import unread
+from reconciler.resource import Kind
+
+if TYPE_CHECKING:
+    from reconciler.plan.matching.match import Matches
+
+
+def deleted_before(kind: Kind, declared: Declared, state: State) -> str | None:
+    """The id of the object that an earlier run deleted at the address of a resource and that may be restored; None where there is none."""
+    name, id = state.deleted.get(declared.address, ("", ""))
+    usable = name == kind.name and kind.restore_days > 0 and (name, id) not in state.foreign
+    return id if usable and declared.adopt and declared.id is None and not declared.implied else None
+
+
+def match_deleted(kind: Kind, declared: Declared, id: str, actual: Actual, found: Matches) -> bool:
+    """Match the deleted object to its address where it can be restored, or note that it is not known; whether either was done."""
+    address, container = declared.address, declared.address.container
+    scope = found.ids.get(container) if container is not None else None
+    now = actual.find(kind.name, id)
+    if now is None:
+        reason = None if (kind.name, id) in actual.absent else unread(kind, (), id, actual)
+        if reason is not None:
+            found.unknown[address] = reason
+        return reason is not None
+    belongs = scope is None or now.within.get(kind.within or "") == scope
+    if not belongs or (now.deleted_at is not None and window(kind, now.deleted_at, actual)[1] <= timedelta(0)):
+        return False
+    found.ids[address] = id
+    found.adopted.add(address)
+    return True
+
+
+def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta, timedelta]:
+    """How long ago an object was deleted, and how long it can still be restored (zero or less: no longer), by the service's clock."""
+    ago = max((actual.date or deleted_at) - deleted_at, timedelta(0))
+    return ago, timedelta(days=kind.restore_days) - ago
+
+
+def left_over(delta: timedelta) -> str:
+    """How long is left, a day that has begun included: 7 days right after the delete; hours and minutes on the last day."""
+    return span(timedelta(days=ceil(delta / timedelta(days=1)))) if delta > timedelta(days=1) else span(delta)
+
+
+def span(delta: timedelta) -> str:
+    """`3 days`, `5 hours`, `1 min`."""
+    days, hours = delta.days, delta.seconds // 3600
+    if days:
+        return f"{days} day{'s' if days != 1 else ''}"
+    return f"{hours} hour{'s' if hours != 1 else ''}" if hours else f"{max(delta.seconds // 60, 1)} min"

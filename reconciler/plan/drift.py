@@ -1,0 +1,248 @@
+"""Drift: what was changed outside since our last write. Pure; the plan read as actual against last-applied, no algorithm of its own.
+
+In: what a plan was made from, and the plan. Out: `Drift`. What is declared and not applied yet, or no longer declared, is no drift; what
+could not be read is said and never called drift.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+from reconciler.address import Address, Glob
+from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Source, Spot, State, Unknown, Unmanaged
+from reconciler.model.codec import title
+from reconciler.plan import Selection, match
+from reconciler.plan.drafts.restoration import window
+from reconciler.resource import Kinds
+
+
+class Kept(StrEnum):
+    """What became of an object that we last wrote; the value is the word users see."""
+
+    CHANGED = "changed"
+    MOVED = "moved"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True)
+class Drifted:
+    """One object that is not as it was after our last write.
+
+    `fields`: what differs (`last`: last applied, `before`: now, `after`: declared; a `note` says why it cannot be set back). `place`: where
+    it was put and where it stands among its siblings, where only that changed. `deleted_at` and `left`: of a deleted object that the
+    service still shows, when it was deleted and how long it can be restored; None where it is simply gone.
+    """
+
+    address: Address
+    kind: str
+    status: Kept
+    fields: tuple[Delta, ...] = ()
+    place: tuple[Spot, Spot] | None = None
+    deleted_at: datetime | None = None
+    left: timedelta | None = None
+    id: str | None = None
+    title: str | None = None
+    source: Source | None = None
+
+    @property
+    def cannot_be_set(self) -> bool:
+        """Whether something of it cannot be set back by a request."""
+        return any(one.note is not None for one in self.fields)
+
+
+@dataclass(frozen=True)
+class Share:
+    """Of the objects of a kind that were seen, how many are managed."""
+
+    managed: int
+    seen: int
+
+    @property
+    def percent(self) -> int:
+        """From 0 to 100, never rounded up."""
+        return 100 * self.managed // self.seen if self.seen else 100
+
+    @property
+    def ratio(self) -> float:
+        """From 0 to 1, two digits, never rounded up."""
+        return self.percent / 100
+
+
+@dataclass(frozen=True)
+class Known:
+    """Drift that is known and let be: of what matches, the named field (None: whatever it is), until the end of a day."""
+
+    addresses: Glob
+    field: str | None
+    reason: str
+    until: date
+
+    def covers(self, address: Address, name: str | None) -> bool:
+        """Whether it is about a field, or (None) about a place or a deletion."""
+        return self.addresses.matches(address) and self.field in (None, name)
+
+    def __str__(self) -> str:
+        return f"{self.addresses}" + (f".{self.field}" if self.field else "")
+
+
+@dataclass(frozen=True)
+class Silenced:
+    """One difference that a baseline lets be; `field` is None for a place or a deletion."""
+
+    address: Address
+    field: str | None
+    known: Known
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Everything that changed outside, in the order of the project.
+
+    `unread`: declared and bound addresses of which nothing is known, and why. `coverage`: by kind, of what was read. `whole`: everything
+    there is to read was read. `silenced`: what a baseline lets be; it is not among the resources. `notes`: sentences for the reader.
+    `unjudged`: declared addresses whose objects the state does not track, so that nobody knows how they were left. `judged`: how many it
+    does track. `managed`: declared and tracked.
+    """
+
+    project: str
+    environment: str | None
+    resources: tuple[Drifted, ...] = ()
+    unmanaged: tuple[Unmanaged, ...] = ()
+    unknown: tuple[Unknown, ...] = ()
+    unread: Mapping[Address, str] = field(default_factory=dict)
+    managed: int = 0
+    coverage: Mapping[str, Share] = field(default_factory=dict)
+    whole: bool = False
+    silenced: tuple[Silenced, ...] = ()
+    notes: tuple[str, ...] = ()
+    unjudged: tuple[Address, ...] = ()
+    judged: int = 0
+
+    @property
+    def blind(self) -> bool:
+        """Whether there is something to judge and nothing of it can be judged: the state tracks none of it, or none of it could be read."""
+        return bool(self.unjudged or self.unread) and self.judged == len(self.unread)
+
+    def count(self, status: Kept) -> int:
+        """How many objects have this status."""
+        return sum(one.status is status for one in self.resources)
+
+
+def drift(
+    kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan, *, selection: Selection | None = None, whole: bool = False
+) -> Drift:
+    """What changed outside, read off a plan that was made of the same Desired, State and Actual, for the same selection."""
+    found = match(kinds, desired, state, actual)
+    chosen = selection or Selection()
+    doubtful = set(plan.in_doubt)
+    resources: list[Drifted] = []
+    unread: dict[Address, str] = {}
+    unjudged: list[Address] = []
+    judged = 0
+    for address, declared in desired.resources.items():
+        binding = found.binding(address)
+        if declared.implied or not chosen.takes(address):
+            continue
+        if binding is None:
+            if address in found.ids or not state.bindings:  # what the state does not track and is not there yet is no drift
+                unjudged.append(address)
+            continue
+        judged += 1
+        one = Drifted(address, declared.kind, Kept.DELETED, id=binding.id, source=declared.source)
+        now = actual.find(declared.kind, binding.id)
+        if address in doubtful:
+            unread[address] = "a request of an earlier run is in doubt; reconciler apply reads what became of it"
+        elif address in found.unknown:
+            unread[address] = found.unknown[address]
+        elif address in found.gone:
+            resources.append(one)
+        elif now is not None and now.deleted_at is not None:
+            resources.append(_deleted(kinds, one, now, now.deleted_at, actual))
+        elif now is not None:
+            resources += _changed(one, now, plan)
+    return Drift(
+        project=desired.project,
+        environment=desired.environment,
+        resources=tuple(resources),
+        unmanaged=plan.unmanaged,
+        unknown=plan.unknown,
+        unread=unread,
+        managed=sum(found.binding(address) is not None for address, one in desired.resources.items() if not one.implied),
+        coverage=_coverage(kinds, desired, actual, found.ids),
+        whole=whole,
+        unjudged=tuple(unjudged),
+        judged=judged,
+    )
+
+
+def silence(drift: Drift, baseline: Sequence[Known], today: date) -> Drift:
+    """The drift without what is known; expired entries silence nothing, and that is said, as is every entry that meets nothing."""
+    expired = [known for known in baseline if known.until < today]
+    valid = [known for known in baseline if known.until >= today]
+    left: list[Drifted] = []
+    silenced: list[Silenced] = []
+    for one in drift.resources:
+        fields = []
+        for delta in one.fields:
+            known = next((each for each in valid if each.covers(one.address, delta.name)), None)
+            if known is None:
+                fields.append(delta)
+            else:
+                silenced.append(Silenced(one.address, delta.name, known))
+        bare = one.status is Kept.DELETED or one.place is not None
+        known = next((each for each in valid if each.covers(one.address, None)), None) if bare else None
+        if known is not None:
+            silenced.append(Silenced(one.address, None, known))
+        if fields or (bare and known is None):
+            left.append(replace(one, fields=tuple(fields), place=None if known is not None else one.place))
+    used = {id(each.known) for each in silenced}
+    notes = [f"known, and silenced by the baseline: {_spelled(each)} ({each.known.reason}, until {each.known.until})" for each in silenced]
+    notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
+    notes += [f"the baseline's entry for {known} meets nothing: it can go" for known in valid if id(known) not in used]
+    return replace(drift, resources=tuple(left), silenced=tuple(silenced), notes=(*drift.notes, *notes))
+
+
+def _spelled(one: Silenced) -> str:
+    return f"{one.address}.{one.field}" if one.field else f"{one.address}"
+
+
+def _deleted(kinds: Kinds, one: Drifted, now: Observed, deleted_at: datetime, actual: Actual) -> Drifted:
+    _, left = window(kinds[one.kind], deleted_at, actual)
+    return Drifted(
+        one.address,
+        one.kind,
+        one.status,
+        deleted_at=deleted_at,
+        left=max(left, timedelta(0)),
+        id=one.id,
+        title=title(now),
+        source=one.source,
+    )
+
+
+def _changed(one: Drifted, now: Observed, plan: Plan) -> list[Drifted]:
+    deltas = tuple(delta for delta in plan.differing.get(one.address, ()) if delta.cause is not Cause.YOURS)
+    place = plan.strayed.get(one.address)
+    if not deltas and place is None:
+        return []
+    status = Kept.CHANGED if any(not delta.container for delta in deltas) else Kept.MOVED
+    return [Drifted(one.address, one.kind, status, deltas, place, id=one.id, title=title(now), source=one.source)]
+
+
+def _coverage(kinds: Kinds, desired: Desired, actual: Actual, ids: Mapping[Address, str]) -> dict[str, Share]:
+    """By kind, what is declared of what was seen; kinds of which nothing was seen are left out."""
+    managed = Counter(
+        declared.kind
+        for address, declared in desired.resources.items()
+        if not declared.implied and address in ids and _lives(actual.find(declared.kind, ids[address]))
+    )
+    seen = {name: sum(_lives(one) for one in actual.objects.get(name, {}).values()) for name in kinds}
+    return {name: Share(managed[name], number) for name, number in seen.items() if number}
+
+
+def _lives(one: Observed | None) -> bool:
+    return one is not None and one.deleted_at is None

@@ -1,0 +1,1 @@
+"""Which object on the service is which declared resource. Pure."""

@@ -1,0 +1,48 @@
+"""How much may be gone at once before it is rather the reading that is wrong. Pure.
+
+In: State and what was matched, by a reading that looked for everything twice. Out: what is missing, or a refusal.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.errors import Refused
+from reconciler.model import Actual, Binding, Desired, State
+from reconciler.plan.matching.identity import identified
+from reconciler.plan.matching.match import Matches
+from reconciler.resource import Kinds
+
+AT_LEAST: Final = 3  # objects that may always be gone
+SHARE: Final = 0.1  # of what is bound, that may be gone at once
+
+
+def missing(found: Matches) -> dict[Address, Binding]:
+    """What is bound and gone, with its binding; what went along with its container is no news of its own and left out."""
+    gone = {address: found.binding(address) for address in sorted(found.gone) if address.container not in found.gone}
+    return {address: binding for address, binding in gone.items() if binding is not None}
+
+
+def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, accept: int | None) -> None:
+    """Raise `Refused` where so much is gone at once that an outage or a change of permissions is likelier.
+
+    `accept`: how many may be gone; None: the limit. What is no longer declared may have gone by a run that did not come to its end,
+    and what a delete that has no outcome yet was to take along by that delete.
+    """
+    found = identified(kinds, desired, state, actual)
+    state = found.former.state
+    seen = {*found.recreated, *found.transferred}  # another object is there, or it is elsewhere: no outage looks like that
+    seen |= {at for intent in state.intents if intent.verb == "delete" for at in (intent.address, *intent.before.takes)}  # announced
+    gone = [address for address in missing(found) if address not in seen and (address in desired.resources or not state.unfinished)]
+    limit = max(AT_LEAST, int(SHARE * len(state.bindings)))
+    left = any(address.container is not None and address not in found.gone for address in state.bindings)
+    if len(gone) <= (accept if accept is not None else limit if left else 1):
+        return
+    names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
+    many = f"{len(gone)} of {len(state.bindings)} bound objects are not there any more"
+    over = f"{accept} were accepted" if accept is not None else f"at most {limit} are believed" if left else "nothing else answers"
+    raise Refused(
+        f"{many}, and {over}; this looks like an outage or a change of the token's permissions: {names}",
+        hint=f"if they were deleted: --accept-gone {len(gone)}",
+    )

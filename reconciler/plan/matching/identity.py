@@ -1,0 +1,66 @@
+"""What an object can never become: a natural key that no request can change. Pure.
+
+In: what is declared and what was seen. Out: the state under today's names, without the renames that would give an address to an object that
+is not the one it names.
+"""
+
+from __future__ import annotations
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Desired, State
+from reconciler.model.codec import wanted
+from reconciler.plan.drafts.diff import Difference, differences
+from reconciler.plan.drafts.verdict import Fate, fate
+from reconciler.plan.matching.match import Matches, match
+from reconciler.plan.matching.renames import Stuck, follow
+from reconciler.resource import Keyed, Kind, Kinds
+
+
+def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
+    """Every object that can be matched, once the renames are refused that its natural key does not allow."""
+    impossible: dict[Address, Stuck] = {}
+    while True:
+        former = follow(desired, state, impossible=impossible)
+        matches = match(kinds, desired, former.state, actual, former=former)
+        wrong = _wrong(kinds, desired, matches, actual)
+        if not wrong:
+            return matches
+        impossible |= wrong
+
+
+def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> dict[Address, Stuck]:
+    """Tracked addresses that a line renames although their objects can never have the new one."""
+    wrong: dict[Address, Stuck] = {}
+    for old in matches.former.followed:
+        new = matches.former.moves.get(old)
+        declared = desired.resources.get(new) if new is not None else None
+        now = actual.find(declared.kind, matches.ids.get(declared.address, "")) if declared is not None else None
+        if declared is None or now is None or declared.implied:
+            continue
+        kind = kinds[declared.kind]
+        for difference in differences(kind, wanted(kind, declared, matches.ids), now, None, {}):
+            if is_other(difference):
+                reason = f"{old} cannot become {declared.address}: {_fixed(kind, difference, now.id)}"
+                wrong[old] = Stuck(reason, f"remove {old.key} from previously (or its line from moved): they are two {kind.name}s")
+    return wrong
+
+
+def is_other(difference: Difference) -> bool:
+    """Whether it shows that the object is another one: a part of its natural key differs that nothing can change."""
+    return difference.field.key and fate(difference) is Fate.REFUSE
+
+
+def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Address) -> tuple[str, str]:
+    """Why an object cannot be the one that is declared, and what to do."""
+    reason = f"is another {kind.name}: {_fixed(kind, difference, id)}"
+    if by_id:
+        return reason, f"correct the id, or remove it to find the {kind.name} by its {difference.field.name}"
+    now = difference.field.shown(difference.before)
+    keyed = isinstance(kind.place, Keyed) and kind.place.key_is == difference.field.name
+    way = f"write {now} as its key, with previously: [{address.key}]" if keyed else f"write {difference.field.name}: {now}"
+    return reason, f"if it is the same {kind.name}, {way}; if not, stop managing it: reconciler state forget {address}"
+
+
+def _fixed(kind: Kind, difference: Difference, id: str) -> str:
+    field = difference.field
+    return f"the {field.name} of {bare(id)} is {field.shown(difference.before)}, and the {field.name} of a {kind.name} cannot be changed"

@@ -1,0 +1,245 @@
+"""What must not be deleted although its line is gone: what still holds something, what is in use, what was not read completely. Pure.
+
+In: the removals and what was read. Out: the same removals, some of them blocked, each with the way past it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Actual, Blocked, Desired, Observed, waiting
+from reconciler.model.codec import title
+from reconciler.plan.containment import Contents
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.matching.natural_keys import listed
+from reconciler.plan.passes.second_run import Reshape
+from reconciler.plan.removals import Removal
+from reconciler.resource import Kind, Kinds, Role
+
+UNREAD = "run again when the service answers"
+
+
+def keep(
+    kinds: Kinds,
+    desired: Desired,
+    actual: Actual,
+    drafts: Mapping[Address, Draft],
+    made: Mapping[Address, Removal],
+    changing: Sequence[Reshape] = (),
+) -> None:
+    """Settle what goes along with what, then block deletes until none is left that would take along what is to stay."""
+    _follow(desired, made)
+    _cover(made, {(one.kind.name, one.keeper_id) for one in changing})
+    whole = _Keep(kinds, desired, actual, drafts, made, changing)
+    changed = True
+    while changed:
+        changed = False
+        for removal in made.values():
+            if not (removal.delete and removal.active):
+                continue
+            blocked = whole.why(removal)
+            if blocked is not None:
+                whole.stay(removal, blocked)
+                changed = True
+
+
+def _follow(desired: Desired, made: Mapping[Address, Removal]) -> None:
+    """What stands within something that is let go of, or that may not be deleted, has its fate, unless `removed` names it."""
+    for address in sorted(made):
+        removal, outer = made[address], made.get(address.container) if address.container is not None else None
+        if outer is None or not removal.delete or removal.replaces is not None or removal.binding is None or address in desired.removed:
+            continue
+        if outer.blocked is not None:
+            removal.blocked = waiting(address, outer.blocked)
+        elif not outer.delete:
+            removal.delete, removal.blocked, removal.reason = False, None, f"goes along with {outer.address}"
+
+
+def _cover(made: Mapping[Address, Removal], keepers: Collection[tuple[str, str | None]]) -> None:
+    """Mark what goes along with the delete of what it stands in, so that it sends nothing. `keepers`: what takes nothing along."""
+    leaving = {(removal.kind.name, removal.id): removal for removal in made.values() if removal.delete and removal.active}
+    for removal in made.values():
+        if not (removal.delete and removal.active):
+            continue
+        kind = removal.kind
+        outer = None
+        if kind.within is not None and removal.observed is not None:
+            outer = leaving.get((kind.within, removal.observed.within.get(kind.within, "")))
+        inside = kind.inside
+        if outer is None and inside is not None and inside.cascade and removal.observed is not None:
+            outer = leaving.get((str(inside.to), str(removal.observed.values.get(inside.name))))
+        if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in keepers:
+            removal.covered_by = outer.address
+
+
+class _Keep:
+    """The removals, and what is known of the rest. `leaving`: (kind, id) of all that is deleted."""
+
+    def __init__(
+        self,
+        kinds: Kinds,
+        desired: Desired,
+        actual: Actual,
+        drafts: Mapping[Address, Draft],
+        made: Mapping[Address, Removal],
+        changing: Sequence[Reshape],
+    ) -> None:
+        self.kinds, self.desired, self.actual, self.drafts, self.made = kinds, desired, actual, drafts, made
+        self.leaving = {(removal.kind.name, removal.id) for removal in made.values() if removal.delete and removal.active}
+        self.holders = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
+        self.keepers = {(one.kind.name, one.keeper_id): one.names for one in changing}
+        self.together = {address: one for one in changing for address in one.leaving}
+        self.stopped: dict[Address, Blocked] = {}
+        self.bound = {(removal.kind.name, removal.id) for removal in made.values() if removal.binding is not None}
+        self.contents = Contents(kinds, actual.objects)
+        self.covered: dict[Address, list[Removal]] = defaultdict(list)
+        self.going = Counter(_beside(removal) for removal in made.values() if (removal.kind.name, removal.id) in self.leaving)
+        for removal in made.values():
+            if removal.covered_by is not None:
+                self.covered[removal.covered_by].append(removal)
+        self.waiting: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
+        for draft in drafts.values():
+            if draft.blocked is not None and draft.kind.inside is not None:
+                self.waiting[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
+
+    def stay(self, removal: Removal, blocked: Blocked) -> None:
+        """A blocked delete takes nothing along: what would have gone with it stays too, unless `removed` names it."""
+        removal.blocked = blocked
+        if (removal.kind.name, removal.id) in self.leaving:
+            self.leaving.discard((removal.kind.name, removal.id))
+            self.going[_beside(removal)] -= 1
+        self._stay_together(removal, blocked)
+        for one in self.covered[removal.address]:
+            if one.covered_by != removal.address or one.blocked is not None:
+                continue
+            one.covered_by = None
+            if one.address not in self.desired.removed:
+                self.stay(one, waiting(one.address, blocked))
+
+    def _stay_together(self, removal: Removal, blocked: Blocked) -> None:
+        """Where one of them stays, none is the last to leave: those wait of which something is declared outside."""
+        reshape = self.together.get(removal.address)
+        if reshape is not None and reshape.top:
+            self.stopped.setdefault(reshape.container, blocked)
+        elif reshape is not None:
+            self.keepers.pop((reshape.kind.name, reshape.keeper_id), None)
+
+    def why(self, removal: Removal) -> Blocked | None:
+        """Why the object must stay, and the way past it; None where it may go."""
+        reshape = self.together.get(removal.address)
+        stopped = self.stopped.get(reshape.container) if reshape is not None else None
+        if stopped is not None:
+            return waiting(removal.address, stopped)
+        comer = self._awaited(removal)
+        if comer is not None:
+            return waiting(removal.address, comer, reason=f"waits for {comer.address}, which is to take its place")
+        stays = [one for one in self._inhabitants(removal) if not self._leaves(one)]
+        if stays:
+            return self._holds(removal, stays, "move what it holds elsewhere, or declare and remove it too")
+        taken = list(self._taken_along(removal))
+        kept = [one for one in taken if self._is_kept(one)]
+        if kept:
+            stuck = (self.holders[key].blocked for one in kept if (key := (one.kind, one.id)) in self.holders)
+            way = next((blocked.remedy for blocked in stuck if blocked is not None), "move what it holds elsewhere, or remove it too")
+            return self._holds(removal, kept, way)
+        missing = self._unread(removal)
+        if missing is not None:
+            return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD)
+        strange = [one for one in taken if self._is_strange(removal, one)]
+        if strange:
+            way = f"declare what it holds, or say that it goes too, in removed: {{address: {removal.address}, action: delete-all}}"
+            return self._holds(removal, strange, way, "unmanaged ")
+        return self._in_use(removal)
+
+    def _holds(self, removal: Removal, stays: list[Observed], remedy: str, what: str = "") -> Blocked:
+        names = ", ".join(f"{what}{one.kind} {title(one)!r}" for one in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
+        return Blocked(removal.address, f"would be deleted, but it still holds {names}", remedy)
+
+    # -- what it holds -----------------------------------------------------------------------------------------------------------
+
+    def _inhabitants(self, removal: Removal) -> Iterable[Observed]:
+        """What stands in it and would not be deleted with it."""
+        for kind in self.kinds.values():
+            inside = kind.inside
+            if inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade:
+                yield from (one for one in self.contents.in_node(kind.name, removal.kind.name, removal.id) if one.deleted_at is None)
+
+    def _taken_along(self, removal: Removal) -> Iterable[Observed]:
+        """What the service deletes together with it."""
+        moved = self.keepers.get((removal.kind.name, removal.id), frozenset())
+        for kind in self.kinds.values():
+            if kind.name not in moved:
+                yield from self.contents.goes_along(kind.name, removal.kind.name, removal.id)
+
+    def _leaves(self, one: Observed) -> bool:
+        if (one.kind, one.id) in self.leaving:
+            return True
+        draft = self.holders.get((one.kind, one.id))
+        return draft is not None and draft.active and any(diff.field.container for diff in draft.sendable)
+
+    def _is_kept(self, one: Observed) -> bool:
+        """Whether it is managed, and neither leaves nor is made anew elsewhere."""
+        key = (one.kind, one.id)
+        return (key in self.holders or key in self.bound) and key not in self.leaving
+
+    def _is_strange(self, removal: Removal, one: Observed) -> bool:
+        """Whether nobody declared it and nobody agreed to its end: not with `delete-all`, nor with `prune: all` of its kind."""
+        removed = self.desired.removed.get(removal.address)
+        agreed = removal.binding is None or (removed is not None and removed.action == "delete-all")
+        pruned = self.desired.prune.get(one.kind) == "all" and one.kind not in self.desired.protect
+        return not agreed and not pruned and (one.kind, one.id) not in self.leaving
+
+    def _unread(self, removal: Removal) -> str | None:
+        """The objects in it that were not read completely; None where all were."""
+        for kind in self.kinds.values():
+            if self._lives_in(kind, removal) and not self._was_read(kind, removal):
+                return f"the {kind.name}s"
+        return None
+
+    def _lives_in(self, kind: Kind, removal: Removal) -> bool:
+        inside = kind.inside
+        stands = inside is not None and inside.role is Role.INSIDE and inside.to == removal.kind.name and not inside.cascade
+        return stands or (kind.within == removal.kind.name and listed(kind) and removal.binding is not None)
+
+    def _was_read(self, kind: Kind, removal: Removal) -> bool:
+        within = removal.observed.within.get(kind.within or "", "") if removal.observed else ""
+        return (kind.name, removal.id) in self.actual.complete or (listed(kind) and (kind.name, within) in self.actual.complete)
+
+    def _awaited(self, removal: Removal) -> Blocked | None:
+        """What is blocked and would have come where the removed object stands: without both, nothing would be left there."""
+        inside = removal.kind.inside
+        if inside is None or not inside.cascade or removal.observed is None or removal.covered_by is not None:
+            return None
+        stands = removal.observed.values.get(inside.name)
+        for draft in self.waiting.get((removal.kind.name, stands), ()):
+            stood = draft.observed.values.get(inside.name) if draft.observed is not None else None
+            if stands != stood:
+                return draft.blocked
+        return None
+
+    # -- what needs it -----------------------------------------------------------------------------------------------------------
+
+    def _in_use(self, removal: Removal) -> Blocked | None:
+        """Whether its container needs it: by the value of a field, or because no other would be left."""
+        kind, needed, container = removal.kind, removal.kind.needed, removal.address.container
+        if needed is None or removal.observed is None or kind.within is None or container is None:
+            return None
+        scope = removal.observed.within.get(kind.within, "")
+        outer = self.actual.find(kind.within, scope)
+        if outer is not None and outer.values.get(needed.field) == needed.value:
+            told = "true" if needed.value is True else str(needed.value)
+            way = f"turn {needed.field} of {container} off in a run of its own before"
+            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way)
+        left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
+        if left <= 0 and removal.address not in self.desired.removed:
+            way = f"if that is meant, add to removed: {{address: {removal.address}, action: delete}}"
+            return Blocked(removal.address, f"is the last {kind.name} of {container}", way)
+        return None
+
+
+def _beside(removal: Removal) -> tuple[str, str]:
+    """What an object has in common with those beside it: the kind, and the id of the container."""
+    return removal.kind.name, removal.observed.within.get(str(removal.kind.within), "") if removal.observed is not None else ""

@@ -1,0 +1,51 @@
+"""Renames that had their effect already and now mean something else: exchanged once, and to be exchanged again. Pure.
+
+In: what became of the state's addresses, and the drafts. Out: the same drafts, some of them blocked. A line of the YAML renames once. Where
+it is left in place and the titles are exchanged again, ignoring it would give the content of one object the title of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from reconciler.address import Address
+from reconciler.model import Blocked
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.matching.renames import Former
+from reconciler.plan.passes.renames import NAMES
+from reconciler.resource import UNSET
+
+
+def repeated(former: Former, drafts: Mapping[Address, Draft]) -> None:
+    """Block both resources of a line that was carried out before, where the one would get the title that the other has now.
+
+    Not where the last run did not come to its end: it may have exchanged the keys, and the titles are still to follow.
+    """
+    if former.before.unfinished:
+        return
+    carried_out = {*former.state.fulfilled} - {*former.followed.values()}
+    for old, new in former.renames.items():
+        if old not in carried_out or former.state.fulfilled[old] != new or old not in drafts or new not in drafts:
+            continue
+        taker, giver = drafts[new], drafts[old]
+        if taker.active and giver.active and any(_would_take(taker, giver, name) for name in NAMES):
+            for draft in (taker, giver):
+                draft.blocked = _blocked(draft, old, new)
+
+
+def _would_take(taker: Draft, giver: Draft, name: str) -> bool:
+    """Whether a name is to be written that the other object has now."""
+    if taker.observed is None or giver.observed is None:
+        return False
+    wanted = taker.wants.get(name, UNSET)
+    return wanted is not UNSET and wanted == giver.observed.values.get(name, UNSET) != taker.observed.values.get(name, UNSET)
+
+
+def _blocked(draft: Draft, old: Address, new: Address) -> Blocked:
+    return Blocked(
+        draft.address,
+        f"{new} was renamed from {old} by an earlier run, so that its object would now only get the title of the object of {old}",
+        f"if only the titles change, remove the former keys of both; to exchange the objects again, use reconciler state mv: "
+        f"{new} to a free address, {old} to {new}, and that address to {old}",
+        draft.declared.source,
+    )

@@ -1,0 +1,191 @@
+"""The order of siblings: which of them move, next to whom, and in which sequence. Pure.
+
+In: the drafts. Out: one `Row` for each list of the YAML, with the fewest moves from the order in which the siblings stand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from reconciler.address import Address
+from reconciler.model import Origin, Place
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.siblings.moves import Move, moves
+from reconciler.plan.siblings.positions import placed, standing
+from reconciler.resource import Role, narrow_kinds
+
+
+@dataclass(frozen=True)
+class Row:
+    """One list of siblings.
+
+    `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
+    the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create or a join; then `moves`; then `tail`,
+    the newcomers at the end of the list, each by its own move or (an address) by its create or join. `strayed`: those
+    that a listing shows elsewhere than they were placed, each with whom it was placed behind and whom it stands behind (of its kind).
+    """
+
+    parent: Address | None
+    wanted: tuple[Address, ...]
+    current: tuple[Address, ...]
+    arrivals: tuple[Address, ...]
+    moves: tuple[Move[Address], ...]
+    tail: tuple[Move[Address] | Address, ...] = ()
+    strayed: tuple[tuple[Address, Address | None, Address | None], ...] = ()
+
+    def moving(self) -> tuple[Move[Address], ...]:
+        """Every move of the row."""
+        return (*self.moves, *(one for one in self.tail if isinstance(one, Move)))
+
+    @cached_property
+    def present(self) -> frozenset[Address]:
+        """Those that stand there before any move."""
+        return frozenset(self.current)
+
+    @cached_property
+    def behind_now(self) -> Mapping[Address, Address]:
+        """The sibling that stands before each of them now; the first has none."""
+        return {second: first for first, second in pairwise(self.current)}
+
+    @cached_property
+    def behind_then(self) -> Mapping[Address, Address]:
+        """The sibling before each of them in the wanted order; the first has none."""
+        return {second: first for first, second in pairwise(self.wanted)}
+
+    def places(self) -> dict[Address, Place]:
+        """Where each sibling stands when all is done."""
+        return {address: Place(str(self.parent or ""), index) for index, address in enumerate(self.wanted)}
+
+
+def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tuple[Row, ...]:
+    """One row for each list with ordered siblings of which any is `chosen`, in the order of the drafts; the others stay where they are."""
+    lists: dict[tuple[Address | None, str], list[Draft]] = defaultdict(list)
+    for draft in drafts.values():
+        if draft.kind.ordered and not draft.declared.implied:
+            lists[(draft.declared.parent, draft.declared.section)].append(draft)
+    members, rows = frozenset(chosen), []
+    for (parent, _), siblings in lists.items():
+        mine = {draft.address for draft in siblings if draft.address in members}
+        if len(mine) == len(siblings):
+            rows.append(_row(parent, siblings, frozenset()))
+        elif mine:
+            rows.append(_partly(parent, siblings, mine))
+    return tuple(rows)
+
+
+def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address]) -> Row:
+    """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
+
+    Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
+    """
+    fixed = [
+        draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.restore and not _arrives(draft)
+    ]
+    there = {draft.address for draft in fixed}
+    behind: dict[Address | None, list[Draft]] = defaultdict(list)
+    previous: Address | None = None
+    for draft in siblings:
+        if draft.address in there:
+            previous = draft.address
+        elif draft.address in mine and draft.active:
+            behind[previous].append(draft)
+    stands = standing(fixed, str(parent or ""))
+    order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
+    for forced in (frozenset[Address](), frozenset(mine)):
+        row = _row(parent, order, forced)
+        if {move.item for move in row.moving()} <= set(mine):
+            return row
+    shown = [draft for draft in siblings if draft.active or draft.address not in mine]
+    stay = standing([draft for draft in shown if draft.id is not None and not draft.restore and not _arrives(draft)], str(parent or ""))
+    staying = {draft.address for draft in stay}
+    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], frozenset())
+
+
+def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[Address]) -> Row:
+    present: list[Draft] = []
+    landing: list[Draft] = []
+    must: list[Draft] = []
+    for draft in siblings:
+        if not draft.active:
+            continue
+        if draft.restore:
+            must.append(draft)
+        elif draft.id is not None and not _arrives(draft):
+            present.append(draft)
+            if _never_placed(draft) or draft.address in forced:
+                must.append(draft)
+        elif _by_move(draft):
+            must.append(draft)
+        else:
+            landing.append(draft)
+    there = standing(present, str(parent or ""))
+    wanted = tuple(draft.address for draft in siblings if draft.active)
+    kinds = {draft.address: draft.kind for draft in siblings if draft.active}
+    few = narrow_kinds(kinds.values())
+    narrow = {address for address, kind in kinds.items() if kind.name in few}
+    placing = {draft.address for draft in must}
+    split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
+    if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
+        placing.discard(wanted[0])  # it stays, and the others are put behind it
+        split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
+    head, tail = wanted[:split], wanted[split:]
+    placing |= {draft.address for draft in landing if draft.address in forced} & {*head}
+    held = [address for address in head if address in narrow]
+    if held and placing.issuperset(held):
+        placing.discard(held[0])
+    ahead = frozenset(head)
+    comes = tuple(draft.address for draft in landing if draft.address in ahead)
+    current = (*(draft.address for draft in there), *comes)
+    found = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
+    last = tuple(
+        Move(address, after=wanted[index - 1] if index else None) if address in placing else address
+        for index, address in enumerate(tail, start=split)
+    )
+    strayed = _strayed(there, str(parent or "")) if found else ()
+    return Row(parent, wanted, current, comes, tuple(found), last, strayed)
+
+
+def _split(wanted: Sequence[Address], landing: Collection[Address], placing: Collection[Address]) -> int:
+    """Where the newcomers at the end of a list begin."""
+    split = len(wanted)
+    while split and (wanted[split - 1] in landing or wanted[split - 1] in placing):
+        split -= 1
+    return split
+
+
+def _strayed(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Address | None, Address | None], ...]:
+    """The fewest siblings by which the order that a listing shows differs from the order they were last placed in, kind by kind."""
+    alike: dict[str, list[Draft]] = defaultdict(list)
+    for draft in present:
+        if draft.observed is not None and draft.observed.rank is not None and placed(draft, parent) is not None:
+            alike[draft.kind.name].append(draft)
+    found = []
+    for some in alike.values():
+        now = [draft.address for draft in sorted(some, key=lambda draft: (draft.observed and draft.observed.rank) or 0)]
+        then = [draft.address for draft in sorted(some, key=lambda draft: placed(draft, parent) or 0)]
+        behind_now, behind_then = (dict(zip(row, (None, *row), strict=False)) for row in (now, then))
+        found += [(move.item, behind_then[move.item], behind_now[move.item]) for move in moves(now, then)]
+    return tuple(found)
+
+
+def _never_placed(draft: Draft) -> bool:
+    """Whether we made it, nothing shows where it stands, and no run ever came to the end of its row."""
+    shown = draft.observed is not None and draft.observed.rank is not None
+    return not shown and draft.binding is not None and draft.binding.origin is not Origin.ADOPTED and draft.binding.place is None
+
+
+def _arrives(draft: Draft) -> bool:
+    """Whether an existing object comes from another container."""
+    return any(one.field.container for one in draft.sendable)
+
+
+def _by_move(draft: Draft) -> bool:
+    """Whether it comes by its own move, which names its position; a create or a join puts it at the end."""
+    inside = draft.kind.inside
+    if inside is None or inside.role is not Role.INSIDE or "move" not in inside.on:
+        return False
+    return draft.id is not None or "create" not in inside.on

@@ -1,0 +1,1 @@
+"""The requests of a plan and what each of them waits for. Pure."""

@@ -1,0 +1,292 @@
+"""The requests of a run, not yet in order: what each one sends. Pure.
+
+In: drafts, rows of siblings, removals. Out: sketches of steps, with those edges that follow from a request itself; `edges` adds the rest.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.address import Address, bare
+from reconciler.model import Before, Stood
+from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.removals import Removal
+from reconciler.plan.siblings.moves import Move
+from reconciler.plan.siblings.rows import Row
+from reconciler.resource import UNSET, Kind, Kinds, Role, Verb, placeholders
+
+
+@dataclass
+class Sketch:
+    """A step before it has its number."""
+
+    draft: Draft | Removal
+    verb: Verb
+    path: tuple[str | Address, ...]
+    body: Any = None
+    writes: dict[str, Any] = field(default_factory=dict)
+    target: str | Address | None = None
+    create_like: bool = False
+    identity: dict[str, Any] = field(default_factory=dict)
+    source: str | Address | None = None
+    brings: tuple[tuple[str, str, Address], ...] = ()
+    takes: tuple[Address, ...] = ()
+    needs: set[int] = field(default_factory=set)
+    after: set[int] = field(default_factory=set)
+
+
+class Sketches:
+    """All sketches of one plan, and where to find them.
+
+    `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create or restore
+    that later steps need. `of`: address to all its sketches. `arrivals`: to the join or leave that changes its container. `movers`: to its
+    move. `deletes`: to its delete. Numbers are places in `sketches`.
+    """
+
+    def __init__(
+        self,
+        kinds: Kinds,
+        drafts: Mapping[Address, Draft],
+        rows: Sequence[Row],
+        removals: Mapping[Address, Removal],
+        ids: Mapping[Address, str],
+        stood: Mapping[Address, Stood],
+    ) -> None:
+        self.kinds, self.drafts, self.rows, self.removals, self.ids, self.stood = kinds, drafts, rows, removals, ids, stood
+        self.brought = {(draft.brought_by, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.brought_by}
+        self.sketches: list[Sketch] = []
+        self.makers: dict[Address, int] = {}
+        self.of: dict[Address, list[int]] = defaultdict(list)
+        self.arrivals: dict[Address, int] = {}
+        self.movers: dict[Address, int] = {}
+        self.deletes: dict[Address, int] = {}
+
+    # -- sketching ---------------------------------------------------------------------------------------------------------------
+
+    def add(self, sketch: Sketch) -> int:
+        self.sketches.append(sketch)
+        index = len(self.sketches) - 1
+        self.of[sketch.draft.address].append(index)
+        return index
+
+    def makers_first(self) -> None:
+        """The creates and restores, so that every later step can name the one it needs."""
+        for draft in self.drafts.values():
+            if not draft.active:
+                continue
+            if draft.restore:
+                verb = draft.kind.api["restore"]
+                self.makers[draft.address] = self.add(Sketch(draft, verb, self._path(verb, draft), target=draft.id))
+            elif draft.born and draft.brought_by is None:
+                self.makers[draft.address] = self._create(draft)
+        for draft in self.drafts.values():
+            if draft.active and draft.brought_by is not None:
+                self.makers[draft.address] = self.makers[draft.brought_by]
+
+    def _create(self, draft: Draft) -> int:
+        kind, verb = draft.kind, draft.kind.api["create"]
+        writes: dict[str, Any] = {}
+        for one in kind.carried("create"):
+            value = draft.wants.get(one.name, UNSET)
+            if value is UNSET or (one.container and value is None):
+                continue
+            if one.role is not Role.SEED:
+                writes[one.name] = value
+        brings = []
+        for name, at in verb.brings.items():
+            if (child := self.brought.get((draft.address, name))) is not None:
+                brings.append((name, at, child))
+        sketch = Sketch(draft, verb, self._path(verb, draft), body_of(kind, writes) or None, writes, create_like=not verb.upsert)
+        sketch.brings = tuple(brings)
+        sketch.identity = {one.name: draft.wants.get(one.name) for one in kind.keys}
+        sketch.source = draft.wants.get(verb.copies) if verb.copies is not None else None
+        return self.add(sketch)
+
+    def changes(self) -> None:
+        """Fields of what exists or was just made, carried by as few requests as can be."""
+        for draft in self.drafts.values():
+            if not draft.active:
+                continue
+            made = draft.born and draft.brought_by is None
+            open_fields = {one.field.name for one in draft.sendable}
+            if made:
+                open_fields -= {one.name for one in draft.kind.carried("create")}
+            elif draft.brought_by is not None:
+                open_fields -= _brought_fields(draft)
+            for verb in draft.kind.carriers:
+                carried = [one for one in draft.kind.carried(verb.name) if one.name in open_fields]
+                if not carried:
+                    continue
+                open_fields -= {one.name for one in carried}
+                writes = {one.name: draft.wants[one.name] for one in carried}
+                body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
+                self.add(Sketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
+            self._membership(draft)
+
+    def _membership(self, draft: Draft) -> None:
+        for one in draft.sendable:
+            if one.field.role is not Role.MEMBER:
+                continue
+            assert one.field.join is not None
+            assert one.field.leave is not None
+            assert one.field.to is not None
+            left = None
+            if one.before is not UNSET and one.before is not None:
+                path = self._path(one.field.leave, draft, {one.field.to: one.before})
+                left = self.add(Sketch(draft, one.field.leave, path, None, {one.field.name: None}, target=self._self(draft)))
+            if one.after is not None:
+                path = self._path(one.field.join, draft, {one.field.to: one.after})
+                body = {one.field.wire: self._named(draft)}
+                joined = Sketch(draft, one.field.join, path, body, {one.field.name: one.after}, target=self._self(draft))
+                joined.needs |= {left} if left is not None else set()
+                self.arrivals[draft.address] = self.add(joined)
+            elif left is not None:
+                self.arrivals[draft.address] = left
+
+    def moves(self) -> None:
+        """Moves among siblings and to other containers, one request each; a row's moves run one after the other."""
+        for row in self.rows:
+            arrived: list[int] = []
+            for address in row.arrivals:
+                index = self.arrivals.get(address, self.makers.get(address))
+                if index is not None:
+                    self.sketches[index].after |= set(arrived[-1:])
+                    arrived.append(index)
+            previous: set[int] = set(arrived)
+            for one in (*row.moves, *row.tail):
+                index = self._move(self.drafts[one.item], one) if isinstance(one, Move) else self.arrivals.get(one, self.makers.get(one))
+                if index is not None:
+                    self.sketches[index].after |= previous - {index}
+                    previous = {index}
+
+    def _move(self, draft: Draft, move: Move[Address]) -> int:
+        verb, inside = draft.kind.api["move"], draft.kind.inside
+        writes: dict[str, Any] = {}
+        if inside is not None and "move" in inside.on:
+            carried = any(one.field is inside for one in draft.sendable)
+            if carried or (draft.born and "create" not in inside.on):
+                writes[inside.name] = draft.wants.get(inside.name)
+        body = body_of(draft.kind, writes)
+        anchor, side = (move.before, "before") if move.before is not None else (move.after, "after")
+        if anchor is not None:
+            name = self.ids.get(anchor, anchor) if anchor not in self.makers or not self.drafts[anchor].born else anchor
+            named = verb.anchors[self.kinds.of(anchor).name]
+            body["position"] = {side: {key: name if value == "{id}" else value for key, value in named.items()}}
+        elif inside is not None and draft.kind.moves_to_end:
+            body[inside.wire] = draft.wants.get(inside.name)
+        if not body:
+            raise AssertionError(f"a move of {draft.address} that says nothing")
+        index = self.add(Sketch(draft, verb, self._path(verb, draft), body, writes, target=self._self(draft)))
+        if anchor is not None:
+            self.sketches[index].needs |= self._there(anchor)
+        self.movers[draft.address] = index
+        return index
+
+    def _there(self, anchor: Address) -> set[int]:
+        """The steps after which an object is among its siblings, where it is not there from the start."""
+        steps = {self.makers.get(anchor), self.arrivals.get(anchor)}
+        if anchor in self.movers and self.sketches[self.movers[anchor]].writes:
+            steps.add(self.movers[anchor])
+        return {step for step in steps if step is not None}
+
+    def removes(self) -> None:
+        """The deletes, each after whatever empties it or stops referring to it."""
+        below: dict[Address, list[Address]] = defaultdict(list)
+        for removal in self.removals.values():
+            if removal.covered_by is not None and removal.active:
+                below[removal.covered_by].append(removal.address)
+        for removal in self.removals.values():
+            if not (removal.delete and removal.active) or removal.covered_by is not None:
+                continue
+            verb = removal.kind.api["delete"]
+            holes: dict[str, Any] = {"id": bare(removal.id), **(removal.observed.within if removal.observed else {})}
+            if removal.observed is not None:
+                holes |= {field.name: removal.observed.values.get(field.name) for field in removal.kind.keys}
+            path = tuple(str(holes[part[1:-1]]) if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
+            takes = tuple(sorted(_takes(removal.address, below)))
+            self.deletes[removal.address] = self.add(Sketch(removal, verb, path, target=removal.id, takes=takes))
+
+    # -- what they meet ----------------------------------------------------------------------------------------------------------
+
+    def before(self, sketch: Sketch) -> Before:
+        """What undoing the request needs: the values and the place it changes, as they are now."""
+        stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
+        if isinstance(sketch.draft, Removal):
+            return Before(_held(sketch.draft), stood)
+        if sketch.draft.born:
+            made_anew = sketch.draft.old if sketch.verb.name == "create" else None
+            return Before(replaces=made_anew.id if made_anew is not None else None)
+        if sketch.verb.name == "restore":
+            return Before()
+        return Before({one.field.name: _as_sent(sketch.draft, one) for one in sketch.draft.sendable if _told(sketch, one)}, stood)
+
+    # -- paths and numbers -------------------------------------------------------------------------------------------------------
+
+    def _self(self, draft: Draft) -> str | Address:
+        return draft.id if draft.id is not None else draft.address
+
+    def _named(self, draft: Draft) -> str | Address:
+        """What a request calls it."""
+        return bare(draft.id) if draft.id is not None else draft.address
+
+    def _path(self, verb: Verb, draft: Draft, extra: Mapping[str, Any] | None = None) -> tuple[str | Address, ...]:
+        holes: dict[str, Any] = dict(extra or {})
+        for name in placeholders(verb.path):
+            if name in holes:
+                continue
+            if name == "id":
+                holes[name] = self._named(draft)
+            elif name in draft.kind.fields and draft.kind.fields[name].role is not Role.WITHIN:
+                holes[name] = draft.wants.get(name)
+            else:
+                container = self.kinds.container(draft.address, name)
+                holes[name] = self.ids.get(container, container)
+        return tuple(holes[part[1:-1]] if part.startswith("{") else part for part in verb.path.strip("/").split("/"))
+
+
+def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[Address]:
+    """What goes along with a delete, at whatever depth. `below`: what goes along with each."""
+    along: set[Address] = set()
+    waiting = [address]
+    while waiting:
+        new = set(below.get(waiting.pop(), ())) - along
+        along |= new
+        waiting += new
+    return along
+
+
+def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
+    return {kind.fields[name].wire: value for name, value in writes.items()}
+
+
+def _brought_fields(draft: Draft) -> set[str]:
+    """The fields that the parent's create has already set on the child it brings: what identifies it."""
+    return {one.name for one in draft.kind.fields.values() if one.key or one.container}
+
+
+def _told(sketch: Sketch, one: Difference) -> bool:
+    return one.field.name in sketch.writes and not one.field.sensitive
+
+
+def _as_sent(draft: Draft, one: Difference) -> Any:
+    """The value before, in the form in which it would be sent again: what was sent, where that is what is seen of it."""
+    binding = draft.binding
+    if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:
+        return binding.sent.get(one.field.name, one.before)
+    return one.before
+
+
+def _held(removal: Removal) -> dict[str, Any]:
+    """The managed values of what is about to go, and what it stands in."""
+    if removal.observed is None:
+        return {}
+    sent = removal.binding.sent if removal.binding is not None else {}
+    return {
+        name: value
+        for name, value in removal.observed.values.items()
+        if value is not UNSET and not removal.kind.fields[name].sensitive and (name in sent or removal.kind.fields[name].container)
+    }

@@ -1,0 +1,75 @@
+"""The steps of a plan, numbered in an order that could be run one by one. Pure.
+
+Raises `ReconcilerError` where steps wait for each other, naming what is in the circle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from reconciler.address import Address
+from reconciler.errors import ReconcilerError
+from reconciler.model import Step, Stood
+from reconciler.plan.derived import Derivation
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.removals import Removal
+from reconciler.plan.siblings.rows import Row
+from reconciler.plan.steps.edges import connect
+from reconciler.plan.steps.graph import Cycle, Edges, ordered
+from reconciler.plan.steps.requests import Sketch, Sketches
+from reconciler.resource import Kinds
+
+
+def requests(
+    kinds: Kinds,
+    drafts: Mapping[Address, Draft],
+    rows: Sequence[Row],
+    removals: Mapping[Address, Removal],
+    ids: Mapping[Address, str],
+    stood: Mapping[Address, Stood],
+    derived: Mapping[Address, Derivation] = {},
+) -> tuple[Step, ...]:
+    """All steps of a plan. `stood`: where siblings stand before it. `derived`: what created objects get by themselves."""
+    known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].born}
+    collected = Sketches(kinds, drafts, rows, removals, known, stood)
+    collected.makers_first()
+    collected.changes()
+    collected.moves()
+    collected.removes()
+    connect(collected, derived)
+    return _numbered(collected)
+
+
+def _numbered(whole: Sketches) -> tuple[Step, ...]:
+    """The steps, numbered from 1 in an order that could be run one by one."""
+    nodes = {i: Edges(frozenset(s.needs), frozenset(s.after - s.needs)) for i, s in enumerate(whole.sketches)}
+    try:
+        sequence = ordered(nodes, {index: (index,) for index in nodes})
+    except Cycle as cycle:
+        names = ", ".join(f"{whole.sketches[n].draft.address} ({', '.join(whole.sketches[n].writes)})" for n in cycle.nodes)
+        raise ReconcilerError(f"these fields wait for each other: {names}", hint="take one of the references out") from cycle
+    numbers = {index: number for number, index in enumerate(sequence, start=1)}
+    return tuple(_step(whole, whole.sketches[index], number, numbers) for index, number in numbers.items())
+
+
+def _step(whole: Sketches, sketch: Sketch, number: int, numbers: Mapping[int, int]) -> Step:
+    needs = frozenset(numbers[n] for n in sketch.needs)
+    return Step(
+        id=number,
+        address=sketch.draft.address,
+        kind=sketch.draft.kind.name,
+        verb=sketch.verb.name,
+        method=sketch.verb.method,
+        path=sketch.path,
+        body=sketch.body,
+        writes=sketch.writes,
+        target=sketch.target,
+        create_like=sketch.create_like,
+        identity=sketch.identity,
+        source=sketch.source,
+        brings=sketch.brings,
+        takes=sketch.takes,
+        before=whole.before(sketch),
+        needs=needs,
+        after=frozenset(numbers[n] for n in sketch.after) - needs,
+    )

@@ -1,0 +1,97 @@
+"""Which public addresses stop working by what the drafts and removals do. Pure.
+
+What an address will be is told only where it follows from the one that is there: a segment of it changes. Addresses of what nobody can
+read yet are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from reconciler.address import Address
+from reconciler.model import Actual, BrokenUrl, Observed
+from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.removals import Removal
+from reconciler.resource import UNSET, Kind, Kinds
+
+ANEW = "it is made anew; the service says where"
+
+
+def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[BrokenUrl, ...]:
+    """One for each object whose public address breaks; what stands below it goes with it and is not told again."""
+    found = []
+    for draft in mine.values():
+        if draft.active and draft.old is not None:
+            found += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
+        elif draft.active and draft.observed is not None:
+            found += _changed(kinds, actual, draft, draft.observed)
+    for removal in gone.values():
+        if removal.active and removal.delete and removal.observed is not None and not (removal.covered_by or removal.replaces):
+            found += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
+    return tuple(found)
+
+
+def _gone(kinds: Kinds, actual: Actual, address: Address, kind: Kind, now: Observed, reason: str) -> list[BrokenUrl]:
+    url = kind.url(now.raw)
+    if url is None or not _read_there(kinds, actual, kind, now):
+        return []
+    return [BrokenUrl(address, kind.name, _open(kind, url), None, reason)]
+
+
+def _open(kind: Kind, url: str) -> str | None:
+    return None if kind.published is not None and kind.published.secret else url
+
+
+def _read_there(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool:
+    """Whether somebody reads the object at its address: neither it nor what it stands within says otherwise."""
+    if kind.published is not None and kind.published.unless is not None:
+        field, value = kind.published.unless
+        if now.values.get(field) == value:
+            return False
+    for name, id in now.within.items():
+        outer = actual.find(name, id)
+        if outer is not None and kinds[name].published is not None and not _read_there(kinds, actual, kinds[name], outer):
+            return False
+    return True
+
+
+def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[BrokenUrl]:
+    kind, found = draft.kind, []
+    url = kind.url(now.raw)
+    read = url is not None and _read_there(kinds, actual, kind, now)
+    after, reasons = url, []
+    for one in draft.sendable:
+        source = draft.declared.positions.get(one.field.name, draft.declared.source)
+        if one.field.address == "whole" and one.before not in (None, UNSET):
+            then = one.after if isinstance(one.after, str) else None
+            found.append(BrokenUrl(draft.address, kind.name, str(one.before), then, f"{one.field.name} changes", source))
+        elif one.field.address == "segment" and read:
+            after = _with(after, one.before, one.after)
+            reasons.append(f"{one.field.name} changes")
+        elif read and _closes(one):
+            after = None
+            reasons.append(f"{one.field.name} {_text(one.field.shown(one.before))} -> {_text(one.field.shown(one.after))}")
+    if reasons and url is not None:
+        found.append(BrokenUrl(draft.address, kind.name, _open(kind, url), after, " and ".join(reasons), draft.declared.source))
+    return found
+
+
+def _text(value: Any) -> str:
+    """As the YAML spells it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _closes(one: Difference) -> bool:
+    return one.before in one.field.opens and one.after not in one.field.opens
+
+
+def _with(url: str | None, old: Any, new: Any) -> str | None:
+    """The address with its last segment of that name exchanged; None where it has none."""
+    parts = url.split("/") if url is not None else []
+    if not isinstance(old, str) or not isinstance(new, str) or quote(old) not in parts:
+        return None
+    at = len(parts) - 1 - parts[::-1].index(quote(old))
+    return "/".join([*parts[:at], quote(new), *parts[at + 1 :]])

@@ -1,0 +1,167 @@
+"""What becomes public or loses its protection by what a plan does, each with the consent that it needs. Pure.
+
+Who can read what is a question about the whole world before and after the plan (`audience`, `opening`). The other exposures are changes of
+single fields that their declarations call dangerous, protections that end, and deletes that take one away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.model import Consent, Desired, Exposure, State
+from reconciler.plan.audience.openings import Opening
+from reconciler.plan.audience.readers import Access, Key
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.memory import is_protected
+from reconciler.plan.names import Names, named
+from reconciler.plan.removals import Removal
+from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
+from reconciler.resource import UNSET, Field, Kinds, Role
+
+UNGUARDED: Final = "it is deleted without being asked when its line goes"
+
+Called = Callable[[Key], Address]
+"""The address of an object, managed or not."""
+
+
+def exposures(
+    desired: Desired,
+    state: State,
+    mine: Mapping[Address, Draft],
+    gone: Mapping[Address, Removal],
+    names: Names,
+    *,
+    freed: Collection[str],
+) -> tuple[Exposure, ...]:
+    """One for each field that opens something, each protection that is let go, and each delete that takes one away.
+
+    `freed`: kinds that are no longer protected, of which a line of its own tells already.
+    """
+    found = []
+    for draft in mine.values():
+        if draft.active:
+            found += _opened(draft, names)
+            found += _local(draft, state)
+            if draft.declared.protect is not None or draft.kind.name not in freed:
+                found += _unguarded(desired, draft)
+    for removal in gone.values():
+        if removal.active and removal.delete and removal.replaces is None and removal.kind.loses:
+            consent = consent_to(removal.address, "", canonical(removal.id))
+            found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses, consents=(consent,)))
+    return tuple(found)
+
+
+def audience_lines(
+    kinds: Kinds, openings: Collection[Opening], mine: Mapping[Address, Draft], names: Names, called: Called
+) -> tuple[Exposure, ...]:
+    """The openings as people read them."""
+    return tuple(_line(kinds, opening, mine, names, called) for opening in openings)
+
+
+def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: Names, called: Called) -> Exposure:
+    kind, address = kinds[opening.at[0]], called(opening.at)
+    draft, cause = mine.get(address), mine.get(called(opening.cause))
+    readers = tuple(dict.fromkeys(map(str, opening.readers)))
+    before = after = UNSET
+    says = f"it can be read by {'; '.join(readers)}"
+    if opening.field:
+        field = kind.fields[opening.field]
+        difference = next((one for one in draft.sendable if one.field is field), None) if draft is not None else None
+        if difference is not None:
+            before, after = _shown(field, difference.before, names, address), _shown(field, difference.after, names, address)
+        else:
+            after = _shown(field, field.initial, names, address)
+        says = field.exposes.says if field.exposes is not None else says
+    source = None
+    for origin in (draft, cause):
+        if origin is not None and source is None and (origin is cause or opening.field):
+            source = origin.declared.positions.get(opening.field, origin.declared.source)
+    return Exposure(
+        address,
+        kind.name,
+        opening.field,
+        before,
+        after,
+        says,
+        source,
+        readers=readers,
+        path=tuple(_step(called, key) for key in opening.path),
+        cause=called(opening.cause),
+        admits=called(opening.path[-1]) if opening.path else None,
+        reaches=tuple(sorted({called(key) for key, _ in opening.opened} - {address})),
+        consents=tuple(sorted(consent_to_readers(called(key), access, called(end)) for (key, access), end in opening.opened.items())),
+    )
+
+
+def _step(called: Called, key: Key) -> str:
+    """`site-space docs/salaries`."""
+    return f"{key[0]} {'/'.join(called(key).parts[2::2])}"
+
+
+def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:
+    """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests).
+
+    The holders of several share links are one line: they are the same readers to whoever reads it, and the same consent.
+    """
+    longest: dict[tuple[Key, str], tuple[Access, int]] = {}
+    for key, access, requests in opened:
+        known = longest.get((key, str(access)))
+        if known is None or requests > known[1]:
+            longest[key, str(access)] = access, requests
+    for (key, reader), (access, requests) in longest.items():
+        says = f"it can be read by {reader} for {requests} request{'s' if requests != 1 else ''} of this run"
+        consents = (consent_to_readers(called(key), access, called(key)),)
+        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(reader,), window=requests, consents=consents)
+
+
+def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
+    """Who can read what the plan opens, new or not: (object, reader, what admits them)."""
+    for key, access, end in reach:
+        yield consent_to_readers(called(key), access, called(end))
+
+
+def _opened(draft: Draft, names: Names) -> list[Exposure]:
+    """The fields that open something else than what can be read."""
+    found = []
+    audience = draft.kind.audience
+    modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
+    for one in draft.sendable:
+        word = one.field.exposes
+        if word is None or one.field.name in modelled or (draft.born and draft.old is None):
+            continue
+        before = draft.old.values.get(one.field.name, UNSET) if draft.old is not None else one.before
+        if word.opened(before, one.after):
+            was, then = _shown(one.field, before, names, draft.address), _shown(one.field, one.after, names, draft.address)
+            source = draft.declared.positions.get(one.field.name, draft.declared.source)
+            consents = (consent_to(draft.address, one.field.name, consent_value(draft, one, names)),)
+            found.append(Exposure(draft.address, draft.kind.name, one.field.name, was, then, word.says, source, consents=consents))
+    return found
+
+
+def _local(draft: Draft, state: State) -> Iterator[Exposure]:
+    """What the project newly says of an existing object and what that opens; nothing is new to a project that was never applied."""
+    if draft.observed is None or state.rules is None:
+        return
+    said = draft.binding.sent if draft.binding is not None else {}
+    for field in draft.kind.fields.values():
+        if field.role is Role.LOCAL and field.exposes is not None:
+            before, after = said.get(field.name, UNSET), draft.wants.get(field.name, UNSET)
+            if after is not UNSET and field.exposes.opened(before, after):
+                source = draft.declared.positions.get(field.name, draft.declared.source)
+                consents = (consent_to(draft.address, field.name, canonical(after)),)
+                yield Exposure(draft.address, draft.kind.name, field.name, before, after, field.exposes.says, source, consents=consents)
+
+
+def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:
+    return UNSET if value is UNSET or field.sensitive else named(field.shown(value), names, where)
+
+
+def _unguarded(desired: Desired, draft: Draft) -> list[Exposure]:
+    """The protection that is kept in the state and let go of by the YAML."""
+    held = draft.binding is not None and draft.observed is not None and draft.binding.protected
+    if not held or is_protected(desired, draft):
+        return []
+    consents = (consent_to(draft.address, "protect", canonical(False)),)
+    return [Exposure(draft.address, draft.kind.name, "protect", True, False, UNGUARDED, draft.declared.source, consents=consents)]

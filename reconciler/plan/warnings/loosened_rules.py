@@ -1,0 +1,72 @@
+"""Which rules of the project are looser than those it was last applied under. Pure.
+
+In: Desired, State, what `prune: all` deletes. Out: one exposure for each; none for one that is tighter. Where the state remembers no rules,
+`prune: all` is one as soon as it deletes something: nobody knows whether the project was ever applied under it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.model import Desired, Exposure, Rules, Source, State
+from reconciler.plan.warnings.consents import canonical, consent_to
+from reconciler.resource import UNSET
+
+KIND: Final = "project"
+SCOPES: Final = ("none", "owned", "all")  # of prune, from the one that deletes least
+MORE: Final = "one run may delete more of what is managed"
+PRUNED: Final = {"owned": "what has no line any more is deleted", "all": "what nobody declared is deleted too"}
+UNPROTECTED: Final = "one is deleted without being asked when its line goes"
+FEWER: Final = "fewer may be left"
+
+
+def changed(desired: Desired, state: State) -> Rules | None:
+    """What the state shall remember after a run that went through; None where it does already."""
+    return None if state.rules == desired.rules else desired.rules
+
+
+def loosened(desired: Desired, state: State, pruned: Collection[str]) -> tuple[Exposure, ...]:
+    """One for each rule that is looser. `pruned`: the kinds of which something goes that nobody declared."""
+    if state.rules is None:
+        return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
+    unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(freed(desired, state))]
+    return (*_loosened(desired, state.rules), *unprotected)
+
+
+def freed(desired: Desired, state: State) -> frozenset[str]:
+    """The kinds that were protected and are no longer."""
+    return frozenset() if state.rules is None else (state.rules.protect - desired.protect) & desired.prune.keys()
+
+
+def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
+    old, new = was.guards, desired.guards
+    for name, least, most in (
+        ("maxDelete.percent", old.max_delete_percent, new.max_delete_percent),
+        ("maxDelete.atLeast", old.max_delete_at_least, new.max_delete_at_least),
+    ):
+        if most > least:
+            yield _exposure(desired, "guards", name, _number(least), _number(most), MORE)
+    if new.min_admins < old.min_admins:
+        yield _exposure(desired, "guards", "minAdmins", old.min_admins, new.min_admins, FEWER)
+    for kind, scope in sorted(desired.prune.items()):
+        before = was.prune.get(kind, scope)
+        if SCOPES.index(scope) > SCOPES.index(before):
+            yield _exposure(desired, "prune", kind, before, scope, PRUNED[scope])
+
+
+def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:
+    consents = (consent_to(Address((word,)), name, canonical(after)),)
+    return Exposure(Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"), consents=consents)
+
+
+def _number(value: float) -> float:
+    return int(value) if value == int(value) else value
+
+
+def _line(desired: Desired, name: str) -> Source | None:
+    """Where it stands, or else what it would stand in."""
+    while name and name not in desired.rule_lines:
+        name = name.rpartition(".")[0]
+    return desired.rule_lines.get(name)

@@ -1,0 +1,50 @@
+"""Siblings that are declared with one natural key: whoever creates the second of them creates a twin. Pure.
+
+In: the drafts. Out: a sentence for each resource that would be created beside another of the same name. The service allows it, so it is no
+error; but where the state is lost, nothing tells the two apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from reconciler.address import Address
+from reconciler.model import Declared
+from reconciler.plan.drafts.drafts import Draft
+from reconciler.resource import UNSET, Role
+
+Key = tuple[str, Address | None, tuple[str, ...]]
+
+
+def twins(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> Iterator[str]:
+    """A sentence for each resource of this run (`mine`) that would be created with the natural key of a sibling in `drafts`."""
+    siblings: dict[Key, list[Draft]] = {}
+    for draft in drafts.values():
+        key = _natural_key(draft)
+        if key is not None:
+            siblings.setdefault(key, []).append(draft)
+    for alike in siblings.values():
+        for draft in alike if len(alike) > 1 else ():
+            created = draft.address in mine and draft.active and draft.born and draft.old is None and draft.declared.adopt
+            other = next(sibling for sibling in alike if sibling is not draft)
+            if created and (not other.born or alike.index(draft) > 0):
+                yield _sentence(draft, other)
+
+
+def _natural_key(draft: Draft) -> Key | None:
+    values = tuple(draft.wants.get(field.name, UNSET) for field in draft.kind.keys)
+    if not values or UNSET in values or draft.declared.implied:
+        return None
+    return draft.kind.name, draft.address.container, tuple(repr(value) for value in values)
+
+
+def _sentence(draft: Draft, other: Draft) -> str:
+    names = " and ".join(field.name for field in draft.kind.keys if field.role is not Role.INSIDE)
+    return (
+        f"{_position(draft.declared)} would be created with the same {names} as {_position(other.declared)}; "
+        f"if that is meant, write adopt: never at {draft.address}; if not, change one of them"
+    )
+
+
+def _position(declared: Declared) -> str:
+    return f"{declared.address} ({declared.source.file}:{declared.source.line})"

@@ -1,0 +1,139 @@
+"""A report as entries instead of lines: what the pages of markdown and HTML are made from. The words are those of the text reports.
+
+In: a plan, an outcome or drift. Out: `Sheet`; its texts are as they came, each format has its own encoder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+
+from reconciler.model import Outcome, Plan, Status
+from reconciler.plan.drift import Drift, Kept, Share
+from reconciler.report import drift as drifts
+from reconciler.report import outcome as outcomes
+from reconciler.report import text as plans
+from reconciler.report.layout import VALUE, Page, Style
+from reconciler.report.words import STYLES, TOLD
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of an entry."""
+
+    style: Style
+    symbol: str
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass
+class Entry:
+    """What is said of one address; `where` is its place in the files, or a remark."""
+
+    title: str
+    where: str = ""
+    lines: list[Line] = field(default_factory=list)
+
+    @property
+    def destructive(self) -> bool:
+        """Whether it tells of something that goes."""
+        return any(line.style is Style.DELETE for line in self.lines)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part of the summary's picture."""
+
+    word: str
+    number: int
+    style: Style
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A report. `kind`: `plan`, `drift` or `outcome`. `summary`: its last line. `notes`: sentences. `coverage`: by kind, of drift."""
+
+    kind: str
+    project: str
+    environment: str | None
+    summary: str
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...]
+    parts: tuple[Part, ...]
+    coverage: Mapping[str, Share] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """`Plan for acme-docs (staging)`."""
+        return f"{self.kind.capitalize()} for {self.project}" + (f" ({self.environment})" if self.environment else "")
+
+
+class _Recorder(Page):
+    """A page that keeps entries."""
+
+    def __init__(self) -> None:
+        super().__init__(100)
+        self.entries: list[Entry] = []
+        self.lines: list[str] = []
+
+    def head(self, title: str, right: str = "", style: Style = Style.DIM) -> None:
+        self.entries.append(Entry(title, right))
+
+    def field(
+        self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
+    ) -> None:
+        self.entries[-1].lines.append(Line(style, symbol, name, value, note))
+
+    def line(self, text: str, style: Style = Style.PLAIN) -> None:
+        self.lines.append(text)
+
+
+def plan_sheet(plan: Plan, *, full: bool = False) -> Sheet:
+    """A plan as entries. `full`: alike changes are not folded."""
+    page = _Recorder()
+    plans.write(page, plan, full=full)
+    counts = Counter(action for change in plan.changes for action in change.actions)
+    parts = [Part(action.value, counts[action], STYLES[action]) for action in TOLD if counts[action]]
+    parts += [Part("blocked", len(plan.blocked), Style.BLOCKED)] if plan.blocked else []
+    return _sheet("plan", plan.project, plan.environment, page, parts)
+
+
+def outcome_sheet(outcome: Outcome) -> Sheet:
+    """What an apply did, as entries."""
+    page = _Recorder()
+    outcomes.write(page, outcome)
+    outcomes.withheld(page, outcome)
+    styles = {
+        Status.DONE: Style.CREATE,
+        Status.FAILED: Style.DELETE,
+        Status.IN_DOUBT: Style.BLOCKED,
+        Status.STALE: Style.DRIFT,
+        Status.SKIPPED: Style.DIM,
+    }
+    parts = [Part(status.value, outcome.count(status), style) for status, style in styles.items() if outcome.count(status)]
+    refused = len(outcome.withheld.refused) if outcome.withheld is not None else 0
+    parts += [Part("refused", refused, Style.BLOCKED)] if refused else []
+    return _sheet("outcome", outcome.plan.project, outcome.plan.environment, page, parts)
+
+
+def drift_sheet(drift: Drift, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
+    """Drift as entries. `full`: unmanaged objects are listed however many they are."""
+    page = _Recorder()
+    drifts.write(page, drift, full=full, zone=zone)
+    page.entries = [entry for entry in page.entries if entry.title != drifts.COVERAGE]
+    parts = [Part(status.value, drift.count(status), drifts.STYLES[status]) for status in Kept if drift.count(status)]
+    parts += [Part("unmanaged", len(drift.unmanaged), Style.DIM)] if drift.unmanaged else []
+    calm = drift.managed - len(drift.resources)
+    parts += [Part("as applied", calm, Style.CREATE)] if parts and calm > 0 else []
+    return _sheet("drift", drift.project, drift.environment, page, parts, drift.coverage if drift.whole else {})
+
+
+def _sheet(
+    kind: str, project: str, environment: str | None, page: _Recorder, parts: list[Part], coverage: Mapping[str, Share] | None = None
+) -> Sheet:
+    *notes, summary = page.lines
+    return Sheet(kind, project, environment, summary, tuple(page.entries), tuple(notes), tuple(parts), coverage or {})

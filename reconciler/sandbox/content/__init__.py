@@ -1,0 +1,1 @@
+"""Collections, spaces and what they contain: the content tree, revisions, pages, links, search."""

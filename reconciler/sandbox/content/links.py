@@ -1,0 +1,165 @@
+"""Links in the text of pages: where they lead, and whether that is there.
+
+`/files/ID` leads to a file, `/spaces/ID` to a space and `/spaces/ID/pages/ID` to a page of it; an address of the service's own app is
+`in-app`; any other address of the web is no link of ours. All else is the path of a page of the space, from its top, or from the page
+itself where it begins with a dot; `#part`, `?query` and `.md` do not count.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from reconciler.sandbox.content.merging import flat
+from reconciler.sandbox.content.revisions import current
+from reconciler.sandbox.content.views import ContentView, Flags
+from reconciler.sandbox.service import Caller, Paging, listing
+from reconciler.sandbox.store import Object
+from reconciler.sandbox.views import View
+
+LINK = re.compile(r"\[[^\[\]]*+\]\(<?([^()<>\s]++)>?[^()]*+\)")
+FOREIGN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|#")
+
+
+@dataclass(frozen=True)
+class Link:
+    """One link: the page it stands on, what it leads to and whether that is there."""
+
+    page: str
+    kind: str
+    space: str
+    target: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """A space as answers show it, with what it contains."""
+
+    organization: Object
+    space: Object
+    revision: Object
+    pages: dict[str, Object]
+    files: dict[str, Object]
+
+
+@dataclass
+class Book:
+    """The links of one content of a space."""
+
+    caller: Caller
+    space: Object
+    revision: Object
+    pages: dict[str, Object] = field(init=False)
+    _shown: dict[str, Embedded | None] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.pages = flat(self.revision["_pages"])[0]
+        self._paths = {str(one.get("path") or one.get("slug")): id for id, one in self.pages.items()}
+        self._files = {str(one["id"]) for one in self.revision["_files"]}
+        self._seen: dict[str, tuple[str, set[str]] | None] = {self.space["id"]: (str(self.revision["id"]), set(self.pages))}
+
+    def links(self, page: str | None = None) -> list[Link]:
+        """All links in the order of their pages, or those of one page."""
+        return [link for id in self.pages if page in (None, id) for link in self._of(id)]
+
+    def to(self, kind: str, target: str) -> list[Object]:
+        """The pages that lead to a page or a file, each once."""
+        found = dict.fromkeys(one.page for one in self.links() if (one.kind, one.space, one.target) == (kind, self.space["id"], target))
+        return [one for id in found if (one := self.reference("page", self.space["id"], id)) is not None]
+
+    def reference(self, kind: str, space: str, target: str) -> Object | None:
+        """What is referred to, with all that it is in; None where it is not there."""
+        if kind == "url":
+            return {"kind": kind, "url": target}
+        there = self._embedded(space)
+        if there is None:
+            return None
+        made = {"kind": kind, "organization": there.organization, "space": there.space}
+        if kind == "space":
+            return made
+        part = (there.pages if kind == "page" else there.files).get(target)
+        context = {"type": "revision", "revision": there.revision}
+        return {**made, "versionContext": context, kind: part} if part is not None else None
+
+    def shown(self, link: Link) -> Object:
+        here, target = self.reference("page", self.space["id"], link.page), self.reference(link.kind, link.space, link.target)
+        made: Object = {"status": link.status, "relation": "reference", "locationReferences": [here] if here is not None else []}
+        return made if target is None else {**made, "targetReference": target}
+
+    def _embedded(self, space: str) -> Embedded | None:
+        """A space as answers show it; None where it is not there."""
+        if space not in self._shown:
+            self._shown[space] = self._embed(space) if self._inside(space) is not None else None
+        return self._shown[space]
+
+    def _embed(self, space: str) -> Embedded:
+        store, view = self.caller.store, View(self.caller)
+        found = self.space if space == self.space["id"] else store.find("space", space)
+        assert found is not None
+        content = ContentView(self.caller, found, self.revision if found is self.space else current(store, found), Flags())
+        revision = content.revision()
+        organization = store.find("organization", found["organization"])
+        assert organization is not None
+        pages: dict[str, Object] = {}
+        waiting = [*revision["pages"]]
+        while waiting:
+            page = waiting.pop()
+            pages[str(page["id"])] = page
+            waiting += page["pages"]
+        files = {str(file["id"]): file for file in revision["files"]}
+        return Embedded(view.organization(organization), view.space(found), revision, pages, files)
+
+    def _of(self, id: str) -> Iterator[Link]:
+        page = self.pages[id]
+        text = page.get("markdown")
+        for address in LINK.findall(text) if isinstance(text, str) else ():
+            link = self._link(id, str(page.get("path") or page.get("slug") or ""), address)
+            if link is not None:
+                yield link
+
+    def _link(self, page: str, path: str, address: str) -> Link | None:
+        own = self.space["id"]
+        if address.startswith(f"{self.caller.service.base}/app/"):
+            return Link(page, "url", own, address, "in-app")
+        if FOREIGN.match(address):
+            return None
+        plain = re.split(r"[?#]", address, maxsplit=1)[0]
+        parts = plain.strip("/").split("/")
+        if parts[0] == "files" and len(parts) == 2:
+            return Link(page, "file", own, parts[1], _said(parts[1] in self._files))
+        if parts[0] == "spaces" and len(parts) == 2:
+            return Link(page, "space", parts[1], parts[1], _said(self._inside(parts[1]) is not None))
+        if parts[0] == "spaces" and len(parts) == 4 and parts[2] == "pages":
+            there = self._inside(parts[1])
+            return Link(page, "page", parts[1], parts[3], _said(there is not None and parts[3] in there[1]))
+        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), plain) if plain.startswith(".") else plain.strip("/"))
+        wanted = wanted.removesuffix(".md")
+        found = self._paths.get(wanted)
+        return Link(page, "page", own, found or wanted, _said(found is not None))
+
+    def _inside(self, space: str) -> tuple[str, set[str]] | None:
+        """The revision and the pages of a space of the organization that is not deleted."""
+        if space not in self._seen:
+            found = self.caller.store.find("space", space)
+            self._seen[space] = None
+            if found is not None and found["organization"] == self.space["organization"] and not found.get("deletedAt"):
+                self._seen[space] = str(found["revision"]), set(flat(found.get("_pages"))[0])
+        return self._seen[space]
+
+
+def _said(there: bool) -> str:
+    return "ok" if there else "broken"
+
+
+def listed(book: Book, paging: Paging, status: str | None = None, page: str | None = None, main: Book | None = None) -> Any:
+    """A list of links with its `stats`, which count without the filter; `main`: the space's own content, for a change request."""
+    links = book.links(page)
+    broken = [(one.page, one.kind, one.space, one.target) for one in links if one.status == "broken"]
+    before = {(one.page, one.kind, one.space, one.target) for one in main.links() if one.status == "broken"} if main else set(broken)
+    shown = [one for one in links if status in (None, one.status)]
+    stats = {"total": len(links), "broken": {"total": len(broken), "changeRequest": sum(one not in before for one in broken)}}
+    return {**listing(shown, paging, book.shown), "stats": stats}

@@ -1,0 +1,230 @@
+"""Revisions of a space and change requests: what each holds, how one comes after another, merging and updating."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from reconciler.sandbox.content.merging import files_together, together
+from reconciler.sandbox.service import RANKS, Caller, Fault
+from reconciler.sandbox.store import Object, Store
+
+REVISION, REQUEST, COMMENT, REPLY = "revision", "change-request", "comment", "comment-reply"
+NONE: Object = {"comments": 0, "changeRequests": 0, "changeRequestsOpen": 0, "changeRequestsDraft": 0}  # a space without any
+DIGITS = 9  # of the greatest number a change request is looked for by
+
+
+def requests_of(space: str) -> str:
+    """The name of the row of change requests of a space."""
+    return f"requests:{space}"
+
+
+def comments_of(space: str, request: str | None = None) -> str:
+    """The name of the row of comments on a space or on one of its change requests."""
+    return f"comments:{space}:{request}" if request else f"comments:{space}"
+
+
+def replies_to(comment: str) -> str:
+    return f"replies:{comment}"
+
+
+# -- finding -----------------------------------------------------------------------------------------------------------------------
+
+
+def space_of(caller: Caller, id: str, needs: str | None = None) -> Object:
+    """A space to read, or one that is not deleted for whoever has at least the role in `needs`."""
+    found = caller.get("space", id)
+    if needs is not None:
+        if caller.rank(found["organization"]) < RANKS.index(needs):
+            raise Fault(403, f"you need the role {needs} for this")
+        if found.get("deletedAt"):
+            raise Fault(404, f"space {id} is deleted")
+    return found
+
+
+def find_request(store: Store, space: str, id: str) -> Object | None:
+    """A change request of a space by its id or its number."""
+    found = store.find(REQUEST, id)
+    if found is not None and found["space"] == space:
+        return found
+    if id.isascii() and id.isdigit() and len(id) <= DIGITS:
+        rows = store.rows(REQUEST, container=requests_of(space))
+        return rows[int(id) - 1] if 0 < int(id) <= len(rows) else None  # none is ever removed: the nth has the number n
+    return None
+
+
+def request_of(caller: Caller, space: Object, id: str) -> Object:
+    found = find_request(caller.store, space["id"], id)
+    if found is None:
+        raise Fault(404, f"change request {id} not found")
+    return found
+
+
+# -- revisions ---------------------------------------------------------------------------------------------------------------------
+
+
+def current(store: Store, space: Object) -> Object:
+    """The revision a space shows, with its pages and files."""
+    id = str(space["revision"])
+    kept = store.find(REVISION, f"{space['id']}:{id}") or {"id": id, "parents": [], "createdAt": space["createdAt"], "type": "edits"}
+    return {**kept, "_space": space["id"], "_pages": space.get("_pages", []), "_files": space.get("_files", [])}
+
+
+def revision(store: Store, space: Object, id: str) -> Object:
+    """Any revision of a space."""
+    return store.find(REVISION, f"{space['id']}:{id}") or {**current(store, space), "id": id}
+
+
+def _keep(store: Store, space: Object, kept: Object) -> Object:
+    made = {**kept, "_pk": f"{space['id']}:{kept['id']}"}
+    if store.find(REVISION, made["_pk"]) is None:
+        return store.add(REVISION, space["organization"], f"revisions:{space['id']}", made)
+    store.save(REVISION, made)
+    return made
+
+
+def _after(store: Store, space: Object, parents: list[str], kind: str, pages: list[Any], files: list[Any]) -> Object:
+    made = {"id": store.new_id("rev"), "parents": parents, "createdAt": store.stamp(), "type": kind}
+    return _keep(store, space, {**made, "_space": space["id"], "_pages": pages, "_files": files})
+
+
+def write(store: Store, space: Object, pages: list[Any], files: list[Any], kind: str = "edits", other: str | None = None) -> str:
+    """Give a space another content. Raises 409 where it is locked."""
+    if space.get("editMode") == "locked":
+        raise Fault(409, f"space {space['id']} is locked")
+    return rewrite(store, space, pages, files, kind, other)
+
+
+def rewrite(store: Store, space: Object, pages: list[Any], files: list[Any], kind: str = "edits", other: str | None = None) -> str:
+    """The same, locked or not: what the service itself writes."""
+    parents = [str(space["revision"]), *([other] if other else [])]
+    made = _after(store, space, parents, kind, pages, files)
+    space |= {"revision": made["id"], "updatedAt": made["createdAt"], "_pages": pages, "_files": files}
+    store.save("space", space)
+    return str(made["id"])
+
+
+# -- change requests -----------------------------------------------------------------------------------------------------------------
+
+
+def propose(caller: Caller, space: Object, fields: Object) -> Object:
+    """A new change request with the content the space has now."""
+    store, user = caller.store, caller.member(space["organization"])["id"]
+    base = _keep(store, space, current(store, space))
+    began = _after(store, space, [base["id"]], "edits", base["_pages"], base["_files"])
+    made: Object = {
+        "id": store.new_id("chg"),
+        "number": len(store.rows(REQUEST, container=requests_of(space["id"]))) + 1,
+        "status": "draft",
+        **fields,
+        "createdAt": began["createdAt"],
+        "updatedAt": began["createdAt"],
+        "space": space["id"],
+        "revision": began["id"],
+        "revisionInitial": base["id"],
+        "comments": 0,
+        "_by": user,
+        "_contributors": [user],
+    }
+    store.add(REQUEST, space["organization"], requests_of(space["id"]), made)
+    recount(store, space)
+    return made
+
+
+def ancestor(request: Object) -> str:
+    """The latest revision of the space that a change request knows."""
+    return str(request.get("revisionMergedAncestor") or request["revisionInitial"])
+
+
+def outdated(request: Object, space: Object) -> bool:
+    return request["status"] != "merged" and ancestor(request) != str(space["revision"])
+
+
+def _still_open(request: Object) -> None:
+    if request["status"] not in ("draft", "open"):
+        raise Fault(409, f"change request {request['id']} is {request['status']}")
+
+
+def edit(caller: Caller, space: Object, request: Object, pages: list[Any], files: list[Any], kind: str = "edits") -> str:
+    """Give a change request another content. Raises 409 where it is merged or archived."""
+    _still_open(request)
+    store, user = caller.store, caller.member(space["organization"])["id"]
+    made = _after(store, space, [request["revision"]], kind, pages, files)
+    request |= {"revision": made["id"], "updatedAt": made["createdAt"]}
+    request["_contributors"] = list(dict.fromkeys([*request["_contributors"], user]))
+    store.save(REQUEST, request)
+    return str(made["id"])
+
+
+def _joined(store: Store, space: Object, request: Object) -> tuple[list[Any], list[Any], list[str]]:
+    base, ours = revision(store, space, ancestor(request)), revision(store, space, request["revision"])
+    theirs = current(store, space)
+    pages, conflicts = together(base["_pages"], ours["_pages"], theirs["_pages"])
+    return pages, files_together(base["_files"], ours["_files"], theirs["_files"]), conflicts
+
+
+def merge(store: Store, space: Object, request: Object) -> Object:
+    """Put a change request into its space. Where both changed the same, nothing happens and the answer says so."""
+    _still_open(request)
+    pages, files, conflicts = _joined(store, space, request)
+    if conflicts and outdated(request, space):
+        return {"revision": request["revision"], "result": "conflicts"}
+    made = write(store, space, pages, files, "merge", request["revision"])
+    _keep(store, space, {**revision(store, space, made), "_request": request["id"]})
+    request |= {"status": "merged", "revision": made, "revisionMerged": made, "revisionMergedAncestor": made, "updatedAt": store.stamp()}
+    store.save(REQUEST, request)
+    recount(store, space)
+    return {"revision": made, "result": "merge"}
+
+
+def update(caller: Caller, space: Object, request: Object) -> Object:
+    """Pull the space's content into a change request, which keeps what it changed itself, also where both did."""
+    _still_open(request)
+    store = caller.store
+    if not outdated(request, space):
+        return {"revision": request["revision"], "result": "update"}
+    pages, files, conflicts = _joined(store, space, request)
+    base = _keep(store, space, current(store, space))
+    made = edit(caller, space, request, pages, files, "update")
+    request["revisionMergedAncestor"] = base["id"]
+    store.save(REQUEST, request)
+    return {"revision": made, "result": "conflicts" if conflicts else "update"}
+
+
+# -- what a space counts and takes with it -----------------------------------------------------------------------------------------
+
+
+def recount(store: Store, space: Object) -> None:
+    """Count a space's change requests and its open comments again."""
+    status = Counter(one["status"] for one in store.select(REQUEST, container=requests_of(space["id"])))
+    space |= {"changeRequests": status.total(), "changeRequestsOpen": status["open"], "changeRequestsDraft": status["draft"]}
+    space["comments"] = count_comments(store, comments_of(space["id"]))
+    store.save("space", space)
+
+
+def count_comments(store: Store, container: str) -> int:
+    return sum(one["status"] == "open" for one in store.select(COMMENT, container=container))
+
+
+def _all_of(store: Store, space: str) -> list[tuple[str, str]]:
+    """Everything that belongs to a space, by kind and key."""
+    requests = [one["id"] for one in store.select(REQUEST, container=requests_of(space))]
+    found = [(REQUEST, id) for id in requests]
+    found += [(REVISION, one["_pk"]) for one in store.select(REVISION, container=f"revisions:{space}")]
+    for row in (comments_of(space), *(comments_of(space, id) for id in requests)):
+        for comment in store.select(COMMENT, container=row):
+            found.append((COMMENT, comment["id"]))
+            found += [(REPLY, one["id"]) for one in store.select(REPLY, container=replies_to(comment["id"]))]
+    return found
+
+
+def give_away(store: Store, space: str, organization: str) -> None:
+    """What belongs to a space goes with it to another organization."""
+    for kind, key in _all_of(store, space):
+        store.own(kind, key, organization)
+
+
+def forget(store: Store, space: str) -> None:
+    """What belongs to a space goes when it is purged."""
+    for kind, key in _all_of(store, space):
+        store.remove(kind, key)

@@ -1,0 +1,180 @@
+"""The tree of collections and spaces: where things stand, moves, copies, deletes and the seven days after."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from reconciler.sandbox.bodies import CollectionAnchor, ContentMove, SpaceAnchor
+from reconciler.sandbox.content import revisions
+from reconciler.sandbox.service import Caller, Fault
+from reconciler.sandbox.sites.structure import remove_site_space
+from reconciler.sandbox.store import Object, Store
+
+RETENTION = timedelta(days=7)
+
+
+def container_of(collection: str) -> str:
+    return f"collection:{collection}"
+
+
+def collection_container(organization: str, parent: str | None) -> str:
+    """The name of the row of siblings below a parent, or at the root."""
+    return container_of(parent) if parent else f"root:{organization}"
+
+
+def inside_of(store: Store, collection: str) -> Iterator[tuple[str, Object]]:
+    """Everything in a collection, at any depth."""
+    waiting = [collection]
+    while waiting:
+        for kind, one in store.mixed(container_of(waiting.pop())):
+            yield kind, one
+            if kind == "collection":
+                waiting.append(one["id"])
+
+
+def leave_sites(store: Store, space: str, organization: str) -> None:
+    """Take a space out of the sites of an organization."""
+    for stands in store.select("site-space", organization=organization):
+        if stands["_space"] == space:
+            remove_site_space(store, stands)
+
+
+def owner(store: Store, kind: str, data: Object, organization: str) -> Object:
+    """Give an object to another organization; a space leaves the sites of the one it had."""
+    if kind == "space":
+        leave_sites(store, data["id"], data["organization"])
+        revisions.give_away(store, data["id"], organization)
+    data["organization"] = organization
+    store.save(kind, data)
+    store.own(kind, data["id"], organization)
+    return data
+
+
+def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> Object:
+    """Move a collection or a space; `parent` absent stays, null is the root; no position is the end."""
+    store, organization = caller.store, data["organization"]
+    given = body.given()
+    parent = given["parent"] if "parent" in given else data.get("parent")
+    if parent is not None:
+        caller.get("collection", parent, organization)
+        at: str | None = parent
+        while at is not None and kind == "collection":
+            if at == data["id"]:
+                raise Fault(400, "parent is the collection itself or stands in it")
+            at = (store.find("collection", at) or {}).get("parent")
+    before, after = body.position.before, body.position.after
+    if before is not None and after is not None:
+        raise Fault(400, "position has both before and after")
+    anchors = {"before": _anchor(before), "after": _anchor(after)}
+    if (kind, data["id"]) in anchors.values():
+        raise Fault(400, "position names the moved object itself")
+    if parent is None:
+        data.pop("parent", None)
+    else:
+        data["parent"] = parent
+    if not store.place(kind, data["id"], collection_container(organization, parent), **anchors):
+        raise Fault(400, "position names a sibling that does not stand there")
+    if kind == "space":
+        data["visibility"] = _visibility(data.get("visibility", "private"), parent)
+        data["updatedAt"] = store.stamp()
+    store.save(kind, data)
+    return data
+
+
+def _anchor(named: SpaceAnchor | CollectionAnchor | None) -> tuple[str, str] | None:
+    if named is None:
+        return None
+    return ("space", named.space) if isinstance(named, SpaceAnchor) else ("collection", named.collection)
+
+
+def _visibility(now: str, parent: str | None) -> str:
+    if parent is None and now == "in-collection":
+        return "private"
+    return "in-collection" if parent is not None and now == "private" else now
+
+
+def delete_collection(store: Store, collection: str) -> None:
+    """Delete a collection with all it holds; the spaces in it softly."""
+    for kind, one in list(inside_of(store, collection)):
+        if kind == "space":
+            delete_space(store, one)
+        else:
+            store.remove("collection", one["id"])
+    store.remove("collection", collection)
+
+
+def delete_space(store: Store, data: Object) -> None:
+    if not data.get("deletedAt"):
+        data["deletedAt"] = store.stamp()
+        store.save("space", data)
+
+
+def purge(store: Store) -> None:
+    """Remove the spaces whose seven days are over, and their places in sites."""
+    limit = store.now() - RETENTION
+    if not _due(store, limit):
+        return
+    with store.write():
+        for one in _due(store, limit):
+            store.remove("space", one["id"])
+            revisions.forget(store, one["id"])
+            leave_sites(store, one["id"], one["organization"])
+
+
+def _due(store: Store, limit: datetime) -> list[Object]:
+    return [one for one in store.deleted() if datetime.fromisoformat(one["deletedAt"]) <= limit]
+
+
+def restore(store: Store, data: Object) -> Object:
+    """Put a deleted space back where it was, or at the root where its collection is gone."""
+    data.pop("deletedAt", None)
+    parent = data.get("parent")
+    if parent is not None and store.find("collection", parent) is None:
+        data.pop("parent")
+        data["visibility"] = _visibility(data["visibility"], None)
+        store.place("space", data["id"], f"root:{data['organization']}")
+    store.save("space", data)
+    return data
+
+
+def new_space(store: Store, organization: str, title: str, *, id: str | None = None, parent: str | None = None) -> Object:
+    """A space with one page, not yet in the store."""
+    now = store.stamp()
+    made: Object = {
+        "id": id or store.new_id("spc"),
+        "title": title,
+        "emoji": "",
+        "visibility": "in-collection" if parent else "private",
+        "createdAt": now,
+        "updatedAt": now,
+        "editMode": "live",
+        "mergeRules": {"type": "inherit"},
+        "organization": organization,
+        "language": "en",
+        "revision": store.new_id("rev"),
+        "defaultLevel": None,
+        **revisions.NONE,
+        "_pages": [{"id": store.new_id("pag"), "title": "Page", "slug": "page", "path": "page", "type": "document", "pages": []}],
+    }
+    if parent is not None:
+        made["parent"] = parent
+    return made
+
+
+def duplicate(store: Store, source: Object) -> Object:
+    """A copy beside its source, after the siblings, with the content and with new ids."""
+    made = copy.deepcopy(source)
+    now = store.stamp()
+    made |= {"id": store.new_id("spc"), "title": f"Copy of {source['title']}"[:50], "createdAt": now, "updatedAt": now}
+    made |= {"revision": store.new_id("rev"), **revisions.NONE}
+    made["_pages"] = fresh(store, made["_pages"])
+    made.pop("deletedAt", None)
+    return store.add("space", made["organization"], collection_container(made["organization"], made.get("parent")), made)
+
+
+def fresh(store: Store, pages: list[Any]) -> list[Any]:
+    """The pages with new ids."""
+    return [{**page, "id": store.new_id("pag"), "pages": fresh(store, page.get("pages", []))} for page in pages]

@@ -1,0 +1,1 @@
+"""Integrations, their installations, and OpenAPI specifications."""

@@ -1,0 +1,122 @@
+"""What the page shows, as plain data: each organization with its people, its content tree and its sites as visitors would see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Any, Final
+
+from reconciler.sandbox.content.tree import RETENTION, collection_container, container_of
+from reconciler.sandbox.sites.audience import AGENT, GENERAL
+from reconciler.sandbox.sites.readers import Gate
+from reconciler.sandbox.sites.structure import level, row
+from reconciler.sandbox.store import Object, Store
+
+SHOWN_MAX: Final = 400  # entries of one list; the rest is counted
+DEPTH_MAX: Final = 20
+
+
+class Sketch:
+    """Reads one store for one page."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.left = 0
+        self.more = 0
+
+    def whole(self, requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Everything the template names. `requests`: the last ones, newest first."""
+        return {
+            "clock": self.store.stamp(),
+            "still": self.store.meta("clock") is not None,
+            "file": self.store.db.name,
+            "organizations": [self._organization(one) for one in self.store.select("organization")],
+            "requests": requests,
+        }
+
+    def _organization(self, data: Object) -> dict[str, Any]:
+        id = data["id"]
+        self.left, self.more = SHOWN_MAX, 0
+        members, teams = self.store.select("member", organization=id), self.store.select("team", organization=id)
+        names = {one["id"]: one["displayName"] for one in members}
+        content = self._level(collection_container(id, None), 0)
+        sites = self.store.select("site", organization=id, newest=True)
+        return {
+            "id": id,
+            "title": data["title"],
+            "members": members[:SHOWN_MAX],
+            "members_more": max(0, len(members) - SHOWN_MAX),
+            "teams": [{"title": one["title"], "people": [names.get(user, user) for user in one["_members"]]} for one in teams[:SHOWN_MAX]],
+            "teams_more": max(0, len(teams) - SHOWN_MAX),
+            "content": content,
+            "content_more": self.more,
+            "spaces": self.store.count("space", id),
+            "sites": [self._site(one) for one in sites[:SHOWN_MAX]],
+            "sites_more": max(0, len(sites) - SHOWN_MAX),
+            "saml": self.store.select("saml", organization=id),
+            "specs": self.store.select("openapi", organization=id),
+        }
+
+    def _level(self, container: str, depth: int) -> list[dict[str, Any]]:
+        """One row of siblings of the content tree, with what stands in the collections among them."""
+        found = []
+        row = self.store.mixed(container, most=self.left)
+        self.left -= len(row)
+        self.more += self.store.count_in(container) - len(row)
+        for kind, one in row:
+            made = {"kind": kind, "id": one["id"], "title": one["title"], "emoji": one.get("emoji") or "", "gone": self._left_of(one)}
+            if kind == "collection" and depth < DEPTH_MAX:
+                made["inside"] = self._level(container_of(one["id"]), depth + 1)
+            found.append(made)
+        return found
+
+    def _left_of(self, data: Object) -> str:
+        """Of a deleted space, how long it can still be restored."""
+        if not data.get("deletedAt"):
+            return ""
+        left = datetime.fromisoformat(data["deletedAt"]) + RETENTION - self.store.now()
+        days = ceil(left / timedelta(days=1))
+        return f"deleted; {days} day{'s' if days != 1 else ''} left to restore it"
+
+    def _site(self, data: Object) -> dict[str, Any]:
+        id, gate = data["id"], Gate.of(self.store, data)
+        inside = [name for name, reader in GENERAL.items() if gate.opens(reader)]
+        return {
+            "id": id,
+            "title": data["title"],
+            "readers": [name for name in inside if name in (inside[0], AGENT)],
+            "type": data["type"],
+            "visibility": data["visibility"],
+            "published": data["published"],
+            "address": data.get("_proxy") or data.get("basename") or id,
+            "tabs": self._tabs(level(id), 0),
+            "pages": self._variants(row(id)),
+            "links": [one for _, one in self.store.in_site(id, "share-link")],
+        }
+
+    def _tabs(self, container: str, depth: int) -> list[dict[str, Any]]:
+        """Sections and groups in the order of the page's top."""
+        found = []
+        for kind, one in self.store.mixed(container):
+            made = {"kind": kind, "title": one["title"], "default": one.get("default", False), "condition": one.get("condition") or ""}
+            if kind == "group":
+                made["inside"] = self._tabs(level("", one["id"]), depth + 1) if depth < DEPTH_MAX else []
+            else:
+                made |= {"path": one["path"], "pages": self._variants(row("", one["id"]))}
+            found.append(made)
+        return found
+
+    def _variants(self, container: str) -> list[dict[str, Any]]:
+        placed = self.store.select("site-space", container=container)
+        spaces = self.store.find_all("space", (one["_space"] for one in placed))
+        return [
+            {
+                "title": spaces[one["_space"]]["title"] if one["_space"] in spaces else "a space that is gone",
+                "gone": one["_space"] not in spaces or bool(spaces[one["_space"]].get("deletedAt")),
+                "path": one["path"],
+                "default": one["default"],
+                "condition": one.get("condition") or "",
+            }
+            for one in placed
+        ]

@@ -1,0 +1,105 @@
+"""`/docs`: the service's OpenAPI document for people, made on the server; nothing is fetched from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse
+
+from reconciler.sandbox.pages.render import rendered
+
+router = APIRouter(include_in_schema=False)
+ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+
+
+class Reference:
+    """What the page shows of one document, as plain data."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+
+    def whole(self) -> dict[str, Any]:
+        groups: dict[str, list[dict[str, Any]]] = {}
+        for path, methods in self.document["paths"].items():
+            for method, operation in methods.items():
+                tag = (operation.get("tags") or ["Other"])[0]
+                groups.setdefault(tag, []).append(self._operation(method.upper(), path, operation))
+        count = sum(map(len, groups.values()))
+        return {"title": self.document["info"]["title"], "about": self.document["info"]["description"], "groups": groups, "count": count}
+
+    def _operation(self, method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+        return {
+            "method": method,
+            "path": path,
+            "summary": operation.get("summary", ""),
+            "parameters": [
+                {"name": one["name"], "type": self.type(one["schema"]), "required": one.get("required", False), "where": one["in"]}
+                for one in operation.get("parameters", [])
+            ],
+            "body": self._fields(body) if body else [],
+            "answers": [
+                {"status": status, "type": self._answer(one), "about": one["description"]} for status, one in operation["responses"].items()
+            ],
+        }
+
+    def _answer(self, response: Mapping[str, Any]) -> str:
+        schema = response.get("content", {}).get("application/json", {}).get("schema")
+        return self.type(schema) if schema else ""
+
+    def _fields(self, schema: Mapping[str, Any]) -> list[dict[str, Any]]:
+        schema = self._resolved(schema)
+        found = [
+            {"name": name, "type": self.type(one), "required": name in schema.get("required", ())}
+            for name, one in schema.get("properties", {}).items()
+        ]
+        for word in ALTERNATIVES:
+            for part in schema.get(word, ()):
+                found += [one for one in self._fields(part) if one not in found]
+        return found
+
+    def _resolved(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        while "$ref" in schema:
+            schema = self.document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
+        return schema
+
+    def type(self, schema: Mapping[str, Any]) -> str:
+        """A schema in a few words: `text, 1 to 64 characters`."""
+        if "$ref" in schema:
+            return str(schema["$ref"].rsplit("/", 1)[1])
+        for word in ALTERNATIVES:
+            if word in schema:
+                return " or ".join(dict.fromkeys(self.type(one) for one in schema[word]))
+        if "const" in schema:
+            return repr(schema["const"])
+        if "enum" in schema:
+            return ", ".join(str(one) for one in schema["enum"])
+        if schema.get("type") == "array":
+            return f"list of {self.type(schema.get('items', {}))}"
+        if schema.get("type") == "object" and "items" in schema.get("properties", {}):
+            return f"page: {self.type(schema['properties']['items'])}"
+        words = {"string": "text", "integer": "whole number", "boolean": "true or false", "object": "object", "null": "null"}
+        kind = words.get(str(schema.get("type")), str(schema.get("type", "anything")))
+        return ", ".join([kind, *_limits(schema)])
+
+
+def _limits(schema: Mapping[str, Any]) -> list[str]:
+    found = []
+    least, most = schema.get("minLength"), schema.get("maxLength")
+    if least is not None or most is not None:
+        found.append(f"{least or 0} to {most} characters" if most is not None else f"{least} characters or more")
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None or most is not None:
+        found.append(f"{least} to {most}" if most is not None else f"{least} or more")
+    if "format" in schema:
+        found.append(str(schema["format"]))
+    if "default" in schema and schema["default"] is not None:
+        found.append(f"default {schema['default']}")
+    return found
+
+
+@router.get("/docs", response_class=HTMLResponse)
+async def reference(request: Request) -> HTMLResponse:
+    return rendered("reference.html", Reference(request.app.openapi()).whole())

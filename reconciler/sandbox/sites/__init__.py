@@ -1,0 +1,1 @@
+"""Docs sites: their structure, their look, and who can read them."""

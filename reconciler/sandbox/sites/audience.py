@@ -1,0 +1,148 @@
+"""Who can read what, worked out from the objects alone: every object with its readers and their levels.
+
+Readers are examples of people: `anyone` comes from the web and brings nothing, `anyone-with-the-address` knows where a site is, `link:ID`
+holds the key of that share link, `visitor` is signed in and has no claims, `visitor:CONDITION` is signed in with claims for which the
+condition is true, `agent` is an agent, `member` is a member who is neither an admin nor a guest. All of them choose the claims that need
+no signature as they like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from reconciler.sandbox.organization.levels import Levels
+from reconciler.sandbox.sites.conditions import UNSIGNED, example
+from reconciler.sandbox.sites.readers import Gate, Reader, is_deleted, opened
+from reconciler.sandbox.store import Object, Store
+
+ANYONE, ADDRESS, VISITOR, AGENT = "anyone", "anyone-with-the-address", "visitor", "agent"
+GENERAL: Final = {
+    ANYONE: Reader(),
+    ADDRESS: Reader(address=True),
+    VISITOR: Reader(claims={}),
+    AGENT: Reader(agent=True),
+}
+Conditions = frozenset[str]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to an object: the gate of the site, and the conditions on the way."""
+
+    gate: Gate
+    conditions: Conditions = frozenset()
+
+
+@dataclass
+class Audience:
+    """The readers of one organization's objects. `asked`: conditions whose visitors are asked about for every object."""
+
+    store: Store
+    organization: Object
+    asked: frozenset[Conditions] = frozenset()
+    _passed: dict[tuple[str, Conditions], bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        id = self.organization["id"]
+        self.sites = self.store.select("site", organization=id, newest=True)
+        self.gates = {site["id"]: Gate.of(self.store, site) for site in self.sites}
+        self.holders: dict[str, dict[str, Reader]] = {}
+        for link in self.store.select("share-link", organization=id):
+            self.holders.setdefault(link["site"], {})[f"link:{link['id']}"] = Reader(address=True, shareKey=link["_secret"])
+        self.sections = {section["id"]: section for section in self.store.select("section", organization=id)}
+        self.site_spaces = self.store.select("site-space", organization=id)
+        self.spaces = {space["id"]: space for space in self.store.select("space", organization=id)}
+        self.levels = Levels.of(self.store, id)
+
+    def entries(self) -> Iterator[Object]:
+        """One entry for each object: its kind, id, title and readers."""
+        yield self._entry("organization", self.organization, list(self._people()))
+        for site in self.sites:
+            yield self._entry("site", site, self._readers([Way(self.gates[site["id"]])]))
+        for section in self.sections.values():
+            gate = self.gates[section["site"]]
+            yield self._entry("section", section, self._readers([Way(gate, gate.conditions(section))]))
+        ways: dict[str, list[Way]] = {}
+        for site_space in self.site_spaces:
+            gate, space = self.gates[site_space["site"]], self.spaces.get(site_space["_space"])
+            way = Way(gate, gate.conditions(self.sections.get(site_space.get("section", "")), site_space))
+            visible = [] if space is None or is_deleted(space) else [way]
+            ways.setdefault(site_space["_space"], []).extend(visible)
+            yield self._entry("site-space", {"title": space["title"] if space else "", **site_space}, self._readers(visible))
+        for space in self.spaces.values():
+            yield self._entry("space", space, self._space(space, ways.get(space["id"], [])))
+        for spec in self.store.select("openapi", organization=self.organization["id"]):
+            readers = [*self._readers([], spec["visibility"]), _read("member"), {"reader": "admin", "level": "admin"}]
+            yield self._entry("openapi", {"title": spec["slug"], **spec}, readers)
+
+    def _entry(self, kind: str, data: Object, readers: list[Object]) -> Object:
+        return {"kind": kind, "id": data["id"], "organization": self.organization["id"], "title": data["title"], "readers": readers}
+
+    def _people(self) -> Iterator[Object]:
+        """Members and ways to become one, with the role each has or gets."""
+        organization = self.organization
+        ways = [f"joins:{domain}" for domain in organization.get("emailDomains") or []]
+        ways += ["joins:invite-link"] if organization.get("inviteLinks") else []
+        for way in ways:
+            yield {"reader": way, "level": organization.get("defaultRole") or "guest"}
+        for provider in self.store.select("saml", organization=organization["id"]):
+            yield {"reader": f"joins:saml:{provider['id']}", "level": provider.get("defaultRole") or "guest"}
+        for member in self.store.select("member", organization=organization["id"]):
+            yield {"reader": f"member:{member['id']}", "level": member["role"] or "guest"}
+
+    def _space(self, space: Object, ways: list[Way]) -> list[Object]:
+        if is_deleted(space):
+            return []
+        readers = self._readers(ways, str(space.get("visibility", "private")))
+        levels = {role: self.levels.member(role, space) for role in ("read", "admin")}
+        return [*readers, *({"reader": _role(role), "level": level} for role, level in levels.items() if level is not None)]
+
+    def _readers(self, ways: list[Way], visibility: str = "private") -> list[Object]:
+        """Those who read an object on one of these ways, or by its own visibility."""
+        population = dict(GENERAL)
+        for way in ways:
+            population |= self.holders.get(way.gate.site["id"], {})
+        classes = dict.fromkeys([*(way.conditions for way in ways), *sorted(self.asked, key=sorted)])
+        population |= {name: reader for name, reader in map(_visitor, classes) if reader is not None}
+        found = []
+        for name, reader in population.items():
+            by_itself = opened(visibility, reader, has_key=False) and not reader.agent
+            if by_itself or any(way.gate.opens(reader) and self._passes(name, reader, way.conditions) for way in ways):
+                found.append(_read(name))
+        return found
+
+    def _passes(self, name: str, reader: Reader, conditions: Conditions) -> bool:
+        if not conditions or reader.agent:
+            return True
+        if (name, conditions) not in self._passed:
+            signed = {claim: value for claim, value in (reader.claims or {}).items() if claim != UNSIGNED}
+            self._passed[name, conditions] = example(conditions, signed) is not None
+        return self._passed[name, conditions]
+
+
+def audience(store: Store, organization: str | None = None, asked: Iterable[Conditions] = ()) -> list[Object]:
+    """Every object of one organization or of all, with who can read it."""
+    organizations = [data for data in store.select("organization") if organization in (None, data["id"])]
+    return [entry for data in organizations for entry in Audience(store, data, frozenset(asked)).entries()]
+
+
+def _visitor(conditions: Conditions) -> tuple[str, Reader | None]:
+    """A visitor for whom all of the conditions are true; None where there are no conditions, or where nobody can be one."""
+    name = f"{VISITOR}:{joined(conditions)}"
+    claims: Mapping[str, Any] | None = example(conditions) if conditions else None
+    return name, None if claims is None else Reader(claims={key: value for key, value in claims.items() if key != UNSIGNED})
+
+
+def joined(conditions: Conditions) -> str:
+    """Several conditions as one."""
+    return next(iter(conditions)) if len(conditions) == 1 else " && ".join(f"({condition})" for condition in sorted(conditions))
+
+
+def _role(role: str) -> str:
+    return "admin" if role == "admin" else "member"
+
+
+def _read(reader: str) -> Object:
+    return {"reader": reader, "level": "read"}

@@ -1,0 +1,1 @@
+"""Conversations and translations: work that runs and ends by the service's clock."""

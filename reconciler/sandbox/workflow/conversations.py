@@ -1,0 +1,167 @@
+"""Conversations, the issue each is about, and the clusters of issues with the same subject; a cluster follows from what was ingested."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from reconciler.sandbox.service import Caller
+from reconciler.sandbox.store import Object, Store
+from reconciler.sandbox.workflow.ingestion import Conversation
+
+KIND = "ingested-conversation"
+WEEKS = 13  # of a cluster's pulse, the last one ends now
+SUMMARY, LABEL = 200, 100  # characters
+ICON = "comments"
+
+
+def ingest(store: Store, organization: str, body: Conversation) -> None:
+    """Keep a conversation; one with the same id is replaced where it stands."""
+    key = f"{organization}:{body.id}"
+    last = store.find(KIND, key)
+    now = store.stamp()
+    created = body.metadata.createdAt or (last["createdAt"] if last else now)
+    kept: Object = {
+        "_pk": key,
+        "id": body.id,
+        "subject": body.subject,
+        "createdAt": created,
+        "processedAt": now,
+        "source": _source(body, organization),
+        "organization": organization,
+        "_url": body.metadata.url,
+        "_parts": [part.model_dump(exclude_unset=True) for part in body.parts],
+        "_metadata": body.metadata.model_dump(exclude_unset=True, exclude_none=True) | {"createdAt": created},
+    }
+    if last is None:
+        store.add(KIND, organization, f"{KIND}:{organization}", kept)
+    else:
+        store.save(KIND, kept)
+
+
+def _source(body: Conversation, organization: str) -> str:
+    """`email`, or the integration that it came from: what the conversation says of its source, else the host of its address."""
+    try:
+        host = urlsplit(body.metadata.url or "").hostname
+    except ValueError:
+        host = None
+    said = body.metadata.attributes.get("source") or host or "api"
+    if said == "email" or re.fullmatch("integration:[^:]+:[^:]+", said):
+        return said
+    return f"integration:{said.replace(':', '-')}:{organization}"
+
+
+def of(caller: Caller, organization: str) -> list[Object]:
+    """All conversations of an organization, the newest first."""
+    caller.member(organization)
+    return caller.store.select(KIND, container=f"{KIND}:{organization}", newest=True)
+
+
+def show(caller: Caller, one: Object) -> Object:
+    urls = {"location": _location(caller, one["organization"], "conversations", one["id"])}
+    if one["_url"] is not None:
+        urls["source"] = one["_url"]
+    kept = {key: value for key, value in one.items() if not key.startswith("_") and key != "organization"}
+    return {"object": "conversation", **kept, "urls": urls}
+
+
+def _location(caller: Caller, organization: str, name: str, id: str) -> str:
+    return f"{caller.service.base}/v1/orgs/{organization}/{name}/{quote(id, safe='')}"
+
+
+# -- issues --------------------------------------------------------------------------------------------------------------------------
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:12]
+
+
+def _said(one: Object) -> str:
+    return next((str(part["body"]).strip() for part in one["_parts"] if part["body"].strip()), "")
+
+
+def title(one: Object) -> str:
+    """The subject, else the first line that was said."""
+    found = one["subject"].strip() or _said(one).partition("\n")[0].strip()
+    return found[:LABEL] or "Untitled"
+
+
+def issue_id(one: Object) -> str:
+    return f"iss_{_digest(one['organization'], one['id'])}"
+
+
+def cluster_id(one: Object) -> str:
+    """Subjects are the same whatever their case, punctuation and the marks of replies."""
+    bare = re.sub(r"^((re|fwd?|aw|wg)\s*:\s*)+", "", title(one).casefold())
+    words = " ".join(re.findall(r"\w+", bare))
+    return f"clu_{_digest(one['organization'], words or bare)}"
+
+
+def show_issue(caller: Caller, one: Object) -> Object:
+    """The issue of a conversation, with the conversation."""
+    id = issue_id(one)
+    issue = {
+        "object": "conversation-issue",
+        "id": id,
+        "title": title(one),
+        "summary": _said(one)[:SUMMARY],
+        "createdAt": one["createdAt"],
+        "ingestedAt": one["processedAt"],
+        "conversation": one["id"],
+        "cluster": cluster_id(one),
+        "urls": {"location": _location(caller, one["organization"], "conversations-issues", id)},
+    }
+    return {"issue": issue, "conversation": show(caller, one)}
+
+
+# -- clusters ------------------------------------------------------------------------------------------------------------------------
+
+
+def clusters(found: list[Object]) -> list[list[Object]]:
+    """The conversations of each cluster, the oldest first."""
+    groups: dict[str, list[Object]] = {}
+    for one in sorted(found, key=lambda one: (one["createdAt"], one["id"])):
+        groups.setdefault(cluster_id(one), []).append(one)
+    return list(groups.values())
+
+
+def order_of(by: str) -> Any:
+    """The key that orders clusters by one of their fields."""
+    keys: dict[str, Any] = {
+        "updatedAt": lambda group: max(one["processedAt"] for one in group),
+        "createdAt": lambda group: group[0]["createdAt"],
+        "label": lambda group: title(group[0]).casefold(),
+    }
+    return lambda group: (keys[by](group), cluster_id(group[0]))
+
+
+def _pulse(now: datetime, group: list[Object]) -> list[int]:
+    """How many issues came up in each of the last weeks."""
+    weeks = [0] * WEEKS
+    for one in group:
+        ago = (now - datetime.fromisoformat(one["createdAt"])) // timedelta(weeks=1)
+        if 0 <= ago < WEEKS:
+            weeks[WEEKS - 1 - ago] += 1
+    return weeks
+
+
+def show_cluster(caller: Caller, group: list[Object]) -> Object:
+    first, count = group[0], len(group)
+    id, label = cluster_id(first), title(first)
+    return {
+        "object": "issues-cluster",
+        "id": id,
+        "label": label,
+        "createdAt": first["createdAt"],
+        "updatedAt": max(one["processedAt"] for one in group),
+        "icon": ICON,
+        "summary": f"{count} conversation{'' if count == 1 else 's'} about: {label}",
+        "weeklyPulse": _pulse(caller.store.now(), group),
+        "sources": dict(Counter(one["source"] for one in group)),
+        "stats": {"issues": count, "conversations": count},
+        "urls": {"location": _location(caller, first["organization"], "conversations-clusters", id)},
+    }

@@ -1,0 +1,42 @@
+"""The renames of the YAML that have had their effect, as rows and back.
+
+In: a connection inside a transaction. Out: today's address by the former one. Forbidden: deciding which have had their effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlalchemy import Connection, delete, insert, select
+
+from reconciler.address import Address
+from reconciler.state.tables import schema
+from reconciler.state.tables.rows import chunks, damaged
+
+
+def write_renames(connection: Connection, state: int, fulfilled: Mapping[Address, Address]) -> None:
+    """Remember these instead of what was remembered."""
+    connection.execute(delete(schema.renames).where(schema.renames.c.state == state))
+    for some in chunks(sorted(fulfilled.items())):
+        connection.execute(insert(schema.renames), [{"state": state, "old": str(old), "new": str(new)} for old, new in some])
+
+
+def read_renames(connection: Connection, state: int) -> dict[Address, Address]:
+    """What is remembered; raises StateError where it is broken."""
+    rows = connection.execute(select(schema.renames).where(schema.renames.c.state == state).order_by(schema.renames.c.old)).all()
+    try:
+        return {Address.parse(row.old): Address.parse(row.new) for row in rows}
+    except (TypeError, ValueError) as error:
+        raise damaged("the renames of the project") from error
+
+
+def after(fulfilled: Mapping[Address, Address], rename: Mapping[Address, Address]) -> dict[Address, Address]:
+    """What is left of them when tracked addresses are renamed without the YAML: a rename that is taken back may happen again."""
+    left: dict[Address, Address] = {}
+    for old, new in fulfilled.items():
+        container = next((above for above in old.containers if above in rename), None)
+        was = old if container is None else old.renamed(container, rename[container])
+        now = rename.get(new, new)
+        if now != was:
+            left[was] = now
+    return left

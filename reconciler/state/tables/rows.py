@@ -1,0 +1,318 @@
+"""Values of the model as rows of the tables, and back.
+
+In: a connection and values. Out: rows, or values. Forbidden: transactions, leases, deciding what is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from itertools import islice
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy.dialects.postgresql import insert as postgresql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from reconciler.address import Address
+from reconciler.errors import StateError
+from reconciler.model import Before, Binding, Intent, Origin, Place, Stood
+from reconciler.resource import UNSET
+from reconciler.state.errors import RESTORE
+from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
+
+CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
+
+T = TypeVar("T")
+
+
+def to_json(value: Any, what: str) -> str:
+    """Canonical JSON: sorted keys, compact, plain ASCII. Raises StateError for what JSON cannot say."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StateError(
+            f"{what} cannot be remembered: it is not plain JSON", hint="This is a defect of reconciler, please report it."
+        ) from error
+
+
+def to_json_or_null(value: Any, what: str) -> str | None:
+    """The same for a field, of which UNSET says that nothing is remembered."""
+    return None if value is UNSET else to_json(value, what)
+
+
+def from_json(text: str, what: str) -> Any:
+    """The value; raises StateError naming `what` where the database holds something else."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise damaged(what) from error
+
+
+def mapping(text: str, what: str) -> dict[str, Any]:
+    """The object of JSON; raises StateError naming `what` where the database holds something else."""
+    value = from_json(text, what)
+    if not isinstance(value, dict):
+        raise damaged(what)
+    return value
+
+
+def damaged(what: str) -> StateError:
+    """The error for a row that nobody of us wrote."""
+    return StateError(f"the state is damaged: {what} cannot be read", hint=RESTORE)
+
+
+def plain(text: str) -> str:
+    """A text that every database can hold: half characters and NULs, as arguments and errors may have them, are spelled out."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+
+
+def inserting(connection: Connection) -> Callable[..., Any]:
+    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
+    return sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+
+
+def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+    """The items in lists that fit into one statement."""
+    rest = iter(items)
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk
+
+
+# -- Bindings ---------------------------------------------------------------------------------------------------------------------
+
+_BOUND: Final = select(
+    bindings.c.address,
+    bindings.c.kind,
+    bindings.c.id,
+    bindings.c.origin,
+    bindings.c.protected,
+    bindings.c.place_parent,
+    bindings.c.place_index,
+).where(bindings.c.state == bindparam("of"))
+_FIELDS: Final = select(fields.c.address, fields.c.name, fields.c.sent, fields.c.seen).where(fields.c.state == bindparam("of"))
+_UNBIND: Final = delete(bindings).where(bindings.c.state == bindparam("of"), bindings.c.address == bindparam("at"))
+_BY_ID: Final = select(bindings.c.address, bindings.c.kind, bindings.c.id).where(
+    bindings.c.state == bindparam("of"), bindings.c.id.in_(bindparam("ids", expanding=True))
+)
+
+
+def read_bindings(connection: Connection, state: int) -> dict[Address, Binding]:
+    """Every binding of a state, in the order of addresses."""
+    rows = connection.execute(_FIELDS, {"of": state}).all()
+    sent = _decoded(rows, 2, "sent")
+    seen = _decoded(rows, 3, "seen")
+    found = (_binding(row, sent.get(row.address, {}), seen.get(row.address, {})) for row in connection.execute(_BOUND, {"of": state}))
+    return {binding.address: binding for binding in sorted(found, key=lambda binding: binding.address.parts)}
+
+
+def _decoded(rows: Sequence[Any], column: int, word: str) -> dict[str, dict[str, Any]]:
+    """The fields' values of one column by address and name; one call of the parser for all, because that is ten times faster."""
+    present = [row for row in rows if row[column] is not None]
+    try:
+        values = json.loads("[" + ",".join([row[column] for row in present]) + "]")
+    except (TypeError, ValueError, RecursionError):
+        values = []
+    if len(values) != len(present):  # one of them is broken: find it
+        values = [from_json(row[column], f"what was {word} as {row[1]!r} of {row[0]}") for row in present]
+    found: dict[str, dict[str, Any]] = {}
+    for row, value in zip(present, values, strict=True):
+        found.setdefault(row[0], {})[row[1]] = value
+    return found
+
+
+def _binding(row: Any, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Binding:
+    try:
+        place = None if row.place_parent is None else Place(row.place_parent, row.place_index)
+        return Binding(Address.parse(row.address), row.kind, row.id, Origin(row.origin), sent, seen, bool(row.protected), place)
+    except (TypeError, ValueError) as error:
+        raise damaged(f"the binding {row.address!r}") from error
+
+
+def unbind(connection: Connection, state: int, addresses: Iterable[Address]) -> None:
+    """Forget these addresses and their fields; unbound ones are passed over."""
+    gone = [{"of": state, "at": str(address)} for address in addresses]
+    if gone:
+        connection.execute(_UNBIND, gone)
+
+
+def bind(connection: Connection, state: int, whole: Iterable[Binding]) -> None:
+    """Remember these bindings instead of what their addresses had; raises StateError where another address has the object."""
+    new = {binding.address: binding for binding in whole}
+    if not new:
+        return
+    unbind(connection, state, new)
+    _refuse_clashes(connection, state, new.values())
+    connection.execute(insert(bindings), [_row(state, binding) for binding in new.values()])
+    remembered = [row for binding in new.values() for row in field_rows(state, binding.address, binding.sent, binding.seen)]
+    if remembered:
+        connection.execute(insert(fields), remembered)
+
+
+def _refuse_clashes(connection: Connection, state: int, new: Iterable[Binding]) -> None:
+    owners: dict[tuple[str, str], str] = {}
+    for binding in new:
+        owner = owners.setdefault((binding.kind, binding.id), str(binding.address))
+        if owner != str(binding.address):
+            raise _clash(binding.kind, binding.id, owner, str(binding.address))
+    for ids in chunks({id for _, id in owners}):
+        for row in connection.execute(_BY_ID, {"of": state, "ids": ids}):
+            if (claimed := owners.get((row.kind, row.id))) is not None:
+                raise _clash(row.kind, row.id, row.address, claimed)
+
+
+def _clash(kind: str, id: str, owner: str, other: str) -> StateError:
+    return StateError(
+        f"{kind} {id!r} is bound to {owner} and cannot be bound to {other} too",
+        hint=f"Run `reconciler state forget {owner}` first, or keep that address.",
+    )
+
+
+def _row(state: int, binding: Binding) -> dict[str, Any]:
+    return {
+        "state": state,
+        "address": str(binding.address),
+        "kind": binding.kind,
+        "id": binding.id,
+        "origin": binding.origin.value,
+        "protected": binding.protected,
+        "place_parent": binding.place.parent if binding.place else None,
+        "place_index": binding.place.index if binding.place else None,
+    }
+
+
+def field_rows(state: int, address: Address, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One row for each field that either names."""
+    return [
+        {
+            "state": state,
+            "address": str(address),
+            "name": name,
+            "sent": to_json_or_null(sent.get(name, UNSET), f"{name!r} of {address}"),
+            "seen": to_json_or_null(seen.get(name, UNSET), f"{name!r} of {address}"),
+        }
+        for name in dict.fromkeys((*sent, *seen))
+    ]
+
+
+# -- Intents ----------------------------------------------------------------------------------------------------------------------
+
+INTENTS: Final = (
+    select(journal, known.c.ids, befores.c.value.label("before"))
+    .outerjoin(known, (known.c.state == journal.c.state) & (known.c.digest == journal.c.known))
+    .outerjoin(befores, (befores.c.state == journal.c.state) & (befores.c.intent == journal.c.id))
+)
+"""Rows that `intent_of` reads."""
+
+_OPEN: Final = (
+    INTENTS.join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
+    .where(journal.c.state == bindparam("of"))
+    .order_by(journal.c.id)
+)
+
+
+def known_row(ids: frozenset[str], what: str) -> tuple[str, str]:
+    """The digest under which a list's ids are stored, and the ids as JSON."""
+    text = to_json(sorted(ids), what)
+    return sha256(text.encode()).hexdigest(), text
+
+
+def intent_row(state: int, intent: Intent, *, at: str, known: str) -> dict[str, Any]:
+    """The row of an intent whose `known` ids are stored under that digest."""
+    what = f"the intent to {intent.verb} {intent.address}"
+    return {
+        "state": state,
+        "id": intent.id,
+        "at": at,
+        "run": intent.run,
+        "step": intent.step,
+        "address": str(intent.address),
+        "kind": intent.kind,
+        "verb": intent.verb,
+        "method": intent.method,
+        "path": intent.path,
+        "target": intent.target,
+        "writes": to_json({name: value for name, value in intent.writes.items() if value is not UNSET}, what),
+        "known": known,
+        "date": intent.date.isoformat() if intent.date else None,
+        "deadline": intent.deadline.isoformat() if intent.deadline else None,
+        "brings": to_json(dict(intent.brings), what),
+        "lookup": to_json(list(intent.lookup), what),
+    }
+
+
+def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
+    """The row of what an intent met; None where undoing it needs nothing."""
+    before = intent.before
+    if before == Before():
+        return None
+    stood = before.stood
+    value: dict[str, Any] = {
+        "values": {name: value for name, value in before.values.items() if value is not UNSET},
+        "absent": sorted(name for name, value in before.values.items() if value is UNSET),
+        "stood": None if stood is None else [str(stood.parent), stood.index, None if stood.previous is None else str(stood.previous)],
+        "replaces": before.replaces,
+    }
+    if before.takes:
+        value["takes"] = [str(address) for address in before.takes]
+    return {"state": state, "intent": intent.id, "value": to_json(value, f"what {intent.verb} {intent.address} met")}
+
+
+def after_row(state: int, intent: int, after: Mapping[Address, Mapping[str, Any]]) -> dict[str, Any]:
+    """The row of what was seen when an intent was done."""
+    value = {str(at): {name: one for name, one in seen.items() if one is not UNSET} for at, seen in after.items()}
+    return {"state": state, "intent": intent, "value": to_json(value, f"what was seen after intent {intent}")}
+
+
+def _before(text: str | None, what: str) -> Before:
+    if text is None:
+        return Before()
+    value = from_json(text, what)
+    stood = None
+    if value["stood"] is not None:
+        parent, index, previous = value["stood"]
+        stood = Stood(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
+    takes = tuple(Address.parse(text) for text in value.get("takes", ()))
+    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"], takes)
+
+
+_MADE: Final = (
+    select(journal.c.run, journal.c.id, outcomes.c.bound)
+    .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+    .where(journal.c.state == bindparam("of"), journal.c.verb == "create", outcomes.c.bound != "{}")
+    .where(journal.c.run.in_(bindparam("runs", expanding=True)))
+)
+
+
+def read_intents(connection: Connection, state: int) -> tuple[Intent, ...]:
+    """The open intents of a state, oldest first; what their runs had made by then is known too."""
+    lists: dict[str, frozenset[str]] = {}
+    intents = tuple(intent_of(row, lists) for row in connection.execute(_OPEN, {"of": state}))
+    runs = {intent.run for intent in intents if intent.verb == "create"}
+    made: dict[str, set[str]] = defaultdict(set)
+    for row in connection.execute(_MADE, {"of": state, "runs": sorted(runs)}) if runs else ():
+        made[row.run] |= {str(id) for id in mapping(row.bound, f"the outcome of intent {row.id}").values()}
+    return tuple(replace(intent, known=intent.known | made[intent.run]) if intent.run in made else intent for intent in intents)
+
+
+def intent_of(row: Any, lists: dict[str, frozenset[str]]) -> Intent:
+    """The intent of a row of `INTENTS`; `lists` keeps what was decoded."""
+    what = f"intent {row.id}"
+    try:
+        if row.known not in lists:
+            lists[row.known] = frozenset(from_json(row.ids, what))
+        return Intent(
+            row.id, row.run, row.step, Address.parse(row.address), row.kind, row.verb, row.method, row.path, row.target,
+            dict(from_json(row.writes, what)), lists[row.known], _moment(row.date), _moment(row.deadline),
+            dict(from_json(row.brings, what)), tuple(from_json(row.lookup, what)), _before(row.before, what),
+        )  # fmt: skip
+    except (TypeError, ValueError, LookupError) as error:
+        raise damaged(what) from error
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -1,0 +1,39 @@
+"""The rules under which a project was last applied, as a row and back.
+
+In: a connection inside a transaction. Out: `Rules`, or its row. Forbidden: deciding when they are remembered.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from reconciler.model import Guards, Rules
+from reconciler.state.tables import schema
+from reconciler.state.tables.rows import damaged, from_json, inserting, to_json
+
+WHAT = "the rules of the project"
+
+
+def write_rules(connection: Connection, state: int, found: Rules) -> None:
+    """Remember these instead of what was remembered."""
+    value = {"guards": vars(found.guards), "prune": dict(found.prune), "protect": sorted(found.protect)}
+    row = inserting(connection)(schema.rules).values(state=state, value=to_json(value, WHAT))
+    connection.execute(row.on_conflict_do_update(index_elements=["state"], set_={"value": row.excluded["value"]}))
+
+
+def read_rules(connection: Connection, state: int) -> Rules | None:
+    """What is remembered, None where nothing is; raises StateError where it is broken."""
+    text = connection.execute(select(schema.rules.c.value).where(schema.rules.c.state == state)).scalar()
+    if text is None:
+        return None
+    return rules_of(from_json(text, WHAT))
+
+
+def rules_of(value: Any) -> Rules:
+    """The rules of a decoded row; raises StateError where it is broken."""
+    try:
+        return Rules(Guards(**value["guards"]), value["prune"], frozenset(value["protect"]))
+    except (TypeError, KeyError) as error:
+        raise damaged(WHAT) from error

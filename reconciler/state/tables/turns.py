@@ -1,0 +1,105 @@
+"""What changed of the bindings without a request, written down and read back.
+
+In: a connection inside a transaction. Out: `Turn`s. Forbidden: changing bindings; deciding what can be undone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, func, insert, select
+
+from reconciler.address import Address
+from reconciler.model import Turn, What
+from reconciler.state.tables.rows import damaged
+from reconciler.state.tables.schema import bindings, runs, turns
+
+Bound = Mapping[tuple[str, str], tuple[str, bool]]
+"""Address and protection by kind and id."""
+
+_BOUND: Final = select(bindings.c.kind, bindings.c.id, bindings.c.address, bindings.c.protected).where(bindings.c.state == bindparam("of"))
+_LAST: Final = select(func.max(turns.c.id)).where(turns.c.state == bindparam("of"))
+_TURNS: Final = select(turns).where(turns.c.state == bindparam("of")).order_by(turns.c.id)
+_COUNTS: Final = (
+    select(turns.c.run, turns.c.what, func.count().label("number"))
+    .where(turns.c.state == bindparam("of"))
+    .group_by(turns.c.run, turns.c.what)
+    .order_by(func.min(turns.c.id))
+)
+_STARTED: Final = select(runs.c.id, runs.c.started).where(runs.c.state == bindparam("of"))
+
+
+def bound(connection: Connection, state: int) -> Bound:
+    """Which objects are bound, and where."""
+    return {(row.kind, row.id): (row.address, bool(row.protected)) for row in connection.execute(_BOUND, {"of": state})}
+
+
+def turned(before: Bound, after: Bound) -> Iterator[Turn]:
+    """What differs: of each object of which anything does, addresses in order."""
+    for key, (address, protected) in sorted(before.items(), key=lambda pair: pair[1]):
+        if key not in after:
+            yield Turn(What.FORGET, Address.parse(address), *key)
+            continue
+        now, kept = after[key]
+        if now != address:
+            yield Turn(What.RENAME, Address.parse(now), *key, Address.parse(address))
+        if kept != protected:
+            yield Turn(What.PROTECT if kept else What.UNPROTECT, Address.parse(now), *key)
+    for key, (address, _) in sorted(after.items(), key=lambda pair: pair[1]):
+        if key not in before:
+            yield Turn(What.ADOPT, Address.parse(address), *key)
+
+
+def write_turns(connection: Connection, state: int, made: Iterator[Turn], *, run: str, at: str) -> None:
+    """Append them, as done by that run."""
+    last = connection.execute(_LAST, {"of": state}).scalar() or 0
+    listed = [
+        {
+            "state": state,
+            "id": last + number,
+            "at": at,
+            "run": run,
+            "what": turn.what.value,
+            "address": str(turn.address),
+            "kind": turn.kind,
+            "target": turn.id,
+            "old": None if turn.old is None else str(turn.old),
+        }
+        for number, turn in enumerate(made, 1)
+    ]
+    if listed:
+        connection.execute(insert(turns), listed)
+
+
+def read_turns(connection: Connection, state: int, run: str) -> tuple[Turn, ...]:
+    """What a run changed of the bindings without a request, in its order."""
+    found = _TURNS.where(turns.c.run == bindparam("run"))
+    return tuple(_turn(row) for row in connection.execute(found, {"of": state, "run": run}))
+
+
+def read_later(connection: Connection, state: int, run: str) -> tuple[tuple[Turn, ...], ...]:
+    """The same of each run that began after that one, in the order in which they ran."""
+    started = {row.id: datetime.fromisoformat(row.started) for row in connection.execute(_STARTED, {"of": state})}
+    later: dict[str, list[Turn]] = {}
+    for row in connection.execute(_TURNS, {"of": state}):
+        if run in started and started[row.run] > started[run]:
+            later.setdefault(row.run, []).append(_turn(row))
+    return tuple(tuple(some) for some in later.values())
+
+
+def count_turns(connection: Connection, state: int) -> Mapping[str, Mapping[str, int]]:
+    """How often each run changed what, by run."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    for row in connection.execute(_COUNTS, {"of": state}):
+        found[row.run][row.what] = row.number
+    return found
+
+
+def _turn(row: Any) -> Turn:
+    try:
+        return Turn(What(row.what), Address.parse(row.address), row.kind, row.target, None if row.old is None else Address.parse(row.old))
+    except (TypeError, ValueError) as error:
+        raise damaged(f"the change {row.id} of a binding") from error

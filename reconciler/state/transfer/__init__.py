@@ -1,0 +1,1 @@
+"""A whole state as one document: pulled, pushed, or moved to another project name."""

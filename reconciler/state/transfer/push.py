@@ -1,0 +1,198 @@
+"""A document of a whole state, checked, and put where another state was.
+
+In: what was read from a file; a connection inside a transaction that holds the lease. Out: rows instead of those that were there.
+Forbidden: losing a request in doubt, or without consent a run; deciding which consent there is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
+
+from reconciler.address import Address
+from reconciler.errors import Refused, StateError, UsageError
+from reconciler.report.schemas.conform import conform
+from reconciler.report.schemas.state import STATE_FORMAT, state_schema
+from reconciler.state.reading import Scope
+from reconciler.state.tables import rows
+from reconciler.state.tables.renames import write_renames
+from reconciler.state.tables.rules import rules_of, write_rules
+from reconciler.state.tables.schema import (
+    afters,
+    approvals,
+    befores,
+    bindings,
+    consents,
+    fields,
+    journal,
+    known,
+    open_intents,
+    outcomes,
+    renames,
+    rules,
+    runs,
+    states,
+    turns,
+)
+from reconciler.state.transfer.pull import APPROVAL, JSON, OUTCOME, REQUEST, RUN, TURN
+
+PUSH: Final = "state push"  # the command, as history has it
+
+Document = Mapping[str, Any]
+
+
+def checked(found: Any, scope: Scope) -> Document:
+    """The document, which is well formed and of this scope. Raises `UsageError`."""
+    hint = "Make it with `reconciler state pull --out FILE`, and change nothing in it."
+    if not isinstance(found, dict) or found.get("format") != STATE_FORMAT:
+        raise UsageError(f"it is not a state: its format is not {STATE_FORMAT}", hint=hint)
+    trouble = conform(state_schema())(found) or _loose(found)
+    if trouble is not None:
+        raise UsageError(f"the document of the state is damaged: {trouble}", hint=hint)
+    try:
+        if found["rules"] is not None:
+            rules_of(found["rules"])
+    except StateError as error:
+        raise UsageError("the document of the state is damaged: the rules of the project cannot be read", hint=hint) from error
+    of = Scope(found["project"], found["environment"] or None, found["service"])
+    if of != scope:
+        raise UsageError(
+            f"it is the state of {_named(of)}, and this is {_named(scope)}", hint="Ids of one service and project mean nothing in another."
+        )
+    return found
+
+
+def _named(scope: Scope) -> str:
+    return f"{scope.project}{f' in {scope.environment}' if scope.environment else ''} on {scope.service}"
+
+
+def _loose(found: Document) -> str | None:
+    """What refers to nothing, or stands there twice."""
+    run_ids = [one["id"] for one in found["runs"]]
+    at = [one["address"] for one in found["bindings"]]
+    objects = [(one["kind"], one["id"]) for one in found["bindings"]]
+    requests, changed = [one["id"] for one in found["requests"]], [one["id"] for one in found["turns"]]
+    former = [one["old"] for one in found.get("renames", ())]
+    for name, listed in (
+        ("renames", former),
+        ("runs", run_ids),
+        ("bindings", at),
+        ("bindings", objects),
+        ("requests", requests),
+        ("turns", changed),
+    ):
+        if len(set(listed)) < len(listed):
+            return f"{name}: one stands there twice"
+    told = [*found["requests"], *found["turns"], *found["approvals"], *(ended for one in found["requests"] for ended in one["outcomes"])]
+    if missing := {one["run"] for one in told} - set(run_ids):
+        return f"runs: there is none with the id {min(missing)!r}"
+    if missing := {one["known"] for one in found["requests"]} - set(found["known"]):
+        return f"known: there is no list {min(missing)}"
+    if any(rows.known_row(frozenset(ids), "a list")[0] != digest for digest, ids in found["known"].items()):
+        return "known: a list has another digest"
+    return None
+
+
+def refuse(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
+    """Raise `Refused` where the state there holds something that the document would lose. `by`: the run that asks."""
+    there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
+    told = {(one["run"], one["id"]) for one in found["requests"]}
+    waiting = (
+        select(journal.c.run, journal.c.id, journal.c.address)
+        .join(open_intents, (open_intents.c.state == journal.c.state) & (open_intents.c.intent == journal.c.id))
+        .where(journal.c.state == state)
+    )
+    lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in told), None)
+    if lost is not None:
+        hint = f"Run `reconciler apply` there first, which reads what became of it; or `reconciler state forget {lost} --in-doubt`."
+        raise Refused(f"a request of {lost} is in doubt in the state that is there, and would be forgotten", hint=hint)
+    if force or not _used(connection, state, by):
+        return
+    way = "If what is there may go, pull it into a file as a backup, then push with --force."
+    if there.lineage != found["lineage"]:
+        raise Refused(f"another state is there already: its lineage is {there.lineage}, the document's {found['lineage']}", hint=way)
+    if there.serial > found["serial"]:
+        raise Refused(f"the state that is there is newer: its serial is {there.serial}, the document's {found['serial']}", hint=way)
+    alone = _active(connection, state) - {one["id"] for one in found["runs"]}
+    if alone:
+        raise Refused(f"run {min(alone)} changed the state that is there, and the document does not know it", hint=way)
+
+
+def _used(connection: Connection, state: int, by: str) -> bool:
+    """Whether there is anything but the run that asks."""
+    ran = select(func.count()).select_from(runs).where(runs.c.state == state, runs.c.id != by, runs.c.command != PUSH)
+    bound = select(func.count()).select_from(bindings).where(bindings.c.state == state)
+    return bool(connection.execute(ran).scalar_one() or connection.execute(bound).scalar_one())
+
+
+def _active(connection: Connection, state: int) -> set[str]:
+    """The runs that sent something or changed a binding."""
+    found: Iterable[Any] = (select(table.c.run).where(table.c.state == state).distinct() for table in (journal, turns))
+    return {run for one in found for run in connection.execute(one).scalars()}
+
+
+def replace(connection: Connection, state: int, found: Document, *, by: str, force: bool) -> None:
+    """Put the document where the state's rows were. The run that does it stays; so do lease and key of digests.
+
+    What runs were allowed to open is in no document: a run that is continued from another state asks again.
+    """
+    refuse(connection, state, found, by=by, force=force)
+    there = connection.execute(select(states.c.lineage, states.c.serial).where(states.c.id == state)).one()
+    ours = [one["id"] for one in found["runs"]]
+    for some in rows.chunks(ours):
+        if connection.execute(select(runs.c.id).where(runs.c.id.in_(some), runs.c.state != state)).first() is not None:
+            raise Refused("a run of the document belongs to another state of that database", hint="It was pushed there under another name.")
+    for table in (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, renames, fields, bindings):
+        connection.execute(delete(table).where(table.c.state == state))
+    connection.execute(delete(runs).where(runs.c.state == state, runs.c.id != by))
+    serial = max(found["serial"], there.serial + 1) if force and there.lineage == found["lineage"] else found["serial"]
+    connection.execute(update(states).where(states.c.id == state).values(lineage=found["lineage"], serial=serial, writer=None))
+    _write(connection, state, found, by)
+
+
+def _write(connection: Connection, state: int, found: Document, by: str) -> None:
+    requests = found["requests"]
+    _insert(connection, bindings, (_binding(state, one) for one in found["bindings"]))
+    _insert(connection, fields, (row for one in found["bindings"] for row in _fields(state, one)))
+    if found["rules"] is not None:
+        write_rules(connection, state, rules_of(found["rules"]))
+    write_renames(connection, state, {Address.parse(one["old"]): Address.parse(one["new"]) for one in found.get("renames", ())})
+    _insert(connection, runs, (_row(state, one, RUN) for one in found["runs"] if one["id"] != by))
+    _insert(connection, known, ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
+    _insert(connection, journal, (_row(state, one, REQUEST) for one in requests))
+    ended = ((one["id"], each) for one in requests for each in one["outcomes"])
+    _insert(connection, outcomes, ({"intent": intent, **_row(state, each, OUTCOME)} for intent, each in ended))
+    _insert(connection, open_intents, ({"state": state, "intent": one["id"]} for one in requests if one["open"]))
+    for table, word in ((befores, "before"), (afters, "after")):
+        values = ((one["id"], one[word]) for one in requests if one[word] is not None)
+        _insert(connection, table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
+    _insert(connection, turns, (_row(state, one, TURN) for one in found["turns"]))
+    _insert(connection, approvals, (_row(state, one, APPROVAL) for one in found["approvals"]))
+
+
+def _insert(connection: Connection, table: Table, listed: Iterable[dict[str, Any]]) -> None:
+    for some in rows.chunks(listed):
+        connection.execute(insert(table), some)
+
+
+def _json(value: Any) -> str:
+    return rows.to_json(value, "the document")
+
+
+def _row(state: int, part: Document, names: Mapping[str, str]) -> dict[str, Any]:
+    values = {column: _json(part[name]) if name in JSON and part[name] is not None else part[name] for name, column in names.items()}
+    return {"state": state, **values}
+
+
+def _binding(state: int, one: Document) -> dict[str, Any]:
+    place = one["place"] or {"parent": None, "index": None}
+    plain = {name: one[name] for name in ("address", "kind", "id", "origin", "protected")}
+    return {"state": state, **plain, "place_parent": place["parent"], "place_index": place["index"]}
+
+
+def _fields(state: int, one: Document) -> Iterable[dict[str, Any]]:
+    for name, pair in one["fields"].items():
+        texts = {word: _json(pair[word]) if word in pair else None for word in ("sent", "seen")}
+        yield {"state": state, "address": one["address"], "name": name, **texts}

@@ -1,0 +1,133 @@
+"""Outcomes that the database could not take, in a file beside the project until it can.
+
+In: endings. Out: a file of its owner alone, which the state's own key signs; or StateError. Forbidden: values of fields, and texts of the
+service: what was made and what was let go of is enough, the rest is read again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.errors import StateError
+from reconciler.model import Binding, Origin
+from reconciler.state.ending import Ending
+from reconciler.state.errors import calm
+
+PREFIX: Final = "unsaved-"
+SIZE_MAX: Final = 16 * 1024 * 1024  # bytes read of one file
+STATUSES: Final = ("done", "failed")
+
+
+class Spare:
+    """The files of one state in a folder; `key` is the state's own, so that nobody else's file is believed."""
+
+    def __init__(self, folder: Path, lineage: str, key: bytes) -> None:
+        self._folder, self._lineage, self._key = folder, lineage, key
+        self._endings: list[Ending] = []
+        self._taken: list[Path] = []
+
+    def keep(self, run: str, endings: Sequence[Ending]) -> Path:
+        """Write these endings, and those kept before, so that a power cut leaves the old file or the new one."""
+        self._endings += endings
+        path = self._folder / f"{PREFIX}{run}.json"
+        body = {"version": 1, "lineage": self._lineage, "run": run, "endings": [_data(one) for one in self._endings]}
+        text = json.dumps({**body, "signature": self._sign(body)}, indent=1).encode()
+        new = path.with_suffix(".new")
+        with calm(f"the file {path}"):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+                try:
+                    with os.fdopen(handle, "wb", closefd=False) as file:
+                        file.write(text)
+                    os.fsync(handle)
+                finally:
+                    os.close(handle)
+                os.replace(new, path)
+            except OSError:
+                with suppress(OSError):  # it was never more than an attempt
+                    os.unlink(new)
+                raise
+            folder = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+        return path
+
+    def kept(self) -> tuple[tuple[str, Ending], ...]:
+        """What earlier runs on this state kept, each with the run's id. A file that is not theirs is passed over, and stays."""
+        found: list[tuple[str, Ending]] = []
+        with calm(f"the folder {self._folder}"):
+            paths = sorted(self._folder.glob(f"{PREFIX}*.json")) if self._folder.is_dir() else []
+        for path in paths:
+            body = self._read(path)
+            if body is not None:
+                found += [(str(body["run"]), _ending(one)) for one in body["endings"]]
+                self._taken.append(path)
+        return tuple(found)
+
+    def discard(self) -> None:
+        """Remove the files that were read."""
+        with calm(f"the folder {self._folder}"):
+            for path in self._taken:
+                path.unlink(missing_ok=True)
+        self._taken = []
+
+    def _sign(self, body: Any) -> str:
+        return hmac.new(self._key, json.dumps(body, sort_keys=True).encode(), hashlib.sha256).hexdigest()
+
+    def _read(self, path: Path) -> Any:
+        with calm(f"the file {path}"), open(path, "rb") as file:
+            text = file.read(SIZE_MAX)
+        try:
+            body = json.loads(text)
+            signature = body.pop("signature")
+            known = hmac.compare_digest(str(signature), self._sign(body)) and body["lineage"] == self._lineage
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+        return body if known else None
+
+
+def _data(ending: Ending) -> dict[str, Any]:
+    bound = [
+        {"address": str(one.address), "kind": one.kind, "id": one.id, "origin": one.origin.value, "protected": one.protected}
+        for one in ending.bind
+    ]
+    return {"intent": ending.intent, "status": ending.status, "bound": bound, "forgotten": [str(one) for one in ending.forget]}
+
+
+def _ending(data: Any) -> Ending:
+    bound = tuple(
+        Binding(Address.parse(one["address"]), one["kind"], one["id"], Origin(one["origin"]), protected=one["protected"])
+        for one in data["bound"]
+    )
+    failed = data["status"] == "failed"
+    return Ending(
+        data["intent"], data["status"], "the service refused it" if failed else None, bound, tuple(map(Address.parse, data["forgotten"]))
+    )
+
+
+def kept_or_not(spare: Spare | None, run: str, endings: Sequence[Ending], error: StateError) -> StateError:
+    """The error to raise where endings cannot be stored: it says where they are kept, or that they are not."""
+    endings = [ending for ending in endings if ending.status in STATUSES]
+    if not endings:
+        return error  # what was found out by reading is found out again
+    lost = "their requests stay in doubt, and the next `reconciler apply` reads what became of them"
+    number = f"{len(endings)} outcome{'s' if len(endings) != 1 else ''}"
+    if spare is None:
+        return StateError(f"{error.message}; {number} could not be stored, so {lost}", hint=error.hint)
+    try:
+        path = spare.keep(run, endings)
+    except StateError as other:
+        return StateError(f"{error.message}; nor could {number} be kept beside the project ({other.message}), so {lost}", hint=error.hint)
+    return StateError(f"{error.message}; {number} of requests that were sent {'is' if len(endings) == 1 else 'are'} kept in {path}",
+                      hint=f"{error.hint or ''} The next `reconciler apply` takes the file in and removes it.".strip())  # fmt: skip

@@ -1,0 +1,1 @@
+"""Strings, nothing else: printable characters, escaping, redaction, suggestions. Imports nothing of this package."""

@@ -1,0 +1,64 @@
+"""One encoder for each place a text can go: a terminal, a log, JSON, mermaid, dot.
+
+In: any text, from the service or the YAML. Out: text that its reader cannot mistake for anything else. What shows nothing, or changes how
+its neighbours show (control, bidi, escape, zero-width characters, lone surrogates), is shown as `\\x1b`, `\\u202e`, `\\U000e0041`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from reconciler.text.printable import replaced
+
+_COMMAND: Final = re.compile(r"^([^\S\n]*:)(?=:)", re.MULTILINE)  # at the beginning of a line, for the runner of a workflow of GitHub
+_OLD: Final = re.compile(r"#(?=#\w*\[)")  # anywhere in a line: `##[error]`, `##vso[task.x]`
+
+
+def terminal(text: str) -> str:
+    """One line for a terminal."""
+    return replaced(text)
+
+
+def log(text: str) -> str:
+    """Lines for a log: none of them is a command for the program that runs the steps of a pipeline and reads along."""
+    return _OLD.sub("# ", _COMMAND.sub(r"\1 ", text))
+
+
+def _json_name(character: str) -> str:
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def as_json(value: Any, *, indent: int | None = 2) -> str:
+    """JSON that decodes to the same value; readable letters stay readable. Raises ValueError for what JSON has no number for."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+    return _OLD.sub(r"\\u0023", "\n".join(replaced(line, _json_name) for line in text.split("\n")))
+
+
+_MERMAID: Final = re.compile(r"[^\w @./:,+()=>-]|(?<==)=", re.ASCII)
+
+
+def mermaid(text: str) -> str:
+    """A label between double quotes in mermaid, where `#…;` is a character by its number."""
+    plain = terminal(text)
+    return _MERMAID.sub(lambda found: found[0] if not found[0].isascii() else f"#{ord(found[0])};", plain)
+
+
+def dot(text: str) -> str:
+    """A label between double quotes in dot."""
+    return terminal(text).replace("\\", "\\\\").replace('"', '\\"')
+
+
+def github(text: str) -> str:
+    """The message of a workflow command of GitHub: one line, in which nothing begins a command of its own or another script."""
+    return re.sub(r":(?=:)|#(?=#\w*\[)", r"\g<0> ", terminal(text).replace("%", "%25"))  # GitHub decodes no %3A here
+
+
+def github_property(text: str) -> str:
+    """A property of a workflow command, where `,` and `:` have a meaning too."""
+    return terminal(text).replace("%", "%25").replace(":", "%3A").replace(",", "%2C")

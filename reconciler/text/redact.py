@@ -1,0 +1,101 @@
+"""Secrets taken out of texts and data, in every form in which they could be written.
+
+In: secrets; what is to be shown or kept. Out: the same with `(hidden)` in their place: plain, in either case, escaped for a terminal, JSON,
+Python, HTML or a URL, in base64 at any offset, and each line of one that has several. Pure.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from operator import is_not
+from typing import Any, Final
+from urllib.parse import quote, quote_plus, unquote
+
+from reconciler.address import Address
+from reconciler.text.escape import terminal
+
+MASK: Final = "(hidden)"
+SHORTEST: Final = 3  # characters; masking shorter values would blank out ordinary words
+LINE_MIN: Final = 8  # characters of a line, or bytes of what is in base64, that tell enough to be masked by themselves
+_FRAME: Final = re.compile(r"-----[A-Z ]+-----")
+_USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
+_QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
+_URL_SAFE: Final = str.maketrans("+/", "-_")
+
+
+class Mask:
+    """What is to be hidden, and the hiding."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        found = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
+        longest_first = sorted(found, key=lambda form: (-len(form), form))
+        self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if found else None
+
+    def text(self, text: str) -> str:
+        """The text without them; the same object where there is none in it."""
+        return text if self._any is None else self._any.sub(MASK, text)
+
+    def data(self, value: Any) -> Any:
+        """The same data, its texts masked: maps, lists, and frozen values of ours. Addresses, which no secret can reach, stay."""
+        match value:
+            case Address():
+                return value
+            case str():
+                made = self.text(value)
+                return value if made == value else made
+            case Mapping():
+                made_map = {key if isinstance(key, Address) else self.data(key): self.data(part) for key, part in value.items()}
+                return made_map if any(new is not old for old, new in zip(_flat(value), _flat(made_map), strict=True)) else value
+            case list() | tuple() if type(value) in (list, tuple):
+                parts = [self.data(part) for part in value]
+                return type(value)(parts) if any(map(is_not, parts, value)) else value
+            case _ if is_dataclass(value) and not isinstance(value, type):
+                changed = {one.name: made for one in fields(value) if (made := self.data(part := getattr(value, one.name))) is not part}
+                return replace(value, **changed) if changed else value
+            case _:
+                return value
+
+
+def _flat(value: Mapping[Any, Any]) -> Iterator[Any]:
+    for key, part in value.items():
+        yield from (key, part)
+
+
+def of_urls(urls: Iterable[str]) -> Iterator[str]:
+    """The passwords in addresses, as they are written and as they are meant; of one on the web also a user who has none."""
+    for url in urls:
+        for user, password in _USER.findall(url):
+            web = url.lower().startswith("http")
+            told = [password, f"{user}:{password}"] if password else [user] if web else []
+            yield from {form for one in told for form in (one, unquote(one))}
+        for one in _QUERY.findall(url):
+            yield from {one, unquote(one)}
+
+
+def _forms(secret: str) -> Iterator[str]:
+    lines = [line.strip() for line in secret.splitlines()]
+    whole = [line for line in lines if len(line) >= LINE_MIN and not _FRAME.fullmatch(line)] if len(lines) > 1 else []
+    for one in dict.fromkeys((secret, secret.strip(), *whole)):
+        yield from (one, terminal(one), json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1], repr(one)[1:-1])
+        yield json.dumps(one)[1:-1].replace("/", "\\/")
+        yield from (
+            html.escape(one),
+            quote(one, safe="", errors="replace"),
+            quote(one, errors="replace"),
+            quote_plus(one, errors="replace"),
+        )
+        yield from _base64(one.encode("utf-8", "surrogatepass"))
+
+
+def _base64(raw: bytes) -> Iterator[str]:
+    """The characters that stand for it alone, wherever in the encoded text it begins."""
+    if len(raw) < LINE_MIN:
+        return
+    for shift in range(3):
+        text = b64encode(bytes(shift) + raw).decode("ascii")[-(-8 * shift // 6) : 8 * (shift + len(raw)) // 6]
+        yield from (text, text.translate(_URL_SAFE))

@@ -1,0 +1,35 @@
+"""Undo: what a run did, turned into a Desired that wants it back. Pure.
+
+- `effects`: the entries of a run, one for each address
+- `tracking`: what the run changed about tracked resources
+- `renames`: both under today's addresses
+- `current`: the organization as it is, declared as it is, so that nothing of it differs
+- `revert`: the same with the run taken back where nobody changed it since; and what cannot be taken back
+- `reapplied`: the lines of the YAML that still declare what the run did
+
+The plan that follows is an ordinary one, limited to these addresses.
+"""
+
+from __future__ import annotations
+
+from reconciler.undo.current import living
+from reconciler.undo.effects import Cannot, Past, past
+from reconciler.undo.reapplied import Line, wants_again
+from reconciler.undo.renames import entries_today, turns_today
+from reconciler.undo.result import Inverse
+from reconciler.undo.revert import inverse
+from reconciler.undo.tracking import as_remembered
+
+__all__ = [
+    "Cannot",
+    "Inverse",
+    "Line",
+    "Past",
+    "as_remembered",
+    "entries_today",
+    "inverse",
+    "living",
+    "past",
+    "turns_today",
+    "wants_again",
+]

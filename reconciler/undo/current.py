@@ -1,0 +1,123 @@
+"""The organization as it stands, as a Desired: everything bound is declared as it is, so that nothing of it differs. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Actual, Declared, Desired, State, Turn
+from reconciler.resource import UNSET, Foreign, Keyed, Kinds
+from reconciler.undo.effects import Past, also
+from reconciler.undo.rows import standing
+from reconciler.undo.snapshot import NOWHERE, Thing, things
+
+
+def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, Past], turns: Iterable[Turn]) -> Desired:
+    """What to look at before a run is taken back: everything bound, what the run was about, and what it took something out of."""
+    nothing = Actual()
+    known = things(kinds, state, nothing)
+    known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
+    former: dict[Address, dict[str, Any]] = {}
+    for address, one in done.items():
+        inside, parent = one.kind.inside, one.stood.parent if one.stood is not None else None
+        if inside is not None and parent in known and inside.to == kinds.of(parent).name:
+            former[address] = {inside.name: parent}
+    staying = {address: one for address, one in known.items() if address not in done or done[address].made is None}
+    return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
+
+
+def _unbound(kinds: Kinds, address: Address, id: str, actual: Actual) -> Thing:
+    kind = kinds.of(address)
+    return Thing(address, kind, id, None, actual.find(kind.name, id))
+
+
+def arranged(
+    kinds: Kinds,
+    project: Desired,
+    known: Mapping[Address, Thing],
+    rows: Mapping[Address, list[Address]],
+    values: Mapping[Address, Mapping[str, Any]],
+) -> Desired:
+    """A Desired of these things in these rows (by parent); `values`: what is wanted of some of them, all else is set aside."""
+    names = {one.id: address for address, one in known.items()}
+    parents: dict[Address, Address | None] = {address: parent for parent, row in rows.items() for address in row}
+    below: dict[Address | None, list[Address]] = defaultdict(list)
+    for parent, row in rows.items():
+        below[parent] += row
+    for address in sorted(known):
+        if address not in parents:
+            parents[address] = _remembered_parent(known[address], known, names)
+            below[parents[address]].append(address)
+    resources: dict[Address, Declared] = {}
+    for address in _walk(below):
+        thing = known[address]
+        wanted = {**_named_in_paths(thing), **_container(thing, parents[address], kinds, names), **values.get(address, {})}
+        resources[address] = _declared(kinds, project, thing, parents[address], wanted)
+    lister = project.resources.get(project.lister) if project.lister is not None else None
+    if lister is not None and lister.address not in resources and lister.address.container in resources:
+        resources[lister.address] = replace(lister, implied=True)
+    return replace(project, resources=resources, moved=(), removed={}, written=frozenset())
+
+
+def _walk(below: Mapping[Address | None, list[Address]]) -> Iterable[Address]:
+    """Parents before what stands below them, siblings in order; what hangs in a circle is left out."""
+    waiting = list(reversed(below.get(None, [])))
+    while waiting:
+        address = waiting.pop()
+        yield address
+        waiting += reversed(below.get(address, []))
+
+
+def _remembered_parent(thing: Thing, known: Collection[Address], names: Mapping[str, Address]) -> Address | None:
+    """The parent of what has no order, or what no reading has shown yet."""
+    inside, binding = thing.kind.inside, thing.binding
+    if inside is not None:
+        seen = thing.observed.values if thing.observed is not None else binding.seen if binding is not None else {}
+        held = seen.get(inside.name)
+        if isinstance(held, str) and held in names:
+            return names[held]
+        if thing.observed is None and binding is not None and binding.place is not None and binding.place.parent:
+            parent = Address.parse(binding.place.parent)
+            if parent in known:
+                return parent
+    return thing.address.container
+
+
+def _container(thing: Thing, parent: Address | None, kinds: Kinds, names: Mapping[str, Address]) -> dict[str, Any]:
+    """The field that says what it stands in, as written."""
+    inside = thing.kind.inside
+    if inside is None:
+        return {}
+    if parent is not None and parent != thing.address.container and kinds.of(parent).name == inside.to:
+        return {inside.name: parent}
+    held = thing.observed.values.get(inside.name) if thing.observed is not None else None
+    return {inside.name: Foreign(held, str(inside.to)) if isinstance(held, str) and held not in names else None}
+
+
+def _named_in_paths(thing: Thing) -> dict[str, Any]:
+    """The fields that stand in the paths of its requests."""
+    holes = {hole for verb in thing.kind.api.values() for hole in verb.placeholders}
+    shown = thing.observed.values if thing.observed is not None else {}
+    return {name: value for name, value in shown.items() if name in holes and thing.kind.fields[name].key}
+
+
+def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | None, values: Mapping[str, Any]) -> Declared:
+    line, binding = project.resources.get(thing.address), thing.binding
+    place = thing.kind.place
+    host = kinds.of(parent).name if parent is not None else ""
+    managed = {*binding.sent, *binding.seen} if binding is not None else set()
+    return Declared(
+        address=thing.address,
+        kind=thing.kind.name,
+        values={name: value for name, value in values.items() if value is not UNSET},
+        source=line.source if line is not None else NOWHERE,
+        parent=parent,
+        section=place.section if isinstance(place, Keyed) else place.lists.get(host, ""),
+        index=0,
+        id=thing.id if binding is None or parent is None else None,
+        protect=binding.protected if binding is not None else line.protect if line is not None else None,
+        aside=frozenset(managed - set(values)),
+    )

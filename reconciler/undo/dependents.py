@@ -1,0 +1,32 @@
+"""What stands in something, or refers to it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from reconciler.address import Address
+from reconciler.model import Actual
+from reconciler.model.codec import ids_in, title
+from reconciler.resource import UNSET, Field, Kinds, Role
+from reconciler.undo.snapshot import Thing
+
+
+def used_by(
+    kinds: Kinds, actual: Actual, known: Mapping[Address, Thing], leaves: Callable[[Address, Field], bool]
+) -> Iterator[tuple[str, str, str]]:
+    """Every use: the id of what is used, the id of its user, how people call that. `leaves`: whether a field of it is about to change."""
+    names = {one.id: address for address, one in known.items()}
+    for name, some in actual.objects.items():
+        kind = kinds[name]
+        for one in some.values():
+            if one.deleted_at is not None:
+                continue
+            address = names.get(one.id)
+            said = str(address) if address is not None else f"{name} {title(one)!r}"
+            used = {id for outer, id in one.within.items() if outer == kind.within}
+            for each, value in one.values.items():
+                field = kind.fields[each]
+                if value is not UNSET and field.role is not Role.CHOICE and not (address is not None and leaves(address, field)):
+                    used |= set(ids_in(value))
+            for id in used:
+                yield id, one.id, said

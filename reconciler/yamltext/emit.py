@@ -1,0 +1,190 @@
+"""YAML as a person writes it: short things on one line, long texts as blocks, comments above what they are about. Pure.
+
+In: plain data with `Words` and `Items` where it may take lines of its own. Out: text whose every scalar is read back as it was, whatever
+characters the service kept in it: what could be an expression is escaped, what does not show is written as `\\u…`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from reconciler.text.printable import is_plain, named
+
+WIDTH: Final = 110  # columns that a map or list on one line may reach
+STEP: Final = 2  # columns
+
+_PLAIN: Final = re.compile(r"[^\W\d_][\w /.()+&;@-]*")  # what needs no quotes and looks like nothing else
+_OTHER: Final = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_JOINER: Final = "\u200d"  # inside one emoji
+_SHORT: Final = {"\\": "\\\\", '"': '\\"'}
+
+
+@dataclass
+class Line:
+    """One entry of a map or a list: the comments above it, its key (None in a list), its value."""
+
+    key: str | None
+    value: Any
+    comments: tuple[str, ...] = ()
+
+
+@dataclass
+class Words:
+    """A map. `open`: it stands on lines of its own even where it is short."""
+
+    lines: list[Line] = field(default_factory=list)
+    open: bool = False
+
+
+@dataclass
+class Items:
+    """A list whose items may take lines of their own."""
+
+    lines: list[Line] = field(default_factory=list)
+
+
+def document(words: Words, *, head: Sequence[str] = ()) -> str:
+    """The text of a file; `head` are comments at its beginning. A line stays free before each key at the top that takes several."""
+    parts = [f"# {comment(one)}" for one in head]
+    before = bool(head)
+    for line in words.lines:
+        made = list(entry(line, 0))
+        if parts and (len(made) > 1 or before):
+            parts.append("")
+        before = len(made) > 1
+        parts += made
+    return "\n".join(parts) + "\n"
+
+
+def comment(text: str) -> str:
+    """A text that can stand in a comment: one line, nothing invisible."""
+    return "".join(one if _shows(one) else named(one) for one in text)
+
+
+# -- lines -------------------------------------------------------------------------------------------------------------------------
+
+
+def entry(line: Line, indent: int) -> Iterator[str]:
+    """A key with what stands behind it."""
+    margin = " " * indent
+    yield from (f"{margin}# {comment(one)}" for one in line.comments)
+    head = f"{margin}{scalar(line.key or '')}:"
+    short = flow(line.value)
+    if short is not None and len(head) + 1 + len(short) <= WIDTH:
+        yield f"{head} {short}"
+    elif isinstance(line.value, str):
+        yield from _text(head, line.value, indent)
+    else:
+        yield head
+        yield from block(line.value, indent + STEP)
+
+
+def block(value: Any, indent: int) -> Iterator[str]:
+    """A map or a list on lines of its own."""
+    if isinstance(value, Mapping):
+        value = Words([Line(str(key), part) for key, part in value.items()])
+    if isinstance(value, Words):
+        for line in value.lines:
+            yield from entry(line, indent)
+        return
+    lines = value.lines if isinstance(value, Items) else [Line(None, part) for part in value]
+    for line in lines:
+        yield from item(line, indent)
+
+
+def item(line: Line, indent: int) -> Iterator[str]:
+    margin = " " * indent
+    yield from (f"{margin}# {comment(one)}" for one in line.comments)
+    short = flow(line.value)
+    if short is not None and indent + STEP + len(short) <= WIDTH:
+        yield f"{margin}- {short}"
+    elif isinstance(line.value, str):
+        yield from _text(f"{margin}-", line.value, indent)
+    else:
+        made = list(block(line.value, indent + STEP))
+        yield f"{margin}- {made[0][indent + STEP :]}"
+        yield from made[1:]
+
+
+def _text(head: str, value: str, indent: int) -> Iterator[str]:
+    """A text: several lines as a block where it can be one."""
+    lines = value.removesuffix("\n").split("\n")
+    free = all(not one.startswith(" ") and all(map(_shows, one)) for one in lines)
+    if len(lines) > 1 and free and lines[0] and lines[-1]:
+        yield f"{head} |" if value.endswith("\n") else f"{head} |-"
+        yield from (f"{' ' * (indent + STEP)}{escaped(one)}" if one else "" for one in lines)
+    else:
+        yield f"{head} {scalar(value)}"
+
+
+# -- on one line -------------------------------------------------------------------------------------------------------------------
+
+
+def flow(value: Any) -> str | None:
+    """The value on one line; None where it holds what takes several."""
+    match value:
+        case Words() if value.open or any(one.comments for one in value.lines):
+            return None
+        case Words():
+            return flow({one.key: one.value for one in value.lines})
+        case Items() if any(one.comments or not isinstance(one.value, str) for one in value.lines):
+            return None if value.lines else "[]"
+        case Items():
+            return flow([one.value for one in value.lines])
+        case Mapping():
+            parts = [(scalar(str(key)), flow(part)) for key, part in value.items()]
+            return None if any(part is None for _, part in parts) else "{" + ", ".join(f"{key}: {part}" for key, part in parts) + "}"
+        case list() | tuple():
+            items = [flow(part) for part in value]
+            return None if None in items else "[" + ", ".join(one for one in items if one is not None) + "]"
+        case str() if "\n" in value:
+            return None
+        case _:
+            return scalar(value)
+
+
+def closed(value: Any) -> str:
+    """The value on one line, whatever it holds; comments in it are lost."""
+    match value:
+        case Words():
+            return "{" + ", ".join(f"{scalar(one.key or '')}: {closed(one.value)}" for one in value.lines) + "}"
+        case Items():
+            return "[" + ", ".join(closed(one.value) for one in value.lines) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{scalar(str(key))}: {closed(part)}" for key, part in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(closed(part) for part in value) + "]"
+        case _:
+            return scalar(value)
+
+
+def scalar(value: Any) -> str:
+    """One value in YAML."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return repr(value)
+    text = escaped(value)
+    if _is_plain(text):
+        return text
+    return '"' + "".join(_SHORT.get(one) or (one if _shows(one) else named(one)) for one in text) + '"'
+
+
+def escaped(text: str) -> str:
+    """A text in which nothing is an expression."""
+    return text.replace("${{", "$${{")
+
+
+def _is_plain(text: str) -> bool:
+    if text.lower() in _OTHER or text != text.strip() or not all(map(_shows, text)):
+        return False
+    return _PLAIN.fullmatch(text) is not None
+
+
+def _shows(character: str) -> bool:
+    return is_plain(character) or character == _JOINER

@@ -1,0 +1,213 @@
+"""Entries and items of a YAML text go, come and change one by one; those that stay keep their comments. Pure.
+
+In: a text, nodes of its tree, and values. Out: the new text. Raises `Untouchable` where others repeat what would change, or where a
+comment would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.format import data
+from reconciler.yamltext.trail import begin, colon, end
+from reconciler.yamltext.tree import Child, Node, parse
+
+LISTS: Final = (list, tuple)
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """`flow`: a value on one line. `entry`: a key with its value on lines of its own, indented by so many columns."""
+
+    flow: Callable[[Any], str]
+    entry: Callable[[str, Any, int], str]
+
+
+class Loose(list[Any]):
+    """A list whose order says nothing."""
+
+
+class Edits:
+    """Edits of one text, none of which meets another."""
+
+    def __init__(self, text: str, spelling: Spelling) -> None:
+        self.text, self.spelling = text, spelling
+        self._edits: list[tuple[int, int, str]] = []
+
+    def done(self) -> str:
+        """The new text."""
+        text = self.text
+        for start, stop, new in sorted(self._edits, reverse=True):
+            text = text[:start] + new + text[stop:]
+        return text
+
+    def add(self, holder: Node, name: str, value: Any) -> None:
+        """A new entry of a map, behind its first."""
+        if holder.flow:
+            at = ends(self.text, holder.children[-1].value) if holder.children else holder.end - 1
+            comma = ", " if holder.children else ""
+            self._edit(at, at, f"{comma}{self.spelling.flow(name)}: {self.spelling.flow(value)}")
+            return
+        first = holder.children[0]
+        line = self.text.find("\n", ends(self.text, first.value))
+        at = line if line >= 0 else len(self.text)
+        self._edit(at, at, "\n" + self.spelling.entry(name, value, first.column))
+
+    def drop(self, holder: Node, child: Child, *, comment: bool = False) -> None:
+        """Remove an entry of a map. `comment`: keep the comment behind it, on a line of its own where it had the line with the entry."""
+        self._free(child.value)
+        at = next(at for at, one in enumerate(holder.children) if one is child)
+        stop = ends(self.text, child.value)
+        line = self.text.rfind("\n", 0, child.start)
+        if holder.flow and at:
+            self._edit(ends(self.text, holder.children[at - 1].value), stop, "")
+        elif at == 0 and len(holder.children) > 1 and (holder.flow or self.text[line + 1 : child.start].strip() or line < 0):
+            following = holder.children[1]
+            if any(following.lead) or (comment and "#" in self.text[stop : following.start]):
+                raise Untouchable.at("a comment stands between it and what comes then", self.text, child.start)
+            self._edit(child.start, following.start, "")
+        elif holder.flow:
+            self._edit(child.start, stop, "")
+        else:
+            rest = self.text.find("\n", stop)
+            rest = rest if rest >= 0 else len(self.text)
+            behind = self.text[stop:rest].strip()
+            kept = comment and behind.startswith("#")
+            self._edit(line, rest, f"\n{' ' * child.column}{behind}" if kept else "")
+
+    def replace(self, holder: Node, child: Child, value: Any) -> None:
+        """Another value behind a key: only what differs inside it is written, if anything in it stays."""
+        node, flow = child.value, self.spelling.flow
+        if node.shape == "alias":
+            self._edit(node.start, node.end, flow(value))
+            return
+        if node.anchor is not None:
+            raise Untouchable.at(f"&{node.anchor} is repeated elsewhere", self.text, node.start)
+        if self._inside(node, value):
+            return
+        self._free(node)
+        end = ends(self.text, node)
+        commented = self.text[end:].partition("\n")[0].strip().startswith("#")  # a block would take the comment into the text
+        if isinstance(value, str) and "\n" in value and not holder.flow and child.key is not None and not commented:
+            self._edit(child.start, ends(self.text, node), self.spelling.entry(child.key.text, value, child.column).lstrip(" "))
+        elif node.children and not node.flow and child.key is not None:  # a block begins on the next line; one line goes behind the key
+            self._edit(colon(self.text, child), ends(self.text, node), f" {flow(value)}")
+        else:
+            self._edit(node.start, ends(self.text, node), flow(value))
+
+    def _inside(self, node: Node, value: Any) -> bool:
+        """Change a map or list entry by entry; False where nothing of it would stay."""
+        if node.shape == "map" and isinstance(value, Mapping) and any(child.key and child.key.text in value for child in node.children):
+            self._map(node, value)
+            return True
+        if node.shape == "list" and isinstance(value, LISTS) and node.children:
+            return self._list(node, value)
+        return False
+
+    def _map(self, node: Node, value: Mapping[str, Any]) -> None:
+        known = {child.key.text: child for child in node.children if child.key is not None}
+        if node.flow and set(known) != set(value):
+            parts = [
+                f"{self.spelling.flow(name)}: {self._as_it_is(known[name].value, part) if name in known else self.spelling.flow(part)}"
+                for name, part in value.items()
+            ]
+            self._anew(node, "{" + ", ".join(parts) + "}")
+            return
+        for name, child in known.items():
+            if name not in value:
+                self.drop(node, child)
+            elif _said(child.value) != self._says(value[name]):
+                self.replace(node, child, value[name])
+        last = next(child for child in reversed(node.children) if child.key is not None and child.key.text in value)
+        at = end(self.text, last)
+        made = [f"{self.spelling.entry(name, part, last.column)}\n" for name, part in value.items() if name not in known]
+        if made:
+            self._lines(at, at, made)
+
+    def _list(self, node: Node, value: list[Any] | tuple[Any, ...]) -> bool:
+        old = [_said(child.value) for child in node.children]
+        if isinstance(value, Loose):
+            at = {text: place for place, text in reversed(list(enumerate(old)))}
+            value = sorted(value, key=lambda part: at.get(self._says(part), len(old)))
+        steps = SequenceMatcher(a=old, b=[self._says(part) for part in value], autojunk=False).get_opcodes()
+        kept = any(step[0] == "equal" or self._paired(node, value, *step) for step in steps)
+        if not kept:
+            return False
+        if node.flow:
+            known = dict(zip(old, node.children, strict=True))
+            texts = [(self._says(part), part) for part in value]
+            parts = [self._as_it_is(known[one].value, part) if one in known else self.spelling.flow(part) for one, part in texts]
+            self._anew(node, f"[{', '.join(parts)}]")
+            return True
+        for word, i, i_end, j, j_end in steps:
+            if word == "equal":
+                continue
+            if self._paired(node, value, word, i, i_end, j, j_end):
+                for child, part in zip(node.children[i:i_end], value[j:j_end], strict=True):
+                    self.replace(node, child, part)
+                continue
+            for child in node.children[i:i_end]:
+                self._free(child.value)
+            start = begin(self.text, node.children[i]) if i < i_end or i == 0 else end(self.text, node.children[i - 1])
+            stop = end(self.text, node.children[i_end - 1]) if i < i_end else start
+            column = node.children[0].column
+            self._lines(start, stop, [f"{' ' * column}- {self.spelling.flow(part)}\n" for part in value[j:j_end]])
+        return True
+
+    def _paired(self, node: Node, value: Any, word: str, i: int, i_end: int, j: int, j_end: int) -> bool:
+        """Whether maps stand where other maps shall stand that share a key."""
+        pairs = list(zip(node.children[i:i_end], value[j:j_end], strict=False))
+        return (
+            word == "replace"
+            and i_end - i == j_end - j
+            and all(
+                child.value.shape == "map"
+                and isinstance(part, Mapping)
+                and any(one.key is not None and one.key.text in part for one in child.value.children)
+                for child, part in pairs
+            )
+        )
+
+    def _as_it_is(self, node: Node, value: Any) -> str:
+        same = _said(node) == self._says(value)
+        return self.text[node.start : ends(self.text, node)] if same else self.spelling.flow(value)
+
+    def _anew(self, node: Node, made: str) -> None:
+        """Braces are written anew."""
+        if node.commented:
+            raise Untouchable.at("comments stand within its braces", self.text, node.start)
+        self._free(node)
+        self._edit(node.start, ends(self.text, node), made)
+
+    def _says(self, value: Any) -> str:
+        return _said(parse(f"x: {self.spelling.flow(value)}\n").root.children[0].value)
+
+    def _free(self, node: Node) -> None:
+        """Raise `Untouchable` where something in it may be repeated elsewhere."""
+        inner = next((one for one in _below(node) if one.anchor is not None), None)
+        if inner is not None:
+            raise Untouchable.at(f"&{inner.anchor} in it may be repeated elsewhere", self.text, inner.start)
+
+    def _lines(self, start: int, stop: int, lines: list[str]) -> None:
+        begun = start == 0 or self.text[start - 1] == "\n"
+        self._edit(start, stop, ("" if begun else "\n") + "".join(lines))
+
+    def _edit(self, start: int, stop: int, new: str) -> None:
+        self._edits.append((start, stop, new))
+
+
+def ends(text: str, node: Node) -> int:
+    """Where a value ends, comments and line breaks behind it not included."""
+    return node.start + len(text[node.start : node.end].rstrip())
+
+
+def _said(node: Node) -> str:
+    return repr(data(node, (), {}))
+
+
+def _below(node: Node) -> list[Node]:
+    return [node, *(one for child in node.children for one in _below(child.value))]

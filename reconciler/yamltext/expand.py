@@ -1,0 +1,42 @@
+"""A map or list in braces is written on lines of its own, so that lines can go into it. Changes the text it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.format import Writer, same
+from reconciler.yamltext.key_order import ANY
+from reconciler.yamltext.trail import Step
+from reconciler.yamltext.tree import Node, leaves, parse
+
+
+def open_up(tracked: Tracked, find: Callable[[Node], tuple[tuple[Step, ...], Node]]) -> None:
+    """Write what `find` finds below the root of a tree, and all around it, on lines of their own. Comments stay, and so do marks.
+
+    Raises `Untouchable` where that cannot be had.
+    """
+    text = tracked.text
+    tree = parse(text)
+    steps, node = find(tree.root)
+    outer = next((step for step in steps if step.child.value.flow), None)
+    if outer is None or outer.holder.flow:
+        raise Untouchable.at("it stands in braces that cannot be opened", text, node.start)
+    for one in (*(step.child.value for step in steps), node):
+        one.flow = False
+    child = outer.child
+    first = text.rfind("\n", 0, child.start) + 1
+    last = text.find("\n", child.value.end)
+    last = len(text) if last < 0 else last
+    child.lead = []
+    lines = Writer(tree).child(child, child.column, ANY)
+    above = [" " * child.column + line for line in child.lead if line]
+    prefix = text[first : child.start].strip(" ")
+    made = "\n".join([*above, *lines])
+    new = text[:first] + made + text[last:]
+    if prefix or not same(parse(text), new):
+        raise Untouchable.at("it stands in braces that cannot be opened", text, node.start)
+    places = dict(zip((one.start for one in leaves(parse(text).root)), (one.start for one in leaves(parse(new).root)), strict=True))
+    tracked.text = new
+    tracked.marks = {name: places[index] for name, index in tracked.marks.items()}

@@ -1,0 +1,205 @@
+"""The canonical layout of a project's file: order of keys, indentation, blank lines, quotes; comments and short flow maps stay.
+
+In: a text that the project's reader accepts, and the shape of a file. Out: the text anew. What the text says is the same afterwards, and so
+is every comment; where that cannot be had, the text is refused. Laying out twice is laying out once. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from reconciler.errors import ReconcilerError
+from reconciler.yamltext.key_order import ANY, Shape
+from reconciler.yamltext.tree import Child, Node, Tree, parse
+
+WIDTH: Final = 140  # columns; a flow map or list that ends beyond is written in lines of its own
+STEP: Final = 2  # columns of indentation
+GAP: Final = 2  # columns before a comment behind something, at least
+
+_PLAIN: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_./@+ -]*[A-Za-z0-9_./@+-])?")
+_TYPED: Final = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})  # of some version of YAML
+
+
+def layout(text: str, shape: Shape) -> str:
+    """The same in canonical layout. Raises yaml's `YAMLError` for what is no YAML, `ReconcilerError` for what cannot be laid out safely."""
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    before = parse(plain)
+    for each in (shape, ANY):  # an alias must not come before its anchor: then the keys stay where they are
+        made = Writer(parse(plain)).text(each)
+        if same(before, made):
+            return made
+    raise ReconcilerError("the layout of this file cannot be changed without changing what it says")
+
+
+class Writer:
+    """Writes one tree, or a child of it."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+
+    def text(self, shape: Shape) -> str:
+        root = self.tree.root
+        lines = [*self.tree.head]
+        if root.shape in ("map", "list") and root.children and (not root.flow or root.commented):
+            lines += self._children(root, 0, shape, top=True)
+        else:
+            lines += [self._flow(root, shape) or root.raw.rstrip("\n"), *root.tail]
+        return "\n".join(lines) + "\n"
+
+    # -- blocks --------------------------------------------------------------------------------------------------------------------
+
+    def _children(self, node: Node, indent: int, shape: Shape, *, top: bool = False) -> list[str]:
+        """A map or a list in lines of its own."""
+        children = _sorted(node, shape)
+        lines: list[str] = []
+        before: list[str] | None = None
+        open_end = False
+        for child in children:
+            made = self.child(child, indent, shape)
+            lead = [f"{' ' * indent}{line}" if line else "" for line in calm(child.lead)]
+            if before is None or open_end:
+                lead = _stripped(lead)
+            elif top and (len(before) > 1 or len(made) > 1) and lead[:1] != [""]:
+                lead = ["", *lead]
+            lines += [*lead, *made]
+            before, open_end = made, keeps(child.value)
+        tail = [f"{' ' * indent}{line}" if line else "" for line in calm(node.tail)]
+        return lines + (_stripped(tail) if open_end else tail)
+
+    def child(self, child: Child, indent: int, shape: Shape) -> list[str]:
+        """The lines of an entry or an item, without those above it, which may become more by this."""
+        value, pad = child.value, " " * indent
+        key = _scalar(child.key, flow=False) if child.key is not None else ""
+        inner = shape.below(child.key.text if child.key is not None else None, _keys(value))
+        begin = f"{pad}{key}:" if child.key is not None else f"{pad}-"
+        if value.anchor is not None:
+            begin += f" &{value.anchor}"
+        if value.shape == "scalar" and "\n" in value.raw:
+            return self._long(child, begin, indent)
+        short = self._flow(value, inner)
+        if value.shape in ("scalar", "alias") or not value.children:
+            return [self._remarked(f"{begin} {short}".rstrip(), child, indent)]
+        if value.flow and short is not None and len(begin) + 1 + len(short) <= WIDTH:
+            return [self._remarked(f"{begin} {short}", child, indent)]
+        if child.key is None and value.anchor is None:
+            return self._item(child, indent, inner)
+        return [self._remarked(begin, child, indent), *self._children(value, indent + STEP, inner)]
+
+    def _item(self, child: Child, indent: int, shape: Shape) -> list[str]:
+        """An item whose map or list begins on the line of its dash; what stands above that goes above the item."""
+        lines = self._children(child.value, indent + STEP, shape)
+        above = _stripped(calm(_sorted(child.value, shape)[0].lead))
+        child.lead += [*([child.remark] if child.remark else []), *(line for line in above if line)]
+        child.remark, lines = None, lines[len(above) :]
+        return [f"{' ' * indent}- {lines[0].lstrip(' ')}", *lines[1:]]
+
+    def _long(self, child: Child, begin: str, indent: int) -> list[str]:
+        """A scalar of several lines, indented anew."""
+        value = child.value
+        first, *rest = value.raw.split("\n")
+        if not value.block:
+            lines = [f"{begin} {first.rstrip()}", *(f"{' ' * (indent + STEP)}{line.strip()}".rstrip() for line in rest)]
+            lines[-1] = self._remarked(lines[-1], child, indent)
+            return lines
+        if rest and not rest[-1].strip():
+            rest.pop()  # the line that the next token stands on
+        written = re.search(r"[1-9]", first.partition("#")[0])
+        full = [line for line in rest if line.strip()]
+        old = child.column + int(written[0]) if written else min((len(line) - len(line.lstrip(" ")) for line in full), default=0)
+        new = indent + (int(written[0]) if written else STEP)
+        lines = [f"{' ' * new}{line[old:]}" if line[old:] else "" for line in rest]
+        while lines and not lines[-1] and not keeps(value):
+            lines.pop()
+        return [f"{begin} {first.rstrip()}", *lines]
+
+    def _remarked(self, line: str, child: Child, indent: int) -> str:
+        """A line with the comment behind it, where that stood as far as there is room."""
+        if child.remark is None:
+            return line
+        column = max(child.remark_column + indent - child.column, len(line) + GAP)
+        return f"{line}{' ' * (column - len(line))}{child.remark}"
+
+    # -- flow ----------------------------------------------------------------------------------------------------------------------
+
+    def _flow(self, node: Node, shape: Shape) -> str | None:
+        """The value on one line; None where it cannot stand on one."""
+        if node.shape in ("scalar", "alias"):
+            return None if "\n" in node.raw else _scalar(node, flow=False)
+        parts: list[str] = []
+        if node.commented:
+            return None
+        for child in _sorted(node, shape):
+            inner = shape.below(child.key.text if child.key is not None else None, _keys(child.value))
+            made = self._flow(child.value, inner)
+            if made is None:
+                return None
+            anchor = f"&{child.value.anchor} " if child.value.anchor is not None else ""
+            parts.append(f"{_scalar(child.key, flow=True)}: {anchor}{made}" if child.key is not None else f"{anchor}{made}")
+        return "{" + ", ".join(parts) + "}" if node.shape == "map" else "[" + ", ".join(parts) + "]"
+
+
+# -- parts --------------------------------------------------------------------------------------------------------------------------
+
+
+def _scalar(node: Node, *, flow: bool) -> str:
+    """A scalar as written, without quotes that change nothing."""
+    if node.plain or node.block or node.shape == "alias" or "\n" in node.raw:
+        return node.raw
+    needless = _PLAIN.fullmatch(node.text) is not None and node.text.lower() not in _TYPED
+    return node.text if needless else node.raw
+
+
+def _sorted(node: Node, shape: Shape) -> list[Child]:
+    if node.shape == "list":
+        return node.children
+    return sorted(node.children, key=lambda child: shape.rank(child.key.text) if child.key is not None else 0)
+
+
+def _keys(node: Node) -> list[str]:
+    return [child.key.text for child in node.children if child.key is not None]
+
+
+def keeps(node: Node) -> bool:
+    """Whether empty lines behind it belong to it: a text that ends with `|+`."""
+    while node.children:
+        node = node.children[-1].value
+    return node.block and "+" in node.raw.partition("\n")[0].partition("#")[0]
+
+
+def calm(lines: list[str]) -> list[str]:
+    """No two blank lines in a row."""
+    return [line for at, line in enumerate(lines) if line or at == 0 or lines[at - 1]]
+
+
+def _stripped(lines: list[str]) -> list[str]:
+    """Without blank lines at the beginning."""
+    return lines[1:] if lines[:1] == [""] else lines
+
+
+# -- the same before and after --------------------------------------------------------------------------------------------------------
+
+
+def same(before: Tree, made: str) -> bool:
+    """Whether a text says the same as a tree, comments included."""
+    try:
+        after = parse(made)
+    except Exception:  # whatever the parser says of a broken text: it is not the same
+        return False
+    return before.comments == after.comments and data(before.root, (), {}) == data(after.root, (), {})
+
+
+def data(node: Node, path: tuple[Any, ...], anchors: dict[str, tuple[Any, ...]]) -> Any:
+    """What a value says, the order of keys aside; an alias says where the value stands that it repeats."""
+    if node.shape == "alias":
+        return "*", anchors.get(node.text)
+    if node.anchor is not None:
+        anchors[node.anchor] = path
+    if node.shape == "scalar":
+        typed = node.plain and (not _PLAIN.fullmatch(node.text) or node.text.lower() in _TYPED)
+        return node.anchor, node.text, typed
+    found = {}
+    for at, child in enumerate(node.children):
+        name = (child.key.shape, child.key.text) if child.key is not None else at
+        found[name] = data(child.value, (*path, name), anchors)
+    return node.anchor, node.shape, found

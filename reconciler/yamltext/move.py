@@ -1,0 +1,268 @@
+"""Nodes of lists go from one place of a project's YAML to another, with their comments and with all that stands in them.
+
+In: texts whose resources are marked at their key, tag or bare value. They are changed in place, and nothing in them but what moves.
+Raises `Untouchable` where something is repeated elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.yamltext.cursor import Tracked
+from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.expand import open_up
+from reconciler.yamltext.format import STEP, WIDTH
+from reconciler.yamltext.trail import Step, alone, begin, end, entry, head, node, repeated, resource
+from reconciler.yamltext.tree import Child, Node, Tree, parse
+
+EMPTY: Final = "[]"
+
+
+@dataclass(frozen=True)
+class Host:
+    """What holds a list: its name among the marks, whether it is a list's node itself, and what its list is called.
+
+    `members`: who stands in the list, in order. `top`: the file at whose top the list stands where its host does not hold it, if any.
+    """
+
+    name: Hashable
+    tagged: bool
+    section: str
+    members: tuple[Hashable, ...] = ()
+    top: str | None = None
+
+
+@dataclass
+class Piece:
+    """A node that was taken out. `closed`: it is one value on one line, else lines; `column` is then that of its dash."""
+
+    text: Tracked
+    closed: bool
+    column: int = 0
+
+
+class Moving:
+    """The files of a project while nodes are moved in them."""
+
+    def __init__(self, files: Mapping[str, Tracked]) -> None:
+        self.files = files
+
+    def file(self, name: Hashable) -> str:
+        """Where a resource stands. Raises `KeyError` where it is in none of the files."""
+        return next(file for file, tracked in self.files.items() if name in tracked.marks)
+
+    def stands_in(self, name: Hashable, other: Hashable) -> bool:
+        """Whether a resource's lines are within those of a node."""
+        file = self.file(other)
+        marks = self.files[file].marks
+        _, found = node(parse(self.files[file].text).root, marks[other])
+        return name in marks and found.start <= marks[name] < found.end
+
+    def move(self, name: Hashable, host: Host, *, behind: Hashable | None) -> None:
+        """Take a node out of its list and put it into another behind a member, or first."""
+        self.put(self.take(name), host, behind)
+
+    # -- out of a list -----------------------------------------------------------------------------------------------------------
+
+    def take(self, name: Hashable) -> Piece:
+        """Take a node out; a list that holds nothing then is written as `[]`."""
+        file = self.file(name)
+        tracked = self.files[file]
+        tree, steps = self._node(tracked, name)
+        self._check(tree, tracked.text, steps)
+        step = steps[-1]
+        if step.holder.flow and not _one_line(tracked.text, step):
+            open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
+            tree, steps = self._node(tracked, name)
+            step = steps[-1]
+        return _out_of_braces(tracked, step) if step.holder.flow else _out_of_lines(tracked, steps)
+
+    def _node(self, tracked: Tracked, name: Hashable) -> tuple[Tree, tuple[Step, ...]]:
+        tree = parse(tracked.text)
+        steps, _ = node(tree.root, tracked.marks[name])
+        if not steps or steps[-1].holder.shape != "list" or len(steps) < 2 or steps[-2].child.key is None:
+            raise Untouchable.at("it is written elsewhere, and repeated by an alias", tracked.text, tracked.marks[name])
+        return tree, steps
+
+    def _check(self, tree: Tree, text: str, steps: tuple[Step, ...]) -> None:
+        alone(tree, text, steps)
+        value = steps[-1].child.value
+        for anchor in _anchors(value):
+            if repeated(tree.root, anchor) != repeated(value, anchor):
+                raise Untouchable.at(f"&{anchor} in it is repeated elsewhere", text, value.start)
+
+    # -- into a list -------------------------------------------------------------------------------------------------------------
+
+    def put(self, piece: Piece, host: Host, behind: Hashable | None) -> None:
+        """Put a node into a list, which may not be there yet."""
+        beside = next((one for one in host.members if one == behind), next(iter(host.members), None))
+        if beside is not None:
+            self._beside(piece, beside, before=behind is None)
+            return
+        file = self.file(host.name)
+        tracked = self.files[file]
+        tree = parse(tracked.text)
+        steps, body = self._host(tree.root, tracked, host)
+        alone(tree, tracked.text, steps)
+        if host.top is not None and entry(body, host.section) is None:
+            tracked = self.files[host.top]
+            tree = parse(tracked.text)
+            steps, body = (), tree.root
+        found = entry(body, host.section)
+        if found is None:
+            self._new(piece, tracked, host, body)
+        else:
+            alone(tree, tracked.text, (Step(body, found),))
+            self._fill(piece, tracked, host, body, found)
+
+    def _host(self, root: Node, tracked: Tracked, host: Host) -> tuple[tuple[Step, ...], Node]:
+        find = node if host.tagged else resource
+        steps, body = find(root, tracked.marks[host.name])
+        if body.shape != "map":
+            raise Untouchable.at("nothing can be put into what is no map of its own", tracked.text, tracked.marks[host.name])
+        return steps, body
+
+    def _beside(self, piece: Piece, name: Hashable, *, before: bool) -> None:
+        tracked = self.files[self.file(name)]
+        tree, steps = self._node(tracked, name)
+        alone(tree, tracked.text, steps[:-1])
+        step = steps[-1]
+        if step.holder.flow:
+            room = len(_line(tracked.text, step.child.start)) + len(piece.text.text) + 2 <= WIDTH
+            if piece.closed and _one_line(tracked.text, step) and room:
+                at = step.child.value.start if before else step.child.value.end
+                piece.text.insert(len(piece.text.text) if before else 0, ", ")
+                tracked.paste(at, piece.text)
+                return
+            open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
+            step = self._node(tracked, name)[1][-1]
+        airy = any("" in one.lead for one in step.holder.children)
+        _paste(tracked, piece, begin(tracked.text, step.child) if before else end(tracked.text, step.child), step.child.column)
+        if airy:
+            moved = parse(tracked.text)
+            self._air(tracked, moved.root, name, before=before)
+
+    def _air(self, tracked: Tracked, root: Node, name: Hashable, *, before: bool) -> None:
+        """A free line between what came and its sibling, as between the others."""
+        step = node(root, tracked.marks[name])[0][-1]
+        other = step.child if before else step.beside(1)
+        if other is not None and "" not in other.lead:
+            tracked.insert(begin(tracked.text, other), "\n")
+
+    def _fill(self, piece: Piece, tracked: Tracked, host: Host, body: Node, found: Child) -> None:
+        """Into an empty list."""
+        value, text = found.value, tracked.text
+        if value.shape != "list" or value.children or value.commented:
+            raise Untouchable.at(f"{host.section} holds what cannot be seen from here", text, found.start)
+        if body.flow and not self._fits(piece, tracked, found.start):
+            open_up(tracked, lambda root: self._host(root, tracked, host))
+            self.put(piece, host, None)
+        elif body.flow:
+            tracked.paste(text.index("[", value.start) + 1, piece.text)
+        else:
+            after = head(text, found)
+            tracked.insert(after, "", over=value.end - after)
+            _paste(tracked, piece, _below(tracked.text, after), found.column + STEP)
+
+    def _new(self, piece: Piece, tracked: Tracked, host: Host, body: Node) -> None:
+        """Into a list that is not written yet."""
+        text = tracked.text
+        if not body.children:
+            raise Untouchable.at(f"there is nothing beside which {host.section} could stand", text, body.start)
+        last = body.children[-1]
+        if body.flow and self._fits(piece, tracked, last.start) and "\n" not in text[body.start : body.end]:
+            piece.text.insert(0, f", {host.section}: [")
+            piece.text.insert(len(piece.text.text), "]")
+            tracked.paste(last.value.end, piece.text)
+        elif body.flow:
+            open_up(tracked, lambda root: self._host(root, tracked, host))
+            self.put(piece, host, None)
+        else:
+            at = end(text, last)
+            lines = Tracked(f"{' ' * last.column}{host.section}:\n")
+            _paste(lines, piece, len(lines.text), last.column + STEP)
+            _paste(tracked, Piece(lines, False, last.column), at, last.column)
+
+    def _fits(self, piece: Piece, tracked: Tracked, at: int) -> bool:
+        return piece.closed and len(_line(tracked.text, at)) + len(piece.text.text) + len(", structure: []") <= WIDTH
+
+
+# -- parts ----------------------------------------------------------------------------------------------------------------------------
+
+
+def _out_of_braces(tracked: Tracked, step: Step) -> Piece:
+    value, previous, following = step.child.value, step.beside(-1), step.beside(1)
+    piece = tracked.cut(value.start, value.end)
+    if previous is not None:
+        tracked.insert(previous.value.end, "", over=value.start - previous.value.end)
+    elif following is not None:
+        tracked.insert(value.start, "", over=following.value.start - value.end)
+    else:
+        start = tracked.text.rindex("[", 0, value.start) + 1
+        tracked.insert(start, "", over=tracked.text.index("]", start) - start)
+    return Piece(piece, closed=True)
+
+
+def _out_of_lines(tracked: Tracked, steps: Sequence[Step]) -> Piece:
+    text, step, child = tracked.text, steps[-1], steps[-1].child
+    start, stop = begin(text, child), end(text, child)
+    last = child.value.end
+    closed = (
+        (child.value.flow or child.value.shape in ("scalar", "alias"))
+        and text[start:stop].strip("- \n") == text[child.value.start : last].strip()
+        and "\n" not in text[start:stop].rstrip("\n")
+    )
+    holder = steps[-2].child
+    empty = head(text, holder) if len(step.holder.children) == 1 else None
+    column = child.column
+    piece = tracked.cut(start, stop)
+    if not piece.text.endswith("\n"):
+        piece.insert(len(piece.text), "\n")
+    if step.index:
+        kept = step.beside(-1)
+        free = start if kept is not None and start == end(text, kept) else len(text[:start].rstrip("\n")) + 1
+        tracked.insert(min(free, start), "", over=max(start - free, 0))
+    elif step.beside(1) is not None:
+        rest = tracked.text[start:]
+        tracked.insert(start, "", over=len(rest) - len(rest.lstrip("\n")))
+    if empty is not None:
+        tracked.insert(empty, f" {EMPTY}")
+    if closed:
+        value = piece.cut(child.value.start - start, last - start)
+        return Piece(value, closed=True)
+    return Piece(piece, closed=False, column=column)
+
+
+def _paste(tracked: Tracked, piece: Piece, at: int, column: int) -> None:
+    """Put a node on lines of its own, its dash in a column."""
+    if piece.closed:
+        piece.text.insert(0, f"{' ' * column}- ")
+        piece.text.insert(len(piece.text.text), "\n")
+    else:
+        piece.text.indent(column - piece.column)
+    if at and tracked.text[at - 1] != "\n":
+        tracked.insert(at, "\n")
+        at += 1
+    tracked.paste(at, piece.text)
+
+
+def _one_line(text: str, step: Step) -> bool:
+    """Whether a list in braces stands on one line, without a comment."""
+    return "\n" not in text[step.holder.start : step.holder.end]
+
+
+def _line(text: str, at: int) -> str:
+    return text[text.rfind("\n", 0, at) + 1 : _below(text, at)].rstrip("\n")
+
+
+def _below(text: str, at: int) -> int:
+    """Where the line below that of an index begins."""
+    found = text.find("\n", at)
+    return found + 1 if found >= 0 else len(text)
+
+
+def _anchors(value: Node) -> list[str]:
+    below = [one for child in value.children for one in _anchors(child.value)]
+    return below + ([value.anchor] if value.anchor is not None else [])

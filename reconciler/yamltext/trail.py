@@ -1,0 +1,121 @@
+"""The way to something in the tree of a YAML text, and the lines it takes. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.format import keeps
+from reconciler.yamltext.tree import Child, Node, Tree, leaves
+
+
+@dataclass(frozen=True)
+class Step:
+    """One map or list on the way, and which of its children is on it."""
+
+    holder: Node
+    child: Child
+
+    @property
+    def index(self) -> int:
+        """The child's place in its holder, from 0."""
+        return next(at for at, one in enumerate(self.holder.children) if one is self.child)
+
+    def beside(self, by: int) -> Child | None:
+        """A sibling, None where there is none."""
+        at = self.index + by
+        return self.holder.children[at] if 0 <= at < len(self.holder.children) else None
+
+
+def trail(root: Node, index: int) -> tuple[Step, ...]:
+    """The way to the entry whose key begins at an index, or to the item that begins there. Raises `ValueError` where neither does."""
+    steps: list[Step] = []
+    node = root
+    while node.children:
+        child = next((one for one in reversed(node.children) if one.start <= index), None)
+        if child is None:
+            break
+        steps.append(Step(node, child))
+        if index == (child.key.start if child.key is not None else child.value.start) and (child.key or not child.value.children):
+            return tuple(steps)
+        node = child.value
+    raise ValueError(f"nothing begins at {index}")
+
+
+def resource(root: Node, index: int) -> tuple[tuple[Step, ...], Node]:
+    """The way to a resource, and what is written of it: behind its key, or the map that its tag begins, or a bare value."""
+    steps = trail(root, index)
+    return steps, steps[-1].child.value
+
+
+def node(root: Node, index: int) -> tuple[tuple[Step, ...], Node]:
+    """The way to a list's node by its tag or its bare value, and the node."""
+    steps = trail(root, index)
+    if steps[-1].child.key is not None:
+        steps = steps[:-1]
+    return steps, steps[-1].child.value if steps else root
+
+
+def entry(node: Node, name: str) -> Child | None:
+    """What stands behind a key of a map."""
+    return next((one for one in node.children if one.key is not None and one.key.text == name), None)
+
+
+def alone(tree: Tree, text: str, steps: tuple[Step, ...]) -> None:
+    """Raise `Untouchable` where something on the way is repeated elsewhere by an alias."""
+    for step in steps:
+        for value in (step.holder, step.child.value):
+            if value.anchor is not None and repeated(tree.root, value.anchor):
+                raise Untouchable.at(f"&{value.anchor} is repeated elsewhere", text, value.start)
+
+
+def repeated(root: Node, anchor: str) -> int:
+    """How often an anchor is repeated."""
+    return sum(one.shape == "alias" and one.text == anchor for one in leaves(root))
+
+
+def colon(text: str, child: Child) -> int:
+    """The index behind the colon of an entry."""
+    assert child.key is not None
+    return text.index(":", child.key.end) + 1
+
+
+def head(text: str, child: Child) -> int:
+    """The index behind the colon of an entry, and behind an anchor there."""
+    value = child.value
+    return text.index("&", child.key.end if child.key is not None else 0) + 1 + len(value.anchor) if value.anchor else colon(text, child)
+
+
+def begin(text: str, child: Child) -> int:
+    """Where the lines of an item or entry of a block begin: the comments right above it are its own."""
+    start = text.rfind("\n", 0, child.start) + 1
+    while start:
+        line = text.rfind("\n", 0, start - 1) + 1
+        above = text[line:start].lstrip(" ")
+        if not above.startswith("#") or start - line - len(above) > child.column:
+            break
+        start = line
+    return start
+
+
+def end(text: str, child: Child) -> int:
+    """Where the lines of an item or entry of a block end: comments below it that are indented deeper are its own."""
+    if keeps(child.value):
+        return child.value.end
+    stop = child.start + len(text[child.start : max(child.value.end, child.key.end if child.key is not None else 0)].rstrip())
+    stop = _next(text, stop)
+    at = stop
+    while at < len(text):
+        line = text[at : _next(text, at)]
+        plain = line.lstrip(" ")
+        if plain.startswith("#") and len(line) - len(plain) > child.column:
+            stop = at + len(line)
+        elif plain.strip():
+            break
+        at += len(line)
+    return stop
+
+
+def _next(text: str, at: int) -> int:
+    found = text.find("\n", at)
+    return found + 1 if found >= 0 else len(text)
