@@ -97,9 +97,9 @@ def shell(script: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_the_first_ten_minutes_go_as_the_readme_says(tmp_path: Path) -> None:
+def test_the_tutorial_of_the_readme_produces_the_output_that_it_shows(tmp_path: Path) -> None:
     folder, said = tmp_path, ""
-    for language, content in blocks("The first ten minutes"):
+    for language, content in blocks("Tutorial"):
         match language:
             case "sh":
                 said = shell(content, folder)

@@ -38,7 +38,7 @@ def write(page: Page, change: Change) -> None:
 
 def _right(change: Change) -> tuple[str, Style]:
     if Action.RESTORE in change.actions and Action.ADOPT not in change.actions:
-        return "drift: deleted outside", Style.DRIFT
+        return "drift: deleted outside Reconciler", Style.DRIFT
     if change.source is None or not change.source.line:
         return "", Style.DIM
     return f"{change.source.file}:{change.source.line}", Style.DIM

@@ -28,7 +28,7 @@ def test_the_plan_of_the_design_looks_as_it_does_there() -> None:
 acme/site/docs/section/guides            sites/docs.yaml:12
   ~ title       Guide -> Guides
   > after       acme/site/docs/section/start          (was first)
-acme/space/legacy                        drift: deleted outside
+acme/space/legacy                        drift: deleted outside Reconciler
   ↑ restore     deleted 3 days ago, 4 days left
 acme/team/writers                        content.yaml:31
   = adopt       team_9f2 "Writers" exists and is unmanaged
