@@ -116,7 +116,7 @@ def test_the_tables_of_fields_are_those_of_the_declarations() -> None:
 
 
 def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
-    from reconciler.resource import words as vocabulary
+    from reconciler import resource as vocabulary
 
     page = (ROOT / "docs" / "decisions" / "0001-kinds-are-declarations.md").read_text(encoding="utf-8")
     missing = []

@@ -15,7 +15,7 @@ from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
 from reconciler.observe.privileged import reaching
 from reconciler.plan.simulate import Key, World, holds
-from reconciler.resource import Kind, Kinds, Listing, One, placeholders
+from reconciler.resource import Kind, Kinds, Listing, placeholders
 
 
 async def look(
@@ -75,14 +75,14 @@ class _Look(Survey):
         kind = self.kinds[group[0].kind]
         reading = self._listing(kind, group[0])
         few = len(group) <= self._pages(kind, group[0]) and ordered.isdisjoint((each.kind, each.id) for each in group)
-        if reading is None or (few and any(isinstance(each, One) for each in kind.reads)):
+        if reading is None or (few and kind.by_id is not None):
             return [task for each in group for task in self._by_itself(kind, each)]
         scope = self._stands(kind, group[0]) or group[0].within.get(kind.within or "")
         return self._list(kind, reading, self._names(kind, group[0]), scope)
 
     def _everything(self, kind: Kind, sibling: Observed) -> list[Awaitable[None]]:
         """The listing of somebody who reaches everything: it shows what exists, wherever that stands; none where nobody is known."""
-        reading = next((each for each in kind.reads if isinstance(each, Listing) and each.lister), None)
+        reading = kind.lister_listing
         admin = min((person.id for person in reaching(self.kinds, self.world.objects)), default=None)
         if reading is None or admin is None:
             return []
@@ -106,8 +106,8 @@ class _Look(Survey):
         wave: list[Awaitable[None]] = []
         for kind in holds(self.kinds, self.kinds[outer.kind]):
             within = {**outer.within, outer.kind: outer.id}
-            for reading in kind.reads:
-                if isinstance(reading, Listing) and not reading.lister and set(placeholders(reading.path)) <= set(within):
+            for reading in kind.listings:
+                if not reading.lister and set(placeholders(reading.path)) <= set(within):
                     direct = outer.kind in (kind.within, reading.each)
                     wave += self._list(kind, reading, within, outer.id if direct else within.get(kind.within or ""))
         return wave
@@ -121,15 +121,15 @@ class _Look(Survey):
     def _stands(self, kind: Kind, one: Observed) -> str:
         """The node whose listing shows the object; "" where the container's does, or none."""
         inside = kind.inside
-        by_node = inside is not None and any(isinstance(each, Listing) and each.each == inside.to for each in kind.reads)
+        by_node = inside is not None and any(reading.each == inside.to for reading in kind.listings)
         return str(one.values.get(inside.name) or "") if inside is not None and by_node else ""
 
     def _listing(self, kind: Kind, one: Observed) -> Listing | None:
         names = self._names(kind, one)
         fitting = [
-            each
-            for each in kind.reads
-            if isinstance(each, Listing) and not each.lister and kind.within is not None and set(placeholders(each.path)) <= set(names)
+            reading
+            for reading in kind.listings
+            if not reading.lister and kind.within is not None and set(placeholders(reading.path)) <= set(names)
         ]
         return fitting[0] if fitting else None
 

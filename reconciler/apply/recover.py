@@ -20,7 +20,7 @@ from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
 from reconciler.model.codec import is_kind, observed, path_ids, title, told
-from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
+from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import Ending, Journal
 
 BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
@@ -196,7 +196,7 @@ class _Recovery:
 
     async def _title(self, kind: Kind, id: str) -> str:
         """What an object is called; nothing where it cannot be read by its id."""
-        path = next((one.path for one in kind.reads if isinstance(one, One) and placeholders(one.path) == ("id",)), None)
+        path = kind.by_id.path if kind.by_id is not None and placeholders(kind.by_id.path) == ("id",) else None
         body = (await self.reader.get(encode(path, {"id": id}))).body if path is not None else None
         return title(observed(self.kinds, kind, body, within={})) if body and is_kind(kind, body) else ""
 
@@ -219,7 +219,7 @@ class _Recovery:
     async def _target(self, kind: Kind, intent: Intent) -> Sight:
         """The object that was written to, as it is now."""
         (path, *_) = intent.lookup
-        if any(isinstance(one, One) and _fits(one.path, path) for one in kind.reads):
+        if kind.by_id is not None and _fits(kind.by_id.path, path):
             try:
                 answer = await self.reader.get(path)
             except NotFound:
@@ -241,19 +241,14 @@ class _Recovery:
         """Everything that the lists show; raises `ServiceError` where one of them does not come to its end."""
         objects: dict[str, Observed] = {}
         within = self._within(intents[0].address)
-        readings = [one for one in kind.reads if isinstance(one, Listing)]
         for path in sorted({path for intent in intents for path in intent.lookup}):
-            item = next((one.item for one in readings if _fits(one.path, path)), None)
-
-            def key(one: dict[str, Any], item: str | None = item) -> str:
-                return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
-
-            pages = await self.reader.list(path, key=key)
+            reading = next((listing for listing in kind.listings if _fits(listing.path, path)), Listing(path))
+            pages = await self.reader.list(path, key=reading.id)
             if not pages.complete:
                 raise ServiceError(f"GET {path} did not come to its end")
             self.date = pages.date or self.date
-            for one in pages.items:
-                raw = one.get(item) if item else one
+            for item in pages.items:
+                raw = reading.object(item)
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
                     raise ServiceError(f"GET {path} answered something that is no {kind.name}")
                 shown = observed(self.kinds, kind, raw, within=within)

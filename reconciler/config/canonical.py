@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from reconciler.address import Address
 from reconciler.config.shapes import Item
-from reconciler.resource import Kinds, Node
+from reconciler.resource import Kinds
 
 
 def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
@@ -21,8 +21,8 @@ def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
     ranks = _ranks(kinds)
 
     def place(item: Item) -> tuple[int, int, str]:
-        ordered = isinstance(item.kind.place, Node)
-        return ranks[item.section], item.index if ordered else 0, "" if ordered else item.address.key
+        in_list = item.kind.place.in_list
+        return ranks[item.section], item.index if in_list else 0, "" if in_list else item.address.key
 
     found: list[Item] = []
     waiting = sorted(below[None], key=place, reverse=True)
@@ -38,7 +38,7 @@ def _ranks(kinds: Kinds) -> dict[str, int]:
     """The rank of each map and list by name: the place of the first of its kinds among all kinds."""
     ranks: dict[str, int] = {}
     for rank, kind in enumerate(kinds.values()):
-        for section in kind.place.lists.values() if isinstance(kind.place, Node) else (kind.place.section,):
+        for section in kind.place.sections:
             ranks.setdefault(section, rank)
     return ranks
 
@@ -47,7 +47,7 @@ def _number(items: list[Item]) -> None:
     """Number the items of each map; those of a list have their numbers."""
     counts: dict[tuple[Address | None, str], int] = defaultdict(int)
     for item in items:
-        if not isinstance(item.kind.place, Node):
+        if not item.kind.place.in_list:
             place = (item.parent.address if item.parent is not None else None, item.section)
             item.index = counts[place]
             counts[place] += 1

@@ -32,7 +32,7 @@ from reconciler.config.values import untainted
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired
-from reconciler.resource import Foreign, Keyed, Kind, Kinds
+from reconciler.resource import Foreign, Kind, Kinds
 from reconciler.text.suggest import did_you_mean
 
 PROJECT_FILE = "reconciler.yaml"
@@ -77,7 +77,7 @@ class _Load:
 
     def __init__(self, path: Path, kinds: Kinds, problems: Problems, environment: str | None) -> None:
         self.path, self.kinds, self.problems, self.environment = path, kinds, problems, environment
-        self.roots = {kind.place.section: kind for kind in kinds.roots if isinstance(kind.place, Keyed)}
+        self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
     def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
         file = self.path / PROJECT_FILE if self.path.is_dir() else self.path

@@ -18,7 +18,7 @@ from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, d
 from reconciler.config.values import INVALID, empty
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
-from reconciler.resource import Field, Foreign, Keyed, Kind, Kinds, Named, Role
+from reconciler.resource import Field, Foreign, Kind, Kinds, Named, Role
 from reconciler.text.suggest import a, did_you_mean
 
 _ATOMS = (str, int, float, bool, type(None), Address, Foreign)
@@ -183,10 +183,8 @@ class Linker:
 
     def imply(self, address: Address, kind: Kind, at: Source) -> None:
         """Note a resource that is referenced and not declared."""
-        place = kind.place
-        key_is = place.key_is if isinstance(place, Keyed) else None
+        key_is, section = kind.place.key_is, kind.place.section_in(kind.within)
         values = {key_is: address.key} if key_is is not None else {}
-        section = place.section if isinstance(place, Keyed) else ""
         self.implied[address] = Declared(address, kind.name, values, at, address.container, section, len(self.implied), implied=True)
 
     @cached_property
@@ -213,7 +211,7 @@ class Linker:
         kind, about = item.kind, item.address
         if item.unread:
             return
-        if kind.by_id and item.id is None:
+        if kind.needs_id and item.id is None:
             self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never made", about)
         for name, one in kind.fields.items():
             if one.required and name not in item.values and name not in item.meant:

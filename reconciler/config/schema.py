@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.address import KEY_PATTERN
 from reconciler.config.values import adapter
 from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES, Service
-from reconciler.resource import Field, Keyed, Kind, Kinds, Node
+from reconciler.resource import Field, Kind, Kinds
 
 Schema = dict[str, Any]
 
@@ -39,7 +39,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
         "fragment": made.fragment(),
     }
     for kind in kinds.values():
-        definitions[kind.name] = made.node(kind) if isinstance(kind.place, Node) else made.resource(kind)
+        definitions[kind.name] = made.node(kind) if kind.place.in_list else made.resource(kind)
     for host in kinds:
         for section, members in kinds.lists(host).items():
             definitions[f"{host}.{section}"] = made.items(members)
@@ -134,7 +134,7 @@ class _Maker:
         removed = _map({"address": address, "action": {"enum": list(REMOVED_ACTIONS)}}, required=("address", "action"))
         moved = _map({"from": address, "to": address}, required=("from", "to"))
         return {
-            **{root.place.section: self._section(root) for root in self.kinds.roots if isinstance(root.place, Keyed)},
+            **{root.place.section_in(None): self._section(root) for root in self.kinds.roots},
             "removed": {"description": "What becomes of single addresses that are gone.", "type": "array", "items": removed},
             "moved": {"description": "Addresses that were renamed, with all below them.", "type": "array", "items": moved},
         }
@@ -151,14 +151,13 @@ class _Maker:
         }
         flags = {flag: {"description": "The one that its parent shows first.", "const": True} for flag in self.kinds.flags(kind.name)}
         full = _map({**self._fields(kind), **flags, **self._sections(kind), **reserved}, kind.doc)
-        if isinstance(kind.place, Keyed) and kind.place.bare is not None:
-            return {"description": kind.doc, "anyOf": [full, self._field(kind, kind.fields[kind.place.bare])]}
+        if not kind.place.in_list and kind.place.bare_is is not None:
+            return {"description": kind.doc, "anyOf": [full, self._field(kind, kind.fields[kind.place.bare_is])]}
         return full
 
     def node(self, kind: Kind) -> Schema:
         """An item of an ordered list."""
-        assert isinstance(kind.place, Node)
-        tag = kind.place.tag
+        tag = str(kind.place.tag)
         own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **KEY}
         body = self.resource(kind)
         body["properties"] = {tag: own, **({"key": KEY} if tag in kind.fields else {}), **body["properties"]}
@@ -166,7 +165,7 @@ class _Maker:
 
     def items(self, members: tuple[Kind, ...]) -> Schema:
         options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}"} for kind in members]
-        options += [KEY for kind in members if isinstance(kind.place, Node) and kind.place.bare][:1]
+        options += [KEY for kind in members if kind.place.bare_is is not None][:1]
         return {"description": "Ordered: " + ", ".join(kind.name for kind in members) + ".", "type": "array", "items": {"anyOf": options}}
 
     def _sections(self, kind: Kind) -> Schema:
@@ -178,8 +177,7 @@ class _Maker:
         return {"description": kind.doc, "type": "object", "propertyNames": {"pattern": f"^{KEY_PATTERN}$"}, "additionalProperties": entry}
 
     def _fields(self, kind: Kind) -> Schema:
-        key_is = kind.place.key_is if isinstance(kind.place, Keyed) else None
-        return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != key_is}
+        return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != kind.place.key_is}
 
     def _field(self, kind: Kind, field: Field) -> Schema:
         made = copy.deepcopy(adapter(field.type).json_schema(ref_template=f"#/$defs/{kind.name}.{{model}}"))

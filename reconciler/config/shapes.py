@@ -10,8 +10,7 @@ from reconciler.address import Address
 from reconciler.config.source.nodes import Node
 from reconciler.config.values import Reader, readers
 from reconciler.model import Source
-from reconciler.resource import RESERVED, Field, Keyed, Kind, Kinds
-from reconciler.resource import Node as NodePlace
+from reconciler.resource import RESERVED, Field, Kind, Kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,12 +32,12 @@ class Shape:
     @property
     def tag(self) -> str | None:
         """The first word of a list item of this kind; None for a kind that stands in a map."""
-        return self.kind.place.tag if isinstance(self.kind.place, NodePlace) else None
+        return self.kind.place.tag
 
     @property
     def bare(self) -> str | None:
         """The field that a bare value in a map stands for."""
-        return self.kind.place.bare if isinstance(self.kind.place, Keyed) else None
+        return self.kind.place.bare_is if not self.kind.place.in_list else None
 
 
 def shapes(kinds: Kinds) -> dict[str, Shape]:
@@ -48,11 +47,11 @@ def shapes(kinds: Kinds) -> dict[str, Shape]:
 
 def _shape(kinds: Kinds, kind: Kind) -> Shape:
     found = readers(kind)
-    key_is = kind.place.key_is if isinstance(kind.place, Keyed) else None
+    key_is = kind.place.key_is
     key_reader = found.pop(key_is) if key_is is not None else None
     sections, lists = kinds.sections(kind.name), kinds.lists(kind.name)
     flags = {flag: {parent.name: chosen for parent, chosen in pairs} for flag, pairs in kinds.flags(kind.name).items()}
-    tag = (kind.place.tag,) if isinstance(kind.place, NodePlace) else ()
+    tag = (kind.place.tag,) if kind.place.tag is not None else ()
     words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *(word for word in RESERVED if word != "forEach"))))
     return Shape(kind, found, key_reader, sections, lists, flags, words)
 

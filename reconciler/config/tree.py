@@ -18,7 +18,6 @@ from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Probl
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
-from reconciler.resource import Node as NodePlace
 from reconciler.text.suggest import a, closest, did_you_mean
 
 LITERAL: Final = "keys are literal text only: write it out"
@@ -108,7 +107,7 @@ class Tree:
             if item is not None:
                 found.append(item)
         for one in found:
-            if not (isinstance(one.kind.place, NodePlace) and one.kind.place.alone):
+            if not one.kind.place.alone:
                 continue
             other = next((each for each in found if each.kind is not one.kind), None)
             if other is not None:
@@ -117,12 +116,12 @@ class Tree:
                 break
 
     def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
-        tags = {kind.place.tag: kind for kind in members if isinstance(kind.place, NodePlace)}
+        tags = {kind.place.tag: kind for kind in members if kind.place.tag is not None}
         choices = " or ".join(f"{{{tag}: …}}" for tag in tags)
         if isinstance(node, Scalar) and not node.null and not node.empty:
-            bare = next((kind for kind in members if isinstance(kind.place, NodePlace) and kind.place.bare), None)
-            if bare is not None and isinstance(bare.place, NodePlace):
-                tag = bare.place.tag
+            bare = next((kind for kind in members if kind.place.bare_is is not None), None)
+            if bare is not None:
+                tag = str(bare.place.tag)
                 return self._tagged(bare, parent, section, Map(node.at, {tag: Entry(tag, node.at, node)}))
         if not isinstance(node, Map):
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
@@ -144,8 +143,7 @@ class Tree:
         return None
 
     def _tagged(self, kind: Kind, parent: Item, section: str, node: Map) -> Item | None:
-        assert isinstance(kind.place, NodePlace)
-        shape, tag = self.shapes[kind.name], kind.place.tag
+        shape, tag = self.shapes[kind.name], str(kind.place.tag)
         entry = node.entries[tag]
         if tag not in shape.readers:
             key = self._key_text(entry, parent.address)

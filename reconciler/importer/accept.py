@@ -22,7 +22,7 @@ from reconciler.importer.values import Unwritable, written
 from reconciler.model import Actual, Delta, Desired, Source, State
 from reconciler.model.codec import path_ids
 from reconciler.plan.drift import Drift, Drifted, Kept
-from reconciler.resource import UNSET, Keyed, Kinds, Node, Role
+from reconciler.resource import UNSET, Kinds, Role
 from reconciler.yamltext.cursor import Tracked, index
 from reconciler.yamltext.emit import block, closed
 from reconciler.yamltext.entries import Loose, Spelling
@@ -142,8 +142,7 @@ class Acceptance:
     def _place(self, address: Address) -> Place:
         declared = self.desired.resources[address]
         place = self.kinds[declared.kind].place
-        tag, bare = (place.tag, None) if isinstance(place, Node) else (None, place.bare)
-        return Place(declared.source.line, declared.source.column, tag, bare)
+        return Place(declared.source.line, declared.source.column, place.tag, place.bare_is)
 
     def _accept(self, each: Accepted) -> None:
         assert each.delta is not None
@@ -169,8 +168,7 @@ class Acceptance:
             raise Refused(f"{each} cannot be written: {error}", hint="Apply sets it back.") from None
         edits = self._edits[address]
         edits[name] = Loose(value) if field.unordered and isinstance(value, list) else value
-        place = kind.place
-        if isinstance(place, Node) and name == place.tag and raw(self._text(address), self._place(address), "key") is None:
+        if name == kind.place.tag and raw(self._text(address), self._place(address), "key") is None:
             edits["key"] = address.key  # the tag's value was the key too
 
     def _now(self, each: Accepted) -> Any:
@@ -228,10 +226,10 @@ class Acceptance:
 
     def _undeclared_key(self, kind: str, id: str) -> str | None:
         """The key of what may be referenced without being declared."""
-        one, place = self.actual.find(kind, id), self.kinds[kind].place
-        if one is None or not self.kinds[kind].undeclared or not isinstance(place, Keyed) or place.key_is is None:
+        one, key_is = self.actual.find(kind, id), self.kinds[kind].place.key_is
+        if one is None or not self.kinds[kind].undeclared or key_is is None:
             return None
-        value = one.values.get(place.key_is)
+        value = one.values.get(key_is)
         return value if isinstance(value, str) else None
 
     def _id(self, at: Address, kind: str, key: str) -> str | None:

@@ -12,8 +12,7 @@ from typing import Any
 from reconciler.address import bare
 from reconciler.importer.gather import Gathered, Ref, Thing, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
-from reconciler.resource import UNSET, Field, Keyed, Kind, Role
-from reconciler.resource import Node as NodePlace
+from reconciler.resource import UNSET, Field, Kind, Role
 from reconciler.yamltext.emit import Items, Line, Words
 
 SHOWN_MAX = 60  # characters of a value in a comment
@@ -29,9 +28,8 @@ class Writer:
     def entry(self, thing: Thing, *, without: frozenset[str] = frozenset()) -> Line:
         """An entry of a map: its key and what is said of it; `without` are the sections below it that stand elsewhere."""
         kind = thing.kind
-        assert isinstance(kind.place, Keyed)
         words, comments = self._fields(thing)
-        bare = kind.place.bare
+        bare = kind.place.bare_is
         below = self._below(thing, without)
         if bare is not None and [one.key for one in words] == [bare] and not below:
             return Line(thing.key, words[0].value, comments)
@@ -40,19 +38,18 @@ class Writer:
     def node(self, thing: Thing) -> Line:
         """An item of an ordered list."""
         place = thing.kind.place
-        assert isinstance(place, NodePlace)
         words, comments = self._fields(thing)
         below = self._below(thing, frozenset())
-        if place.bare and not below and [one.key for one in words] == [place.tag] and isinstance(words[0].value, str):
+        if place.bare_is is not None and not below and [one.key for one in words] == [place.bare_is] and isinstance(words[0].value, str):
             return Line(None, words[0].value, comments)
         return Line(None, Words([*words, *below]), comments)
 
     def section(self, kind: Kind, name: str, things: list[Thing], missed: list[str]) -> Line:
         """A map or a list of things, under its name; what is missing in it is said above."""
         comments = tuple(dict.fromkeys((*missed, *self._unread(things))))
-        if isinstance(kind.place, Keyed):
-            return Line(name, Words([self.entry(one) for one in things], open=True), comments)
-        return Line(name, Items([self.node(one) for one in things]), comments)
+        if kind.place.in_list:
+            return Line(name, Items([self.node(one) for one in things]), comments)
+        return Line(name, Words([self.entry(one) for one in things], open=True), comments)
 
     def sections(self, thing: Thing) -> list[tuple[str, Kind, list[Thing], list[str]]]:
         """What stands in a thing and is not declared yet, by section: the kind of the first, the things, what is missing."""
@@ -68,7 +65,7 @@ class Writer:
         for name, kind, things, missed in self.sections(thing):
             if name not in without and (things or missed):
                 line = self.section(kind, name, things, missed)
-                found.append(line if things else Line(name, [] if isinstance(kind.place, NodePlace) else {}, line.comments))
+                found.append(line if things else Line(name, [] if kind.place.in_list else {}, line.comments))
         return found
 
     # -- fields ------------------------------------------------------------------------------------------------------------------------
@@ -78,7 +75,7 @@ class Writer:
         kind, place, comments = thing.kind, thing.kind.place, []
         first = tag(kind)
         words: list[Line] = []
-        if isinstance(place, NodePlace):
+        if place.tag is not None:
             if first is None:
                 words.append(Line(place.tag, thing.key))
             else:

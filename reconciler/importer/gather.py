@@ -20,8 +20,7 @@ from reconciler.importer.values import Unwritable, spelled, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import title
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.resource import UNSET, Field, Keyed, Kind, Kinds, Listing
-from reconciler.resource import Node as NodePlace
+from reconciler.resource import UNSET, Field, Kind, Kinds
 
 Ref = tuple[str, str]
 """Kind and id."""
@@ -108,7 +107,7 @@ class Gathered:
             for one in sorted(found, key=self._age):
                 container = self.things.get((kind.within, one.within.get(kind.within, ""))) if kind.within is not None else None
                 if kind.within is None or container is not None:
-                    self.things[(kind.name, one.id)] = Thing(kind, one, container, _section(kind, kind.within))
+                    self.things[(kind.name, one.id)] = Thing(kind, one, container, kind.place.section_in(kind.within))
         for thing in list(self.things.values()):
             self._host(thing)
         for thing in list(self.things.values()):
@@ -128,7 +127,7 @@ class Gathered:
         if node is None or node is thing:
             self._leave(thing, f"the {inside.to} {stands} it stands in could not be seen")
         else:
-            thing.host, thing.section = node, _section(thing.kind, node.kind.name)
+            thing.host, thing.section = node, thing.kind.place.section_in(node.kind.name)
 
     def _possible(self, thing: Thing) -> None:
         """Leave out what lacks something that must be written."""
@@ -168,11 +167,10 @@ class Gathered:
         """A list of nodes that stand only beside their own kind holds nothing else."""
         lists: dict[tuple[Ref, str], list[Thing]] = defaultdict(list)
         for thing in self.things.values():
-            if thing.host is not None and isinstance(thing.kind.place, NodePlace):
+            if thing.host is not None and thing.kind.place.in_list:
                 lists[(thing.host.ref, thing.section)].append(thing)
         for some in lists.values():
             for thing in some:
-                assert isinstance(thing.kind.place, NodePlace)
                 if thing.kind.place.alone and any(other.kind is not thing.kind for other in some):
                     self._leave(thing, "it stands beside other things than its own kind")
 
@@ -197,8 +195,8 @@ class Gathered:
             self._leave(thing, "what it stands in is not written")
             return
         taken = self._taken[(around, kind.name)]
-        key = self._settled(thing) if isinstance(kind.place, Keyed) and kind.place.key_is else self._new(thing, container, taken)
-        if key is None or not is_key(key) or (key in taken and isinstance(kind.place, Keyed) and kind.place.key_is):
+        key = self._settled(thing) if kind.place.key_is is not None else self._new(thing, container, taken)
+        if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
             self._leave(thing, "it cannot be a key in the YAML")
             return
         taken.add(key)
@@ -233,7 +231,7 @@ class Gathered:
                 thing.host.below[thing.section].append(thing)
         for thing in self.things.values():
             for section, some in thing.below.items():
-                if any(isinstance(one.kind.place, NodePlace) for one in some):
+                if any(one.kind.place.in_list for one in some):
                     thing.below[section] = sorted(some, key=self._position)
 
     def _position(self, thing: Thing) -> tuple[float, tuple[str, int, str]]:
@@ -252,7 +250,7 @@ class Gathered:
         """Whether its natural key does not name it: there is none, it is copied rather than made, or another has the same."""
         kind = thing.kind
         create = kind.api.get("create")
-        if kind.by_id or (create is not None and create.copies is not None):
+        if kind.needs_id or (create is not None and create.copies is not None):
             return True
         return self._alike[(kind.name, thing.one.within.get(kind.within or ""), _natural(kind, thing.one))] > 1
 
@@ -268,7 +266,7 @@ class Gathered:
 
 def tag(kind: Kind) -> Field | None:
     """The field that a node's first word is, for the kinds whose tag is a reference; None for others."""
-    return kind.fields.get(kind.place.tag) if isinstance(kind.place, NodePlace) else None
+    return kind.fields.get(kind.place.tag) if kind.place.tag is not None else None
 
 
 def refers_to(one: Field) -> str | None:
@@ -276,12 +274,6 @@ def refers_to(one: Field) -> str | None:
     found: list[str] = []
     spelled(one.type, "", lambda kind, id: found.append(kind))
     return found[0] if found else None
-
-
-def _section(kind: Kind, host: str | None) -> str:
-    if isinstance(kind.place, Keyed):
-        return kind.place.section
-    return kind.place.lists.get(host or "", "")
 
 
 def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
@@ -301,4 +293,4 @@ def _orders(kind: Kind, actual: Actual) -> dict[str, int]:
 
 def _ranked_widely(kind: Kind) -> bool:
     """Whether one listing ranks all objects of the kind in their container."""
-    return any(isinstance(reading, Listing) and reading.ordered and reading.each is None for reading in kind.reads)
+    return any(reading.ordered and reading.each is None for reading in kind.listings)

@@ -15,7 +15,7 @@ from reconciler.importer.location import Page, Spot, key_of, pages
 from reconciler.importer.project import Written, apart, missing, modeline, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.plan import match
-from reconciler.resource import Keyed, Kind, Kinds
+from reconciler.resource import Kind, Kinds
 from reconciler.yamltext.emit import Line, document
 
 
@@ -60,7 +60,7 @@ class _Adding:
             files, names = apart(self.writer, thing, self.several)
             for name in names & set(sections):
                 kind, _ = sections[name]
-                if isinstance(kind.place, Keyed) or not self._holds(thing, name):
+                if not kind.place.in_list or not self._holds(thing, name):
                     for path, words in files.items():
                         if words.lines[-1].key == name:
                             free = self._free(path)
@@ -74,7 +74,7 @@ class _Adding:
 
     def _section(self, thing: Thing, name: str, kind: Kind, things: list[Thing]) -> None:
         """Add to one map or list, which may be missing."""
-        keyed = isinstance(kind.place, Keyed)
+        keyed = not kind.place.in_list
         beside = [one for one in thing.below.get(name, ()) if one.declared]
         lines = {one.ref: self.writer.entry(one) if keyed else self.writer.node(one) for one in things}
         if beside:

@@ -16,7 +16,7 @@ from reconciler.model import Actual, Binding, Desired, Observed, State
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
 from reconciler.plan.siblings.positions import standing
-from reconciler.resource import Kind, Kinds, Node
+from reconciler.resource import Kind, Kinds
 from reconciler.yamltext.cursor import Tracked
 from reconciler.yamltext.move import Host, Moving
 from reconciler.yamltext.trail import entry
@@ -58,7 +58,7 @@ class Moves:
         self.actual, self.moving = actual, Moving(files)
         self.rows: dict[Row, list[Address]] = defaultdict(list)
         for address, declared in desired.resources.items():
-            if declared.parent is not None and isinstance(kinds[declared.kind].place, Node):
+            if declared.parent is not None and kinds[declared.kind].place.in_list:
                 self.rows[(declared.parent, declared.section)].append(address)
 
     def _host(self, address: Address, kind: Kind, one: Observed) -> Address | None:
@@ -90,8 +90,8 @@ class Moves:
                 f"{address} stands in {kind} {id}{called}, which the YAML does not declare",
                 hint="reconciler import --into writes down what is not declared; apply brings it back to where its line stands.",
             )
-        section = place.lists.get(self.desired.resources[one.host].kind) if isinstance(place, Node) else None
-        if section is None:
+        section = place.section_in(self.desired.resources[one.host].kind)
+        if not section:
             raise Refused(f"{address} stands in {one.host}, which has no list for it", hint=f"Its line is at {at.file}:{at.line}.")
         return one.host, section
 
@@ -141,7 +141,7 @@ class Moves:
         members = self.rows[row]
         members_in = tuple(members)
         place = self.kinds[self.desired.resources[host].kind].place
-        self.moving.move(address, Host(host, isinstance(place, Node), row[1], members_in, self._top(host, row[1])), behind=behind)
+        self.moving.move(address, Host(host, place.in_list, row[1], members_in, self._top(host, row[1])), behind=behind)
         members.insert(members.index(behind) + 1 if behind is not None else 0, address)
 
     def _top(self, host: Address, section: str) -> str | None:

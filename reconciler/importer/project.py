@@ -9,8 +9,7 @@ from reconciler.config.words import TOP
 from reconciler.importer.entries import Writer
 from reconciler.importer.gather import Gathered, Thing
 from reconciler.model import Actual
-from reconciler.resource import Keyed, Kinds
-from reconciler.resource import Node as NodePlace
+from reconciler.resource import Kinds
 from reconciler.yamltext import key_order
 from reconciler.yamltext.emit import Line, Words, document
 from reconciler.yamltext.format import layout
@@ -42,7 +41,7 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
         beside, rest = apart(writer, root, several)
         files |= beside
         entry = writer.entry(root, without=rest)
-        tops.append(Line(root.kind.place.section if isinstance(root.kind.place, Keyed) else "", Words([entry], open=True)))
+        tops.append(Line(root.kind.place.section_in(None), Words([entry], open=True)))
     key = gathered.roots[0].key if gathered.roots else "docs"
     words = Words([Line("version", 1), Line("project", key)])
     if service:
@@ -74,7 +73,7 @@ def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words],
     names = set()
     folder = f"{root.key}/" if several else ""
     for section, kind, things, missed in writer.sections(root):
-        if isinstance(kind.place, NodePlace):
+        if kind.place.in_list:
             if things or missed:
                 files[f"{folder}{section}.yaml"] = Words([*whose, writer.section(kind, section, things, missed)], open=True)
             names.add(section)

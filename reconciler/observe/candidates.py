@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from reconciler.address import Address, bare
 from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
 from reconciler.model import Actual, Desired, Intent
 from reconciler.model.codec import observed, path_ids
-from reconciler.resource import Kind, Kinds, Listing, One, Role, placeholders
+from reconciler.resource import Kind, Kinds, Listing, Role, placeholders
 
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
 
@@ -43,18 +43,15 @@ class Landing:
         named = path_ids(self.kinds, address.container, ids.get)
         return tuple(
             encode(reading.path, {name: named[name] for name in placeholders(reading.path)})
-            for reading in kind.reads
-            if isinstance(reading, Listing)
-            and reading.each is None
-            and not reading.lister
-            and set(placeholders(reading.path)) <= set(named)
+            for reading in kind.whole_listings
+            if set(placeholders(reading.path)) <= set(named)
         )
 
     def readings(self, kind: Kind, address: Address, ids: Mapping[Address, str], id: str) -> tuple[str, ...]:
         """What would show whether a write to that object took effect: the object itself, else the listings it stands in."""
         named = {**path_ids(self.kinds, address.container, ids.get), "id": bare(id)}
-        one = next((each for each in kind.reads if isinstance(each, One) and set(placeholders(each.path)) <= set(named)), None)
-        return (encode(one.path, named),) if one is not None else self.listings(kind, address, ids)
+        fits = kind.by_id is not None and set(placeholders(kind.by_id.path)) <= set(named)
+        return (encode(kind.by_id.path, named),) if kind.by_id is not None and fits else self.listings(kind, address, ids)
 
     async def snapshot(self, kind: Kind, source: str) -> tuple[frozenset[str], datetime | None, tuple[str, ...]]:
         """The ids a copy of `source` could be mistaken for, when they were read, and the paths that would show the copy.
@@ -74,8 +71,8 @@ class Landing:
         inside = kind.inside
         stands = original.values.get(inside.name) if inside is not None and inside.role is Role.INSIDE else None
         paths = []
-        for reading in kind.reads:
-            if isinstance(reading, Listing) and reading.each is not None and stands and inside is not None and reading.each == inside.to:
+        for reading in kind.listings:
+            if reading.each is not None and stands and inside is not None and reading.each == inside.to:
                 path = encode(reading.path, {**original.within, reading.each: str(stands)})
                 await self._read_once(path, reading)
                 paths.append(path)
@@ -92,7 +89,7 @@ class Landing:
 
     async def _by_lister(self, kind: Kind, within: Mapping[str, str], *, needed: bool) -> str | None:
         """The listing of a member who reaches everything: the project's, else the first admin's that answers."""
-        reading = next((one for one in kind.reads if isinstance(one, Listing) and one.lister), None)
+        reading = kind.lister_listing
         if reading is None:
             return None
         named = self.ids.get(self.desired.lister) if self.desired.lister is not None else None
@@ -118,21 +115,15 @@ class Landing:
         for kind in self.kinds.values():
             if not kind.undeclared:
                 continue
-            for reading in kind.reads:
-                if isinstance(reading, Listing):
-                    pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
-                    found += [str(one["id"]) for one in pages.items if one.get("role") == "admin"]
+            for reading in kind.listings:
+                pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
+                found += [str(one["id"]) for one in pages.items if one.get("role") == "admin"]
         return found
 
     async def _read_once(self, path: str, reading: Listing) -> None:
         if path in self._read:
             return
-        item = reading.item
-
-        def key(one: dict[str, Any]) -> str:
-            return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
-
-        pages = await self.reader.list(path, key=key)
+        pages = await self.reader.list(path, key=reading.id)
         if not pages.complete:
             raise ServiceError(f"GET {path} did not come to its end")
-        self._read[path] = (frozenset(key(one) for one in pages.items), pages.date)
+        self._read[path] = (frozenset(reading.id(item) for item in pages.items), pages.date)

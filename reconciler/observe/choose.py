@@ -22,7 +22,7 @@ from reconciler.plan.matching.absence import missing
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
-from reconciler.resource import UNSET, Kind, Kinds, Listing, One, placeholders
+from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
 ADMINS_ASKED: Final = 3  # whose lists are asked for, one after the other, until one answers
 
@@ -67,9 +67,9 @@ class Survey(Readings):
         wave = []
         lister = found.ids.get(self.desired.lister) if self.desired.lister is not None else None
         for kind in self.kinds.values():
-            for reading in kind.reads:
-                host = reading.each or kind.within if isinstance(reading, Listing) else None
-                if not isinstance(reading, Listing) or host is None or (reading.lister and lister is None):
+            for reading in kind.listings:
+                host = reading.each or kind.within
+                if host is None or (reading.lister and lister is None):
                     continue
                 for one in list(self._objects[host].values()):
                     if one.deleted_at is None:
@@ -94,22 +94,19 @@ class Survey(Readings):
             scope = found.id(container) if container is not None else None
             if kind is None or container is None or scope is None:
                 continue
-            for reading in kind.reads:
-                if isinstance(reading, Listing) and reading.each is None and not reading.lister:
-                    wave += self._list(kind, reading, path_ids(self.kinds, container, found.id), scope)
+            for reading in kind.whole_listings:
+                wave += self._list(kind, reading, path_ids(self.kinds, container, found.id), scope)
         return wave
 
     def _each(self, found: Matches) -> list[Awaitable[None]]:
         wave = []
         for kind in self.kinds.values():
-            for reading in kind.reads:
-                if not isinstance(reading, Listing) or reading.each is None:
-                    continue
-                for holder, id in self._holders(kind, reading.each, found):
+            for reading in kind.listings:
+                for holder, id in self._holders(kind, reading.each, found) if reading.each is not None else ():
                     container = holder.container
                     if container is None or found.id(container) is None:
                         continue
-                    wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), reading.each: id}, id)
+                    wave += self._list(kind, reading, {**path_ids(self.kinds, container, found.id), str(reading.each): id}, id)
         return wave
 
     def _holders(self, kind: Kind, each: str, found: Matches) -> list[tuple[Address, str]]:
@@ -155,10 +152,9 @@ class Survey(Readings):
         """The list of a member who reaches everything, in each container where nothing else tells what exists."""
         wave = []
         for kind in self.kinds.values():
-            for reading in kind.reads:
-                if isinstance(reading, Listing) and reading.lister:
-                    for container, at_root in self._undecided(kind, found).items():
-                        wave += self._list_by_member(kind, reading, container, found, needed=at_root)
+            if kind.lister_listing is not None:
+                for container, at_root in self._undecided(kind, found).items():
+                    wave += self._list_by_member(kind, kind.lister_listing, container, found, needed=at_root)
         return wave
 
     def _list_by_member(self, kind: Kind, reading: Listing, container: Address, found: Matches, *, needed: bool) -> list[Awaitable[None]]:
@@ -183,8 +179,8 @@ class Survey(Readings):
         return [
             task
             for other in self.kinds.values()
-            for people in other.reads
-            if other.undeclared and other.within == self.kinds.of(container).name and isinstance(people, Listing)
+            for people in other.listings
+            if other.undeclared and other.within == self.kinds.of(container).name
             for task in self._list(other, people, holes, scope)
         ]
 
@@ -223,7 +219,7 @@ class Survey(Readings):
                     continue
                 holes = path_ids(self.kinds, container, found.id)
                 id = other.identity(reference.id, holes)
-                fits = any(isinstance(one, One) and set(placeholders(one.path)) <= {*holes, "id"} for one in other.reads)
+                fits = other.by_id is not None and set(placeholders(other.by_id.path)) <= {*holes, "id"}
                 if fits and id not in self._objects[other.name] and (other.name, id) not in self._absent:
                     wave += self._one(other, id, holes)
         return wave
@@ -238,7 +234,7 @@ class Survey(Readings):
 
     def _unseen(self, kind: Kind, found: Matches) -> dict[str, Address]:
         """Ids that are bound, written, or to be restored, and that no reading has shown yet, with their container."""
-        if not any(isinstance(reading, One) for reading in kind.reads):
+        if kind.by_id is None:
             return {}
         ids: dict[str, Address] = {}
         for address, binding in self.state.bindings.items():

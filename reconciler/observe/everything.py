@@ -23,9 +23,8 @@ async def roots(reader: Reader, kinds: Kinds) -> tuple[Mapping[str, Any], ...]:
     """Every root object that the token reaches, as the service shows it. Raises `ServiceError`."""
     found: list[Mapping[str, Any]] = []
     for kind in kinds.roots:
-        for reading in kind.reads:
-            if isinstance(reading, Listing):
-                found += (await reader.list(reading.path)).items
+        for reading in kind.listings:
+            found += (await reader.list(reading.path)).items
     return tuple(found)
 
 
@@ -50,8 +49,8 @@ class _Census(Survey):
         """The readings that can be asked now and were not asked yet; empty when everything was seen that can be."""
         wave = [task for kind in self.kinds.roots for id in self.ids for task in self._one(kind, id, {})]
         for kind in self.kinds.values():
-            for reading in kind.reads:
-                if isinstance(reading, Listing) and kind.within is not None and not reading.lister:
+            for reading in kind.listings:
+                if kind.within is not None and not reading.lister:
                     wave += self._below(kind, reading, reading.each or kind.within)
         return wave or self._by_listers()
 
@@ -65,10 +64,9 @@ class _Census(Survey):
     def _by_listers(self) -> list[Awaitable[None]]:
         wave = []
         for kind in self.kinds.values():
-            for reading in kind.reads:
-                if isinstance(reading, Listing) and reading.lister:
-                    for one in list(reaching(self.kinds, self._objects)) or self._anyone():
-                        wave += self._list(kind, reading, {**one.within, "lister": bare(one.id)}, None)
+            if kind.lister_listing is not None:
+                for one in list(reaching(self.kinds, self._objects)) or self._anyone():
+                    wave += self._list(kind, kind.lister_listing, {**one.within, "lister": bare(one.id)}, None)
         return wave
 
     def _anyone(self) -> list[Observed]:

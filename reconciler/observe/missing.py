@@ -18,7 +18,7 @@ from reconciler.model.codec import is_kind, path_ids
 from reconciler.observe.choose import Survey
 from reconciler.plan import Matches, match
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.resource import Keyed, Kind, One, placeholders
+from reconciler.resource import Kind, One, placeholders
 
 PAUSE: Final = 1.0  # seconds between two listings that must agree
 
@@ -39,7 +39,7 @@ class _Look:
         tasks = []
         for address, binding in self.suspects.items():
             kind, scope = self.survey.kinds[binding.kind], self._scope(address)
-            if any(isinstance(each, One) for each in kind.reads):
+            if kind.by_id is not None:
                 tasks.append(self._by_id(kind, address, binding.id))
             elif scope is not None:
                 lists.add((kind.name, scope))
@@ -80,12 +80,12 @@ class _Look:
 
     def _path(self, kind: Kind, address: Address, id: str) -> str | None:
         """The reading by id; None where something it needs is not known."""
-        reading = next(each for each in kind.reads if isinstance(each, One))
+        assert kind.by_id is not None
         declared, binding = self.survey.desired.resources.get(address), self.suspects[address]
-        key = {kind.place.key_is: address.key} if isinstance(kind.place, Keyed) and kind.place.key_is else {}
+        key = {kind.place.key_is: address.key} if kind.place.key_is is not None else {}
         values = {**key, **binding.sent, **(declared.values if declared is not None else {})}
         named = {field.name: values[field.name] for field in kind.keys if isinstance(values.get(field.name), str)}
-        return _filled(reading, {**named, **self._holes(address), "id": bare(id)})
+        return _filled(kind.by_id, {**named, **self._holes(address), "id": bare(id)})
 
     # -- who vouches ---------------------------------------------------------------------------------------------------------------
 
@@ -132,9 +132,8 @@ class _Look:
 
 def _one_path(kind: Kind, now: Observed) -> str | None:
     """The reading by id of an object that was seen; None where the kind has none."""
-    reading = next((each for each in kind.reads if isinstance(each, One)), None)
     named = {field.name: value for field in kind.keys if isinstance(value := now.values.get(field.name), str)}
-    return _filled(reading, {**named, **now.within, "id": bare(now.id)}) if reading is not None else None
+    return _filled(kind.by_id, {**named, **now.within, "id": bare(now.id)}) if kind.by_id is not None else None
 
 
 def _filled(reading: One, named: Mapping[str, Any]) -> str | None:

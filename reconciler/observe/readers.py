@@ -15,7 +15,7 @@ from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Plan
 from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings
-from reconciler.resource import Finding, Kind, Kinds, Listing, placeholders
+from reconciler.resource import Finding, Kind, Kinds, placeholders
 
 Key = tuple[str, str]
 """An object: its kind and its id."""
@@ -60,8 +60,8 @@ class _Leading(Readings):
         """The readings that find what contains objects that show this one."""
         observed = self.before.find(*key)
         for kind in self.kinds.values():
-            for reading in kind.reads:
-                if observed is not None and isinstance(reading, Finding) and reading.by == key[0]:
+            for reading in kind.findings:
+                if observed is not None and reading.by == key[0]:
                     yield self._find(kind, reading, observed)
 
     async def _find(self, kind: Kind, reading: Finding, shown: Observed) -> None:
@@ -93,6 +93,5 @@ class _Leading(Readings):
     def _inside(self, kind: Kind, outer: Observed) -> Iterator[Awaitable[None]]:
         if (kind.name, outer.id) in self.before.complete:
             return
-        for reading in kind.reads:
-            if isinstance(reading, Listing) and reading.each is None and not reading.lister:
-                yield from self._list(kind, reading, {**outer.within, outer.kind: outer.id}, outer.id)
+        for reading in kind.whole_listings:
+            yield from self._list(kind, reading, {**outer.within, outer.kind: outer.id}, outer.id)

@@ -16,7 +16,7 @@ from reconciler.client import Listing as Pages
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed
-from reconciler.resource import Kind, Kinds, Listing, One, Sighting, placeholders
+from reconciler.resource import Kind, Kinds, Listing, placeholders
 
 CORRECT_IT: Final = "Correct service.baseUrl, --base-url or RECONCILER_BASE_URL where it is not; /v1 and what follows it are added to it."
 
@@ -140,27 +140,21 @@ class Readings:
         return [self._read_list(kind, reading, path, dict(holes), scope)] if self._once(path) else []
 
     def _one(self, kind: Kind, id: str, holes: Mapping[str, str]) -> list[Awaitable[None]]:
-        reading = next((each for each in kind.reads if isinstance(each, One)), None)
-        if reading is None:
+        if kind.by_id is None:
             return []
-        path = encode(reading.path, {name: {**holes, "id": bare(id)}[name] for name in placeholders(reading.path)})
+        path = encode(kind.by_id.path, {name: {**holes, "id": bare(id)}[name] for name in placeholders(kind.by_id.path)})
         return [self._read_one(kind, path, id, dict(holes))] if self._once(path) else []
 
     async def _read_list(self, kind: Kind, reading: Listing, path: str, holes: dict[str, str], scope: str | None) -> None:
-        item = reading.item
-
-        def key(one: dict[str, Any]) -> str:
-            return str((one.get(item) or {}).get("id")) if item else str(one.get("id"))
-
         try:
-            pages: Pages = await self.reader.list(path, key=key)
+            pages: Pages = await self.reader.list(path, key=reading.id)
         except ServiceError as error:
             self._failed(error)
             self.doubt(kind, scope, error.message)
             return
         self._at(pages.date)
         within = {name: holes[name] for name in self.kinds.containers(kind.name)}
-        raws: list[Any] = [one.get(item) if item else one for one in pages.items]
+        raws: list[Any] = [reading.object(item) for item in pages.items]
         if not all(is_kind(kind, raw) for raw in raws):
             self.doubt(kind, scope, f"GET {path} answered something that is no {kind.name}")
             return
@@ -196,7 +190,7 @@ class Readings:
         if not is_kind(kind, raw):
             self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
         elif kind.identity(str(raw["id"]), holes) != id:
-            if any(isinstance(each, One) and "id" in placeholders(each.path) for each in kind.reads):
+            if kind.by_id is not None and "id" in placeholders(kind.by_id.path):
                 self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
@@ -216,8 +210,8 @@ class Readings:
         if known is None or known.rank is None:
             self._objects[kind.name][one.id] = one
         for other in self.kinds.values():
-            for reading in other.reads:
-                if isinstance(reading, Sighting) and reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
+            for reading in other.sightings:
+                if reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
                     outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
                     if other.identity(str(raw[reading.at]["id"]), outer) not in self._objects[other.name]:
                         self._keep(other, raw[reading.at], outer, None)

@@ -18,9 +18,8 @@ async def look_for_roots(readings: Readings) -> None:
     Raises `ServiceError` where the list of roots is no list of roots either: then nothing that was answered means anything.
     """
     for kind in readings.missing_roots():
-        for reading in kind.reads:
-            if isinstance(reading, Listing):
-                await _look(readings, kind, reading)
+        for reading in kind.listings:
+            await _look(readings, kind, reading)
 
 
 async def _look(readings: Readings, kind: Kind, reading: Listing) -> None:

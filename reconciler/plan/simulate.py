@@ -16,7 +16,7 @@ from reconciler.address import Address
 from reconciler.model import Actual, Observed, Place, Step
 from reconciler.model.codec import path_ids, substitute
 from reconciler.plan.siblings.sequence import Siblings
-from reconciler.resource import UNSET, Field, Kind, Kinds, Listing, Role
+from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
 Key = tuple[str, str]
 """An object: its kind and its id."""
@@ -416,7 +416,7 @@ def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
 
 def _ranked(kind: Kind, observed: Observed) -> bool:
     """Whether a listing would show the object among its siblings."""
-    for reading in kind.reads:
-        if isinstance(reading, Listing) and reading.ordered:
+    for reading in kind.listings:
+        if reading.ordered:
             return reading.each is None or (kind.inside is not None and observed.values.get(kind.inside.name) is not None)
     return False

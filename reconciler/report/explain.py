@@ -9,7 +9,7 @@ from reconciler.config.schema import schema
 from reconciler.report.layout import Page, Span, Style
 from reconciler.report.samples import sample
 from reconciler.report.types import in_words, target
-from reconciler.resource import RESERVED, Field, Keyed, Kind, Kinds, Node, Role
+from reconciler.resource import RESERVED, Field, Kind, Kinds, Role
 from reconciler.text.suggest import a
 
 COLUMN: Final = 20  # where values begin
@@ -113,19 +113,17 @@ def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
 
 
 def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
-    match kind.place:
-        case Keyed(section=section, bare=bare):
-            yield "stands in", f"the map {section}" + (f" of {a(kind.within)}" if kind.within else " at the top of a file")
-            if bare is not None:
-                yield "short form", f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
-        case Node(lists=lists, bare=short, tag=tag):
-            yield "stands in", " or ".join(f"the list {section} of {a(host)}" for host, section in lists.items())
-            if short:
-                yield "short form", f"- KEY for - {{{tag}: KEY}}"
+    place, hosts = kind.place, kind.place.hosts(kind.within)
+    what = "list" if place.in_list else "map"
+    stands = [f"the {what} {section} of {a(host)}" for host, section in hosts.items()]
+    yield "stands in", " or ".join(stands) or f"the {what} {place.section_in(None)} at the top of a file"
+    if place.bare_is is not None:
+        bare = place.bare_is
+        yield "short form", f"- KEY for - {{{bare}: KEY}}" if place.in_list else f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
     outer = "".join(f"{name.upper()}/" if at == 0 else f"{name}/{name.upper()}/" for at, name in enumerate(_outwards(kinds, kind)))
     yield "address", outer + (f"{kind.name}/KEY" if kind.within else "KEY")
     keys = " and ".join(f"where it stands, {a(field.to or '')}" if field.container else field.name for field in kind.keys)
-    yield "found by", "its id, which must be written" if kind.by_id else f"{keys}; or by id, where it is written"
+    yield "found by", "its id, which must be written" if kind.needs_id else f"{keys}; or by id, where it is written"
     if "create" not in kind.api:
         yield "made", "never: it must exist already"
     if "delete" not in kind.api:
@@ -153,7 +151,7 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
     to = target(field.type)
     if to is not None:
         yield "refers to", f"{a(to)} by its key, or {{id: …}} for one outside the project"
-    if isinstance(kind.place, Keyed) and kind.place.key_is == field.name:
+    if kind.place.key_is == field.name:
         yield "written", "as the key of the map; it cannot be changed, since another key is another resource"
         return
     if field.required:

@@ -8,7 +8,7 @@ import yaml
 
 from reconciler.config.values import adapter
 from reconciler.report.types import target
-from reconciler.resource import Field, Keyed, Kind, Kinds, Node
+from reconciler.resource import Field, Kind, Kinds
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import ANY
 
@@ -17,15 +17,14 @@ TEXT: Final = "some text"
 
 def sample(kinds: Kinds, kind: Kind, word: str | None = None, value: Any = None) -> str:
     """The YAML of one resource within its containers: what it must say, and `word`, a field unless a `value` is given for it."""
-    body: dict[str, Any] = {"id": f"id-of-my-{kind.name}"} if kind.by_id else {}
-    key_is = kind.place.key_is if isinstance(kind.place, Keyed) else None
+    body: dict[str, Any] = {"id": f"id-of-my-{kind.name}"} if kind.needs_id else {}
     for field in kind.fields.values():
-        if field.written and field.name != key_is and (field.required or field.name == word):
+        if field.written and field.name != kind.place.key_is and (field.required or field.name == word):
             body[field.name] = _value(kinds, kind, field)
     if value is not None and word is not None:
         body[word] = value
-    if isinstance(kind.place, Keyed) and kind.place.bare is not None and (not body or list(body) == [kind.place.bare]):
-        return _text(_around(kinds, kind, _value(kinds, kind, kind.fields[kind.place.bare])))
+    if not body and kind.place.bare_is is not None:
+        body[kind.place.bare_is] = _value(kinds, kind, kind.fields[kind.place.bare_is])
     return _text(_around(kinds, kind, body))
 
 
@@ -33,20 +32,15 @@ def _text(document: dict[str, Any]) -> str:
     return layout(yaml.safe_dump(document, allow_unicode=True, sort_keys=False, width=4096), ANY)
 
 
-def _around(kinds: Kinds, kind: Kind, body: Any) -> dict[str, Any]:
+def _around(kinds: Kinds, kind: Kind, body: dict[str, Any]) -> dict[str, Any]:
     """The containers, from the root inwards, around what stands inside a resource."""
-    held: Any
-    match kind.place:
-        case Keyed(section=section):
-            host, held = kind.within, {_key(kind): body}
-        case Node(tag=tag, lists=lists):
-            host, section = next(iter(lists.items()))
-            held = [{tag: body[tag] if tag in kind.fields else _key(kind), **body}]
-    return {section: held} if host is None else _around(kinds, kinds[host], {section: held})
+    host = next(iter(kind.place.hosts(kind.within)), None)
+    document = {kind.place.section_in(host): kind.place.write(_key(kind), body)}
+    return document if host is None else _around(kinds, kinds[host], document)
 
 
 def _key(kind: Kind) -> str:
-    if isinstance(kind.place, Keyed) and kind.place.key_is is not None:
+    if kind.place.key_is is not None:
         return str(adapter(kind.fields[kind.place.key_is].type).json_schema().get("examples", [f"my-{kind.name}"])[0])
     return f"my-{kind.name}"
 

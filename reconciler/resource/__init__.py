@@ -4,14 +4,13 @@ from reconciler.resource.audience import Audience, Grant
 from reconciler.resource.dangers import Exposes, Leave, Needed, Published
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
+from reconciler.resource.places import Keyed, Node, Place, Single
 from reconciler.resource.registry import Kinds, narrow_kinds
 from reconciler.resource.values import UNSET, Derived, Foreign, Named, Spelled, To, Unset, Wire
 from reconciler.resource.verbs import DELETE, LIFECYCLE, PATCH, POST, PUT, Api, Verb, placeholders
 from reconciler.resource.words import (
     Finding,
-    Keyed,
     Listing,
-    Node,
     One,
     Reading,
     Role,
@@ -29,7 +28,7 @@ from reconciler.resource.words import (
 
 __all__ = [
     "DELETE", "LIFECYCLE", "PATCH", "POST", "PUT", "RESERVED", "UNSET", "Api", "Audience", "Derived", "Exposes", "Field", "Finding",
-    "Foreign", "Grant", "Keyed", "Kind", "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Published", "Reading", "Resource",
-    "Role", "Sighting", "Spelled", "To", "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "local", "member_of",
-    "narrow_kinds", "output", "placeholders", "seed", "within",
+    "Foreign", "Grant", "Keyed", "Kind", "Kinds", "Leave", "Listing", "Named", "Needed", "Node", "One", "Place", "Published", "Reading",
+    "Resource", "Role", "Sighting", "Single", "Spelled", "To", "Unset", "Verb", "Wire", "choice", "field", "first", "inside", "local",
+    "member_of", "narrow_kinds", "output", "placeholders", "seed", "within",
 ]  # fmt: skip

@@ -16,9 +16,10 @@ from reconciler.errors import DeclarationError
 from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import Leave, Needed, Published
 from reconciler.resource.kind import Field, Kind
+from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, To, Wire
 from reconciler.resource.verbs import Api, Verb, placeholders
-from reconciler.resource.words import Keyed, Listing, Node, One, Reading, Role, Word
+from reconciler.resource.words import Reading, Role, Word
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "forEach")
 """Words that stand on every resource; no field may be called like one."""
@@ -46,7 +47,7 @@ class Resource:
         cls,
         *,
         kind: str,
-        place: Keyed | Node,
+        place: Place,
         object: str | None = None,
         replaceable: bool = False,
         protected: bool = False,
@@ -182,8 +183,8 @@ def check(kind: Kind) -> None:
         marker = kind.fields.get(verb.marker) if verb.marker is not None else None
         if verb.marker is not None and not (marker and marker.key and "create" in marker.on and any(one in marker.on for one in later)):
             raise wrong(f"verb {verb.name} marks {verb.marker}, which is no key that a create and a later verb carry")
-    for reading in kind.reads:
-        if isinstance(reading, One) and "id" not in placeholders(reading.path) and not filled & set(placeholders(reading.path)):
-            raise wrong(f"{reading.path} reads one object but names none")
-        if isinstance(reading, Listing) and reading.each is not None and reading.each not in placeholders(reading.path):
-            raise wrong(f"{reading.path} has no {{{reading.each}}} to fill")
+    if kind.by_id is not None and not {"id", *filled} & set(placeholders(kind.by_id.path)):
+        raise wrong(f"{kind.by_id.path} reads one object but names none")
+    for listing in kind.listings:
+        if listing.each is not None and listing.each not in placeholders(listing.path):
+            raise wrong(f"{listing.path} has no {{{listing.each}}} to fill")

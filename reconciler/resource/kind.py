@@ -14,9 +14,10 @@ from pydantic import TypeAdapter
 
 from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
+from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, Derived, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
-from reconciler.resource.words import Keyed, Node, OnChange, Reading, Role
+from reconciler.resource.words import Finding, Listing, OnChange, One, Reading, Role, Sighting
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +126,7 @@ class Kind:
 
     name: str
     doc: str
-    place: Keyed | Node
+    place: Place
     reads: tuple[Reading, ...]
     api: Mapping[str, Verb]
     fields: Mapping[str, Field]
@@ -199,8 +200,42 @@ class Kind:
     def first(self) -> Field | None:
         return next((f for f in self.fields.values() if f.role is Role.FIRST), None)
 
+    # -- readings ------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def listings(self) -> tuple[Listing, ...]:
+        """The readings that show many objects, in the order in which they are declared."""
+        return tuple(reading for reading in self.reads if isinstance(reading, Listing))
+
+    @cached_property
+    def whole_listings(self) -> tuple[Listing, ...]:
+        """The listings of which each shows all objects of a container."""
+        return tuple(listing for listing in self.listings if listing.whole)
+
+    @cached_property
+    def lister_listing(self) -> Listing | None:
+        """The listing of a member who reaches everything."""
+        return next((listing for listing in self.listings if listing.lister), None)
+
+    @cached_property
+    def by_id(self) -> One | None:
+        """The reading of one object by its own id."""
+        return next((reading for reading in self.reads if isinstance(reading, One)), None)
+
+    @cached_property
+    def sightings(self) -> tuple[Sighting, ...]:
+        """The readings of other kinds that show objects of this one."""
+        return tuple(reading for reading in self.reads if isinstance(reading, Sighting))
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """The readings that find what contains what shows an object of another kind."""
+        return tuple(reading for reading in self.reads if isinstance(reading, Finding))
+
+    # -- questions -----------------------------------------------------------------------------------------------------------------
+
     @property
-    def by_id(self) -> bool:
+    def needs_id(self) -> bool:
         """Whether the YAML must name the object by `id`: nothing makes it, and nothing else tells it apart."""
         return "create" not in self.api and not self.keys
 

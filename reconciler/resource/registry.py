@@ -9,7 +9,7 @@ from functools import cached_property
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import Finding, Keyed, Listing, Node, Reading, Role, Sighting
+from reconciler.resource.words import Role
 
 
 class Kinds(Mapping[str, Kind]):
@@ -55,9 +55,8 @@ class Kinds(Mapping[str, Kind]):
                 if refers is None or refers not in self or field.derived.field not in self[refers].fields:
                     raise wrong(f"field {field.name} is derived from {field.derived.source}, which leads to no field")
         for reading in kind.reads:
-            other = _named_by(reading)
-            if other is not None and other not in self:
-                raise wrong(f"a reading names the unknown kind {other}")
+            if reading.names is not None and reading.names not in self:
+                raise wrong(f"a reading names the unknown kind {reading.names}")
         for leave in (kind.leave, kind.leave_to_make):
             if leave is not None and leave.of is not None and leave.of not in self.containers(kind.name):
                 raise wrong(f"asks leave of {leave.of}, which it does not stand in")
@@ -69,14 +68,13 @@ class Kinds(Mapping[str, Kind]):
             for hole in verb.placeholders:
                 if hole not in outer and hole not in kind.fields and hole != "id" and hole != (kind.inside.to if kind.inside else None):
                     raise wrong(f"nothing fills {{{hole}}} in {verb.method} {verb.path}")
-        if isinstance(kind.place, Node):
-            for host in kind.place.lists:
-                if host not in self:
-                    raise wrong(f"stands in a list of the unknown kind {host}")
-                beside = self.lists(host)[kind.place.lists[host]]
-                narrow = narrow_kinds(other for other in beside if not _alone(other)) if not _alone(kind) else frozenset()
-                if kind.name in narrow and not narrow <= set(kind.api["move"].anchors):
-                    raise wrong(f"its moves can name neither all kinds beside it nor all of {', '.join(sorted(narrow))}")
+        for host, section in kind.place.hosts(kind.within).items() if kind.place.in_list else ():
+            if host not in self:
+                raise wrong(f"stands in a list of the unknown kind {host}")
+            beside = self.lists(host)[section]
+            narrow = narrow_kinds(other for other in beside if not other.place.alone) if not kind.place.alone else frozenset()
+            if kind.name in narrow and not narrow <= set(kind.api["move"].anchors):
+                raise wrong(f"its moves can name neither all kinds beside it nor all of {', '.join(sorted(narrow))}")
 
     def sealed(self, key: bytes) -> Kinds:
         """The same kinds, which keep of sensitive fields what that key makes of them; `key`: the state's own."""
@@ -119,14 +117,18 @@ class Kinds(Mapping[str, Kind]):
 
     def sections(self, name: str) -> dict[str, Kind]:
         """The maps that stand in the YAML of a kind: section name to the kind of its entries."""
-        return {kind.place.section: kind for kind in self.below(name) if isinstance(kind.place, Keyed)}
+        return {kind.place.section_in(name): kind for kind in self.below(name) if not kind.place.in_list and not kind.place.value_is}
+
+    def singles(self, name: str) -> dict[str, Kind]:
+        """The values in the YAML of a kind that are resources of their own: the name of each to its kind."""
+        return {kind.place.section_in(name): kind for kind in self.below(name) if kind.place.value_is}
 
     def lists(self, name: str) -> dict[str, tuple[Kind, ...]]:
         """The ordered lists that stand in the YAML of a kind: list name to the kinds of its nodes."""
         found: dict[str, list[Kind]] = {}
         for kind in self.values():
-            if isinstance(kind.place, Node) and name in kind.place.lists:
-                found.setdefault(kind.place.lists[name], []).append(kind)
+            if kind.place.in_list and (section := kind.place.section_in(name)):
+                found.setdefault(section, []).append(kind)
         return {section: tuple(kinds) for section, kinds in found.items()}
 
     def flags(self, name: str) -> dict[str, tuple[tuple[Kind, Field], ...]]:
@@ -146,21 +148,7 @@ class Kinds(Mapping[str, Kind]):
         return self.container(scope, container).child(kind, key)
 
 
-def _alone(kind: Kind) -> bool:
-    """Whether nodes of the kind have none of another kind beside them."""
-    return isinstance(kind.place, Node) and kind.place.alone
-
-
 def narrow_kinds(siblings: Iterable[Kind]) -> frozenset[str]:
     """Of kinds that are siblings, the names of those whose moves cannot name all of them; these can name one another."""
     ordered = {kind.name: kind for kind in siblings if kind.ordered}
     return frozenset(name for name, kind in ordered.items() if not ordered.keys() <= kind.api["move"].anchors.keys())
-
-
-def _named_by(reading: Reading) -> str | None:
-    """The other kind that a reading names."""
-    if isinstance(reading, Listing):
-        return reading.each
-    if isinstance(reading, Finding):
-        return reading.by
-    return reading.kind if isinstance(reading, Sighting) else None

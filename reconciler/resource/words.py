@@ -1,4 +1,4 @@
-"""The words a kind is declared with: places, readings and fields; its requests are in `verbs`, values in `values`.
+"""The words a kind is declared with: readings and fields; places are in `places`, its requests in `verbs`, values in `values`.
 
 A declaration in `reconciler/kinds/` imports these and nothing else of the engine. Each word has one generic rule in the engine; the
 table is in `docs/decisions/0001-kinds-are-declarations.md`. Values here are frozen and hold no behaviour. No I/O, clock or randomness.
@@ -14,36 +14,6 @@ from typing import Any, Literal
 from reconciler.resource.dangers import AddressPart, Exposes
 from reconciler.resource.values import UNSET, Derived
 from reconciler.resource.verbs import Verb
-
-# -- places in the YAML -----------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Keyed:
-    """A map in the container's YAML: `teams: {writers: {…}}`.
-
-    `bare` names the field that a bare scalar stands for (`ada@…: admin`), `key_is` the field that the key itself is.
-    """
-
-    section: str
-    bare: str | None = None
-    key_is: str | None = None
-
-
-@dataclass(frozen=True)
-class Node:
-    """An item of an ordered list: `content: [{space: guides, …}]`.
-
-    `lists` maps each host kind to the name of its list. `tag` is the item's first word; its value is the key, or, where a field is called
-    like the tag, that field's value (a reference), which is the key too unless `key` says otherwise. `bare` allows `- guides` for
-    `- {<tag>: guides}`. In one list, nodes with `alone` stand only beside nodes of their own kind.
-    """
-
-    tag: str
-    lists: Mapping[str, str]
-    bare: bool = False
-    alone: bool = False
-
 
 # -- readings ---------------------------------------------------------------------------------------------------------------------
 
@@ -63,6 +33,24 @@ class Listing:
     item: str | None = None
     lister: bool = False
 
+    @property
+    def names(self) -> str | None:
+        """The other kind that it names."""
+        return self.each
+
+    @property
+    def whole(self) -> bool:
+        """Whether one such listing shows all objects of the kind in their container."""
+        return self.each is None and not self.lister
+
+    def object(self, item: Mapping[str, Any]) -> Any:
+        """The object in an item."""
+        return item if self.item is None else item.get(self.item)
+
+    def id(self, item: Mapping[str, Any]) -> str:
+        """The id of the object in an item, as far as it has one; what tells the items of several pages apart."""
+        return str((self.object(item) or {}).get("id"))
+
 
 @dataclass(frozen=True)
 class Sighting:
@@ -71,12 +59,22 @@ class Sighting:
     kind: str
     at: str
 
+    @property
+    def names(self) -> str | None:
+        """The other kind that it names."""
+        return self.kind
+
 
 @dataclass(frozen=True)
 class One:
     """One object by its own id; a 404 proves absence."""
 
     path: str
+
+    @property
+    def names(self) -> str | None:
+        """The other kind that it names."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -89,6 +87,11 @@ class Finding:
     path: str
     by: str
     query: str
+
+    @property
+    def names(self) -> str | None:
+        """The other kind that it names."""
+        return self.by
 
 
 Reading = Listing | Sighting | One | Finding

@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Declared, Desired, State, Turn
-from reconciler.resource import UNSET, Foreign, Keyed, Kinds
+from reconciler.resource import UNSET, Foreign, Kinds
 from reconciler.undo.effects import Past, also
 from reconciler.undo.rows import standing
 from reconciler.undo.snapshot import NOWHERE, Thing, things
@@ -106,8 +106,7 @@ def _named_in_paths(thing: Thing) -> dict[str, Any]:
 
 def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | None, values: Mapping[str, Any]) -> Declared:
     line, binding = project.resources.get(thing.address), thing.binding
-    place = thing.kind.place
-    host = kinds.of(parent).name if parent is not None else ""
+    host = kinds.of(parent).name if parent is not None else None
     managed = {*binding.sent, *binding.seen} if binding is not None else set()
     return Declared(
         address=thing.address,
@@ -115,7 +114,7 @@ def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | No
         values={name: value for name, value in values.items() if value is not UNSET},
         source=line.source if line is not None else NOWHERE,
         parent=parent,
-        section=place.section if isinstance(place, Keyed) else place.lists.get(host, ""),
+        section=thing.kind.place.section_in(host),
         index=0,
         id=thing.id if binding is None or parent is None else None,
         protect=binding.protected if binding is not None else line.protect if line is not None else None,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from reconciler.resource import RESERVED, Keyed, Kind, Kinds, Node, Role
+from reconciler.resource import RESERVED, Kind, Kinds, Role
 
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
 LATE: Final = 1_000  # words that are not known come before what stands in a resource, which keeps its own order
@@ -51,24 +51,22 @@ def document(kinds: Kinds, top: Sequence[str]) -> Shape:
     inside: dict[str, Shape] = {"defaults": Shape(inside=shapes)}
     for root in kinds.roots:
         inside |= shapes[root.name].inside
-        if isinstance(root.place, Keyed):
-            inside[root.place.section] = Shape(each=shapes[root.name])
+        inside[root.place.section_in(None)] = Shape(each=shapes[root.name])
     ranks |= {word: LATE + 1 for word in inside if word not in ranks} | {"removed": LATE + 2, "moved": LATE + 2}
     return Shape(ranks, inside)
 
 
 def _fill(shape: Shape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Shape]) -> None:
-    place = kind.place
     fields = [one for one in kind.fields.values() if one.written]
     identity = [one.name for one in fields if one.key]
     values = [one.name for one in fields if not one.key and one.role is not Role.SEED]
     seeds = [one.name for one in fields if one.role is Role.SEED]
-    tag = [place.tag] if isinstance(place, Node) else []
+    tag = [kind.place.tag] if kind.place.tag is not None else []
     words = dict.fromkeys(["key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
     shape.ranks = {word: at for at, word in enumerate(words)}
     sections = {section: Shape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
     lists = {
-        section: Shape(tags={one.place.tag: shapes[one.name] for one in members if isinstance(one.place, Node)})
+        section: Shape(tags={str(one.place.tag): shapes[one.name] for one in members})
         for section, members in kinds.lists(kind.name).items()
     }
     shape.inside = {**sections, **lists}

@@ -16,7 +16,7 @@ from reconciler.observe import observe
 from reconciler.plan import Matches, match
 from reconciler.report.findings import Finding, Level
 from reconciler.report.words import count, listed
-from reconciler.resource import Kinds, Listing, One, placeholders
+from reconciler.resource import Kinds, placeholders
 
 SKEW_MAX: Final = 30.0  # seconds
 SCARCE: Final = 0.2  # of a quota
@@ -36,7 +36,7 @@ async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: 
 async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[str, str] | None]:
     """Whether the service takes the token, and the titles of the roots it reaches by id; None where it makes no sense to ask more."""
     found: dict[str, str] = {}
-    for path in (one.path for kind in kinds.roots for one in kind.reads if isinstance(one, One)):
+    for path in (kind.by_id.path for kind in kinds.roots if kind.by_id is not None):
         try:
             pages = await reader.list(path.rpartition("/")[0])
         except Rejected as error:
@@ -119,7 +119,7 @@ def _unread(actual: Actual) -> dict[tuple[str, str], int]:
 
 async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, found: Matches) -> list[Finding]:
     """Whether the member whose token it is stands in the project's root, and reaches all that others' readings showed."""
-    wanted = [(kind, one) for kind in kinds.values() for one in kind.reads if isinstance(one, Listing) and one.lister]
+    wanted = [(kind, kind.lister_listing) for kind in kinds.values() if kind.lister_listing is not None]
     lister = project.desired.lister
     if not wanted or not project.desired.resources:
         return []
@@ -140,13 +140,12 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
     holes = {kinds.of(container).name: found.ids[container], "lister": bare(id)}
     for kind, reading in wanted:
         path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
-        item = reading.item
         try:
-            pages = await reader.list(path, key=lambda one, item=item: str((one.get(item) or {}).get("id") if item else one.get("id")))  # type: ignore[misc]
+            pages = await reader.list(path, key=reading.id)
         except ServiceError as error:
             findings.append(problem("member", error))
             continue
-        reached = {str((one.get(item) or {}).get("id") if item else one.get("id")) for one in pages.items}
+        reached = {reading.id(item) for item in pages.items}
         outer = kind.within or ""
         missed = [one for one in actual.objects[kind.name].values() if one.id not in reached and one.deleted_at is None]
         missed = [one for one in missed if one.within.get(outer) == holes.get(outer)]

@@ -170,11 +170,10 @@ def _service(service: Service, options: Options, directory: Path, owner: str | N
 def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> str | None:
     """The key of the member whose token it is: the named one, else the first of those who reach most, which is said; None without any."""
     from reconciler.observe.privileged import people, reaching
-    from reconciler.resource import Keyed
     from reconciler.text.escape import terminal
 
     def keys(found: Iterable[Observed]) -> list[str]:
-        return [str(one.values[place.key_is]) for one in found if isinstance(place := kinds[one.kind].place, Keyed) and place.key_is]
+        return [str(one.values[key_is]) for one in found if (key_is := kinds[one.kind].place.key_is)]
 
     if named is not None:
         owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)

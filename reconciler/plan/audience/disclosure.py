@@ -18,7 +18,7 @@ from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, in
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
 from reconciler.plan.simulate import World
-from reconciler.resource import UNSET, Finding, Kinds, Role
+from reconciler.resource import UNSET, Kinds, Role
 
 MOMENTS: Final = 32
 """How many moments of a plan are looked at for windows, beside the one before all steps that come too late."""
@@ -137,7 +137,7 @@ def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], ke
 def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:
     """What must be known of the readers of what the plan opens and was not read: what opens it, and what else shows it."""
     openers = {kind.audience.opens: kind.name for kind in kinds.values() if kind.audience is not None and kind.audience.opens is not None}
-    sought = {reading.by for kind in kinds.values() for reading in kind.reads if isinstance(reading, Finding)}
+    sought = {reading.by for kind in kinds.values() for reading in kind.findings}
     widened = {key for keys in touched.widens.values() for key in keys}
     on_the_way = {at for key in widened for at in way(worlds, key)}
     unread = {key for key in on_the_way if key[0] in openers and (openers[key[0]], key[1]) not in actual.complete}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Declared, Desired, State
-from reconciler.resource import UNSET, Keyed, Kind, Kinds
+from reconciler.resource import UNSET, Kind, Kinds
 
 
 def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> dict[Address, Blocked]:
@@ -34,7 +34,7 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
 def _other_key(kind: Kind, declared: Declared, actual: Actual) -> str | None:
     """The key that the service gives the object with the written id, where keys are a field of the object and it has another one."""
     place, object_ = kind.place, actual.find(kind.name, str(declared.id))
-    if not isinstance(place, Keyed) or place.key_is is None or object_ is None:
+    if place.key_is is None or object_ is None:
         return None
     seen = object_.values.get(place.key_is, UNSET)
     return str(seen) if seen is not UNSET and seen != declared.values.get(place.key_is) else None

@@ -13,7 +13,7 @@ from reconciler.plan.drafts.diff import Difference, differences
 from reconciler.plan.drafts.verdict import Fate, fate
 from reconciler.plan.matching.match import Matches, match
 from reconciler.plan.matching.renames import Stuck, follow
-from reconciler.resource import Keyed, Kind, Kinds
+from reconciler.resource import Kind, Kinds
 
 
 def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
@@ -56,7 +56,7 @@ def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Add
     if by_id:
         return reason, f"correct the id, or remove it to find the {kind.name} by its {difference.field.name}"
     now = difference.field.shown(difference.before)
-    keyed = isinstance(kind.place, Keyed) and kind.place.key_is == difference.field.name
+    keyed = kind.place.key_is == difference.field.name
     way = f"write {now} as its key, with previously: [{address.key}]" if keyed else f"write {difference.field.name}: {now}"
     return reason, f"if it is the same {kind.name}, {way}; if not, stop managing it: reconciler state forget {address}"
 

@@ -15,7 +15,7 @@ from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State
 from reconciler.model.codec import title, wanted
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.sequence import key_references
-from reconciler.resource import UNSET, Kind, Kinds, Listing
+from reconciler.resource import UNSET, Kind, Kinds
 
 if TYPE_CHECKING:
     from reconciler.plan.matching.match import Matches
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def listed(kind: Kind) -> bool:
     """Whether one listing of the container shows all objects of the kind."""
-    return any(isinstance(reading, Listing) and reading.each is None and not reading.lister for reading in kind.reads)
+    return bool(kind.whole_listings)
 
 
 def scope_id(kinds: Kinds, address: Address, ids: Mapping[Address, str]) -> str | None:
