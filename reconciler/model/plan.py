@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -67,7 +68,8 @@ class Spot:
 class Change:
     """One address and what happens to it. `id`: the object's, None before it is born. `reason`: one sentence, "" where it is plain.
 
-    `before` and `after`: its places, where it moves.
+    `before` and `after`: its places, where it moves. `until`: when the service stops being able to restore the deleted object that the
+    reason is about; None where it is about none.
     """
 
     address: Address
@@ -80,6 +82,7 @@ class Change:
     source: Source | None = None
     id: str | None = None
     title: str | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True)

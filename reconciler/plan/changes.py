@@ -50,6 +50,7 @@ def changes(
                 before=before,
                 after=after,
                 reason=draft.reason,
+                until=draft.until,
                 source=draft.declared.source,
                 id=draft.id,
                 title=title(draft.observed) if draft.observed is not None else None,

@@ -16,7 +16,7 @@ from reconciler.address import Address, Glob
 from reconciler.model import Actual, Cause, Delta, Desired, Observed, Plan, Source, Spot, State, Unknown, Unmanaged
 from reconciler.model.codec import title
 from reconciler.plan import Selection, match
-from reconciler.plan.drafts.restoration import window
+from reconciler.plan.drafts.restoration import last_moment, window
 from reconciler.resource import Kinds
 
 
@@ -34,7 +34,7 @@ class Drifted:
 
     `fields`: what differs (`last`: last applied, `before`: now, `after`: declared; a `note` says why it cannot be set back). `place`: where
     it was put and where it stands among its siblings, where only that changed. `deleted_at` and `left`: of a deleted object that the
-    service still shows, when it was deleted and how long it can be restored; None where it is simply gone.
+    service still shows, when it was deleted and how long it can be restored; None where it is simply gone. `until`: when that ends.
     """
 
     address: Address
@@ -44,6 +44,7 @@ class Drifted:
     place: tuple[Spot, Spot] | None = None
     deleted_at: datetime | None = None
     left: timedelta | None = None
+    until: datetime | None = None
     id: str | None = None
     title: str | None = None
     source: Source | None = None
@@ -218,6 +219,7 @@ def _deleted(kinds: Kinds, one: Drifted, now: Observed, deleted_at: datetime, ac
         one.status,
         deleted_at=deleted_at,
         left=max(left, timedelta(0)),
+        until=last_moment(kinds[one.kind], deleted_at),
         id=one.id,
         title=title(now),
         source=one.source,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Action, Cause, Change, Delta, Spot
 from reconciler.report.layout import VALUE, Page, Style
 from reconciler.report.nested import difference_lines
+from reconciler.report.times import minute
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import STYLES, SYMBOLS
 from reconciler.resource import UNSET
@@ -24,12 +26,12 @@ def write(page: Page, change: Change) -> None:
     page.head(str(change.address), right, style)
     column = max([VALUE, *(len(delta.name) + 6 for delta in _fields(change))])
     for index, action in enumerate(one for one in ALONE if one in change.actions):
-        what = _what(change, action) if index == 0 else ""
+        what = _what(change, action, page.zone) if index == 0 else ""
         if what or action is not Action.CREATE or not change.fields:
             page.field(STYLES[action], SYMBOLS[action], action, what, column=column)
     if change.reason and not set(ALONE) & set(change.actions):
         first = change.actions[0]
-        page.field(STYLES[first], SYMBOLS[first], first, change.reason, column=column)
+        page.field(STYLES[first], SYMBOLS[first], first, _reason(change, page.zone), column=column)
     for delta in _fields(change):
         _field(page, change, delta, column)
     if Action.MOVE in change.actions:
@@ -44,14 +46,20 @@ def _right(change: Change) -> tuple[str, Style]:
     return f"{change.source.file}:{change.source.line}", Style.DIM
 
 
-def _what(change: Change, action: Action) -> str:
+def _reason(change: Change, zone: tzinfo | None) -> str:
+    """`deleted 2 days ago, 5 days left (until 29 Nov 2026, 22:10 CET)`."""
+    return change.reason if change.until is None else f"{change.reason} (until {minute(change.until, zone)})"
+
+
+def _what(change: Change, action: Action, zone: tzinfo | None) -> str:
     """The object and the reason behind an action's word."""
+    reason = _reason(change, zone)
     thing = " ".join(part for part in (bare(change.id) if change.id else None, f'"{change.title}"' if change.title else None) if part)
     if action is Action.ADOPT:
-        return f"{thing} {change.reason or 'exists and is unmanaged'}".strip()
+        return f"{thing} {reason or 'exists and is unmanaged'}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
-        return "; ".join(part for part in (thing, change.reason) if part)
-    return change.reason
+        return "; ".join(part for part in (thing, reason) if part)
+    return reason
 
 
 def _fields(change: Change) -> list[Delta]:

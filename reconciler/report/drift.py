@@ -14,7 +14,7 @@ from reconciler.plan.drift import Drift, Drifted, Kept
 from reconciler.report.layout import VALUE, Page, Span, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
-from reconciler.report.times import clock_time
+from reconciler.report.times import clock_time, minute
 from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import count, listed
 
@@ -90,10 +90,12 @@ def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool, zone
 
 
 def deleted(one: Drifted, zone: tzinfo | None = UTC) -> str:
-    """`outside, 2026-11-18 15:02:11 CET; it can be restored for 4 days`."""
+    """`outside, 2026-11-18 15:02:11 CET; it can be restored for 4 days (until 22 Nov 2026, 15:02 CET)`."""
     if one.deleted_at is None:
         return "outside"
     again = f"it can be restored for {left_over(one.left)}" if one.left else "it can no longer be restored"
+    if one.left and one.until is not None:
+        again += f" (until {minute(one.until, zone)})"
     return f"outside, {clock_time(one.deleted_at, zone)}; {again}"
 
 

@@ -75,8 +75,8 @@ class Sheet:
 class _Recorder(Page):
     """A page that keeps entries."""
 
-    def __init__(self) -> None:
-        super().__init__(100)
+    def __init__(self, zone: tzinfo | None = UTC) -> None:
+        super().__init__(100, zone=zone)
         self.entries: list[Entry] = []
         self.lines: list[str] = []
 
@@ -92,9 +92,9 @@ class _Recorder(Page):
         self.lines.append(text)
 
 
-def plan_sheet(plan: Plan, *, full: bool = False) -> Sheet:
-    """A plan as entries. `full`: alike changes are not folded."""
-    page = _Recorder()
+def plan_sheet(plan: Plan, *, full: bool = False, zone: tzinfo | None = UTC) -> Sheet:
+    """A plan as entries. `full`: alike changes are not folded. `zone`: of the moments it tells."""
+    page = _Recorder(zone=zone)
     plans.write(page, plan, full=full)
     counts = Counter(action for change in plan.changes for action in change.actions)
     parts = [Part(action.value, counts[action], STYLES[action]) for action in TOLD if counts[action]]

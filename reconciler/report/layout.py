@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -88,10 +89,11 @@ def _fitting(word: str, room: int) -> str:
 
 @dataclass
 class Page:
-    """Collects the spans of one report of a given width."""
+    """Collects the spans of one report of a given width. `zone`: of the moments it tells; None for that of this machine."""
 
     width: int
     source: int = 41
+    zone: tzinfo | None = UTC
     spans: list[Span] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, tzinfo
 from typing import Final, TypeVar
 
 from reconciler.address import Address
@@ -21,9 +22,9 @@ SOURCE_MAX: Final = 60  # the farthest column where sources begin
 T = TypeVar("T")
 
 
-def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False) -> tuple[Span, ...]:
-    """The whole report. `full`: alike changes are not folded."""
-    page = Page(width, source=_source_column(plan, width))
+def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinfo | None = UTC) -> tuple[Span, ...]:
+    """The whole report. `full`: alike changes are not folded. `zone`: of the moments it tells."""
+    page = Page(width, source=_source_column(plan, width), zone=zone)
     write(page, plan, full=full)
     return tuple(page.spans)
 

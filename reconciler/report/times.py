@@ -15,6 +15,12 @@ def clock_time(moment: datetime, zone: tzinfo | None) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S} {local.tzname()}"
 
 
+def minute(moment: datetime, zone: tzinfo | None) -> str:
+    """`29 Nov 2026, 22:10 CET`: for what lies days ahead."""
+    local = moment.astimezone(zone)
+    return f"{local.day} {local:%b %Y, %H:%M} {local.tzname()}"
+
+
 def clock_time_of(text: str, zone: tzinfo | None) -> str:
     """The same of a moment in ISO 8601; any other text as it is."""
     try:

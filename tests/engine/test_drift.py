@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -174,3 +174,5 @@ def test_a_space_that_was_just_deleted_can_be_restored_for_seven_days(acme: Org)
     (restored,) = [change for change in acme.plan().changes if str(change.address) == "acme/space/one"]
     assert restored.reason is not None
     assert restored.reason.endswith("7 days left")
+    deleted_at = datetime.fromisoformat(acme.call("GET", f"/spaces/{acme.id('acme/space/one')}")["deletedAt"])
+    assert restored.until == deleted_at + timedelta(days=7)

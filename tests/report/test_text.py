@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -20,6 +22,14 @@ def text(made: Plan, **words: object) -> str:
 def one(made: Change, **words: object) -> str:
     """A change alone, without the summary."""
     return text(plan(made), **words).split("\n\n")[0]
+
+
+def test_how_long_a_deleted_object_can_be_restored_is_a_span_and_a_moment_in_the_readers_time_zone() -> None:
+    until = datetime(2026, 11, 29, 21, 10, tzinfo=UTC)
+    restored = plan(change("acme/space/legacy", Action.RESTORE, reason="deleted 3 days ago, 4 days left", until=until))
+    moments = {"Europe/Berlin": "29 Nov 2026, 22:10 CET", "UTC": "29 Nov 2026, 21:10 UTC", "Asia/Tokyo": "30 Nov 2026, 06:10 JST"}
+    for zone, moment in moments.items():
+        assert f"  ↑ restore     deleted 3 days ago, 4 days left (until {moment})\n" in text(restored, zone=ZoneInfo(zone))
 
 
 def test_the_plan_of_the_design_looks_as_it_does_there() -> None:

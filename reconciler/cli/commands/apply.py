@@ -158,12 +158,13 @@ def agreed(
 
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:
     from reconciler.report.text import plan_text
+    from reconciler.report.times import HERE
 
     shown = screen.masked_data(plan)
     if options.format == "text":
-        screen.spans(plan_text(shown, width=screen.width, full=full))
+        screen.spans(plan_text(shown, width=screen.width, full=full, zone=HERE))
     elif ask:
-        screen.narrate_spans(plan_text(shown, width=screen.narration_width, full=full))
+        screen.narrate_spans(plan_text(shown, width=screen.narration_width, full=full, zone=HERE))
 
 
 def _question(plan: Plan, new: Unseen | None) -> str:

@@ -48,6 +48,7 @@ def command(
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
+    from reconciler.report.times import HERE
     from reconciler.report.warnings import forecast_text
 
     options = Options.of(screen, words)
@@ -65,7 +66,10 @@ def command(
         screen.warn(str(new))
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
-    sheet, text = partial(plan_sheet, shown, full=full), partial(plan_text, shown, width=screen.width, full=full)
+    sheet, text = (
+        partial(plan_sheet, shown, full=full, zone=HERE),
+        partial(plan_text, shown, width=screen.width, full=full, zone=HERE),
+    )
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)

@@ -181,9 +181,10 @@ class Use:
 
     def _show(self, planned: Planned, *, full: bool) -> None:
         from reconciler.report.text import plan_text
+        from reconciler.report.times import HERE
 
         if self.options.format == "text":
-            self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full))
+            self.screen.spans(plan_text(planned.plan, width=self.screen.width, full=full, zone=HERE))
 
     def _rest_will_do(self, planned: Planned) -> bool:
         assert self.approval is not None

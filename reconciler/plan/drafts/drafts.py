@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
@@ -16,7 +16,7 @@ from reconciler.model import Action, Actual, Binding, Blocked, Cause, Declared, 
 from reconciler.model.codec import unborn, wanted
 from reconciler.plan.drafts.diff import Difference, differences
 from reconciler.plan.drafts.replacement import carried_over
-from reconciler.plan.drafts.restoration import left_over, span, window
+from reconciler.plan.drafts.restoration import last_moment, left_over, span, window
 from reconciler.plan.drafts.verdict import Fate, explained, fate
 from reconciler.plan.matching.ambiguous import block_ambiguous
 from reconciler.plan.matching.identity import is_other, other
@@ -33,6 +33,7 @@ class Draft:
     `differing`: the same and what no request can mend, noted. `born`: it is made in this run. `brought_by`: the address whose create makes
     it. `old`: the object it replaces. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be had, and why.
     `deferred`: why it waits for a second run. `behind`: what must be created before it. `settles`: where the service moves it in this run.
+    `until`: when the deleted object that the reason is about can no longer be restored.
     """
 
     address: Address
@@ -50,6 +51,7 @@ class Draft:
     brought_by: Address | None = None
     old: Observed | None = None
     reason: str = ""
+    until: datetime | None = None
     blocked: Blocked | None = None
     partly: list[tuple[str, Blocked]] = field(default_factory=list)
     deferred: str | None = None
@@ -178,7 +180,7 @@ def _existing(
             return
         draft.restore = True
         draft.actions.add(Action.RESTORE)
-        draft.reason = f"deleted {span(ago)} ago, {left_over(left)} left"
+        draft.reason, draft.until = f"deleted {span(ago)} ago, {left_over(left)} left", last_moment(kind, now.deleted_at)
     draft.observed = now
     if draft.declared.implied:
         return
@@ -235,16 +237,15 @@ def _comparable(draft: Draft, one: Difference, found: Matches, actual: Actual, u
 
 
 def _again(draft: Draft, found: Matches, actual: Actual) -> str:
-    """That people created the object in place of the tracked one, and what became of that; "" where they did not."""
+    """That people created the object in place of the tracked one, and until when that can be restored; "" where they did not."""
     if draft.address not in found.recreated:
         return ""
-    old = actual.find(draft.kind.name, found.recreated[draft.address])
-    left = window(draft.kind, old.deleted_at, actual)[1] if old is not None and old.deleted_at is not None else timedelta(0)
-    rest = (
-        f"; the deleted one ({bare(found.recreated[draft.address])}) can be restored for another {left_over(left)}"
-        if left > timedelta(0)
-        else ""
-    )
+    old, rest = actual.find(draft.kind.name, found.recreated[draft.address]), ""
+    if old is not None and old.deleted_at is not None:
+        left = window(draft.kind, old.deleted_at, actual)[1]
+        if left > timedelta(0):
+            rest = f"; the deleted one ({bare(found.recreated[draft.address])}) can be restored for another {left_over(left)}"
+            draft.until = last_moment(draft.kind, old.deleted_at)
     return f"was deleted and created again outside Reconciler{rest}"
 
 

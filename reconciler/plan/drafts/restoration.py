@@ -48,6 +48,11 @@ def window(kind: Kind, deleted_at: datetime, actual: Actual) -> tuple[timedelta,
     return ago, timedelta(days=kind.restore_days) - ago
 
 
+def last_moment(kind: Kind, deleted_at: datetime) -> datetime:
+    """When an object that was deleted then can no longer be restored."""
+    return deleted_at + timedelta(days=kind.restore_days)
+
+
 def left_over(delta: timedelta) -> str:
     """How long is left, a day that has begun included: 7 days right after the delete; hours and minutes on the last day."""
     return span(timedelta(days=ceil(delta / timedelta(days=1)))) if delta > timedelta(days=1) else span(delta)
