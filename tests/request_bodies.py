@@ -63,19 +63,24 @@ def watching() -> Iterator[None]:
 
 def problems(method: str, path: str, body: Any) -> list[str]:
     """What is wrong with a body; nothing for an operation that the document does not have: those are held against it by `test_contract`."""
-    name = next((name for pattern, name in _patterns() if pattern.fullmatch(path) and method.lower() in _document()["paths"][name]), None)
+    name = operation(method, path)
     if name is None:
         return []
-    operation = _document()["paths"][name][method.lower()]
-    if "requestBody" not in operation:
+    described = _document()["paths"][name][method.lower()]
+    if "requestBody" not in described:
         return [] if body is None else ["a body where the document has none"]
     if body is None:
-        return ["no body where the document requires one"] if operation["requestBody"].get("required") else []
+        return ["no body where the document requires one"] if described["requestBody"].get("required") else []
     if not body:
         return ["a body with no property"]
     found = [f"{error.json_path}: {error.message[:300]}" for error in _validator(name, method.lower()).iter_errors(body)]
     wanted = REQUIRED.get((method.lower(), name.removeprefix("/v1")), ())
     return found + [f"$: '{field}' is a required property" for field in wanted if field not in body]
+
+
+def operation(method: str, path: str) -> str | None:
+    """The document's path of an operation; None where it does not have it."""
+    return next((name for pattern, name in _patterns() if pattern.fullmatch(path) and method.lower() in _document()["paths"][name]), None)
 
 
 @cache
