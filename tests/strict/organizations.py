@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import seed as seeded
 
-from reconciler.cli.sandboxed import seed_document
+from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from tests.harness import SEED, TOKEN
