@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import request_bodies
+from tests.proofs import LONG, long
 
+PROOF_SECONDS = 3600
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30  # bytes that must be free in memory for temporary files to be kept there
 
@@ -40,6 +42,23 @@ settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") el
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background; children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.markexpr.strip() == "proof":
+        os.environ[LONG] = "1"  # before the tests are collected, which read it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What tries only a sample on a push is a proof too, without its usual limit of time."""
+    if not long():
+        return
+    for item in items:
+        if item.get_closest_marker("sampled"):
+            item.add_marker("proof")
+        if item.get_closest_marker("proof") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(PROOF_SECONDS))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
-from collections.abc import Mapping
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,3 +70,48 @@ def valid(document: Any, name: str) -> Any:
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+# -- what many tests begin with ----------------------------------------------------------------------------------------------------------
+
+
+def prepared(prepare: Callable[[Cli], Cli]) -> Callable[[Cli], Cli]:
+    """The same preparation of a command line's folder, run once in this process; later the folder that it left is copied."""
+    kept: list[tempfile.TemporaryDirectory[str]] = []
+
+    @functools.wraps(prepare)
+    def copied(cli: Cli) -> Cli:
+        if kept:
+            shutil.copytree(kept[0].name, cli.root, symlinks=True, dirs_exist_ok=True)
+            return cli
+        assert prepare(cli) is cli
+        image = tempfile.TemporaryDirectory(prefix="prepared-", ignore_cleanup_errors=True)
+        shutil.copytree(cli.root, image.name, symlinks=True, dirs_exist_ok=True)
+        kept.append(image)
+        return cli
+
+    return copied
+
+
+@prepared
+def initialised(cli: Cli) -> Cli:
+    """The project `p` on a sandbox of its own, not applied yet."""
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    return cli
+
+
+@prepared
+def applied_project(cli: Cli) -> Cli:
+    """The same, applied."""
+    result = initialised(cli)("apply", "p", "--yes")
+    assert result.exit_code == 0, result.stdout + result.stderr
+    assert result.stdout.endswith("Applied 11 requests. The plan is now empty.\n")
+    return cli
+
+
+@prepared
+def retitled(cli: Cli) -> Cli:
+    """The same, applied again with another title of a team."""
+    applied_project(cli).edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    assert cli("apply", "p", "--yes").exit_code == 0
+    return cli

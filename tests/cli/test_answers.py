@@ -15,7 +15,7 @@ from reconciler.model import Run
 from reconciler.report.history import history_text
 from reconciler.report.times import clock_time
 from reconciler.text.install import installing
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, applied_project, valid
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LATE = '{"fault": "latency", "seconds": 60, "operation": "PATCH *"}'
@@ -23,9 +23,7 @@ LATE = '{"fault": "latency", "seconds": 60, "operation": "PATCH *"}'
 
 @pytest.fixture
 def applied(cli: Cli) -> Cli:
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
-    return cli
+    return applied_project(cli)
 
 
 def process(cli: Cli, *words: str) -> subprocess.Popen[str]:

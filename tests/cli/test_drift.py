@@ -8,7 +8,7 @@ import sqlite3
 
 import pytest
 
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, applied_project, valid
 
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 PROJECT = "p"
@@ -17,10 +17,7 @@ PROJECT = "p"
 @pytest.fixture
 def applied(cli: Cli) -> Cli:
     """A project that was applied to its own sandbox."""
-    assert cli("init", PROJECT, "--sandbox").exit_code == 0
-    result = cli("apply", PROJECT, "--yes")
-    assert result.exit_code == 0, result.stdout + result.stderr
-    return cli
+    return applied_project(cli)
 
 
 def ids(cli: Cli) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, applied_project, initialised, valid
 
 SUMMARY = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "unmanaged", "blocked", "requests", "outside")
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
@@ -25,16 +25,12 @@ WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 @pytest.fixture
 def docs(cli: Cli) -> Cli:
     """A project on its own sandbox, not applied yet."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    return cli
+    return initialised(cli)
 
 
 @pytest.fixture
 def applied(docs: Cli) -> Cli:
-    result = docs("apply", "p", "--yes")
-    assert result.exit_code == 0, result.stdout + result.stderr
-    assert result.stdout.endswith("Applied 11 requests. The plan is now empty.\n")
-    return docs
+    return applied_project(docs)
 
 
 # -- a first run --------------------------------------------------------------------------------------------------------------------

@@ -6,17 +6,13 @@ import json
 
 import pytest
 
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, retitled, valid
 
 
 @pytest.fixture
 def renamed(cli: Cli) -> Cli:
     """A project applied, and applied again with another title of a team."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
-    cli.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
-    assert cli("apply", "p", "--yes").exit_code == 0
-    return cli
+    return retitled(cli)
 
 
 def test_history_lists_runs_newest_first_with_what_they_did(renamed: Cli) -> None:

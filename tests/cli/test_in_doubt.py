@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, initialised, prepared
 
 RULE = '{"fault": "truncated", "operation": "PUT /orgs/*/teams", "times": 1}'
 
@@ -12,8 +12,12 @@ RULE = '{"fault": "truncated", "operation": "PUT /orgs/*/teams", "times": 1}'
 @pytest.fixture
 def doubtful(cli: Cli) -> Cli:
     """A project whose team was made, twice by the look of it, and whose answer was lost."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    cli("plan", "p")
+    return with_a_lost_answer(cli)
+
+
+@prepared
+def with_a_lost_answer(cli: Cli) -> Cli:
+    initialised(cli)("plan", "p")
     assert cli("sandbox", "faults", "set", "--db", "p/.reconciler/sandbox.db", "--rule", RULE).exit_code == 0
     assert cli("apply", "p", "--yes").exit_code == 5
     cli("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Writers", "--project", "p")

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 
 from reconciler.client.transport import _ssl_context
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, applied_project
 
 HTTPS = ("--base-url", "https://127.0.0.1:1")
 GIVEN = {"RECONCILER_TOKEN": "a-token-of-nobody", "SSL_CERT_FILE": None, "SSL_CERT_DIR": None, "HTTPS_PROXY": None, "https_proxy": None}
@@ -19,8 +19,7 @@ GIVEN = {"RECONCILER_TOKEN": "a-token-of-nobody", "SSL_CERT_FILE": None, "SSL_CE
 @pytest.fixture
 def made(cli: Cli) -> Cli:
     """A project that was applied to its sandbox; a context for TLS is made anew."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
+    applied_project(cli)
     _ssl_context.cache_clear()
     return cli
 

@@ -6,15 +6,14 @@ import os
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, initialised
 from tests.effort import within
 
 
 @pytest.fixture
 def docs(cli: Cli) -> Cli:
     """A project on its own sandbox."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    return cli
+    return initialised(cli)
 
 
 BROKEN: dict[str, bytes] = {

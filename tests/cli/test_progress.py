@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from reconciler.cli.terminal.progress import duration
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, initialised, prepared
 
 PROGRAM = "import sys; from reconciler.cli import main, progress; progress.HEARTBEAT = 0.1; main(sys.argv[1:])"
 SLOW = '{"fault": "latency", "seconds": 0.25}'
@@ -18,8 +18,12 @@ SLOW = '{"fault": "latency", "seconds": 0.25}'
 
 @pytest.fixture
 def slow(cli: Cli) -> Cli:
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("plan", "p").exit_code == 0
+    return on_a_slow_sandbox(cli)
+
+
+@prepared
+def on_a_slow_sandbox(cli: Cli) -> Cli:
+    assert initialised(cli)("plan", "p").exit_code == 0
     assert cli("sandbox", "faults", "set", "--db", "p/.reconciler/sandbox.db", "--rule", SLOW).exit_code == 0
     return cli
 

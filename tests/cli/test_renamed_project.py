@@ -12,7 +12,7 @@ import pytest
 from reconciler.state.lease import Holder, lock_file
 from reconciler.state.tables.schema import METADATA
 from reconciler.state.transfer.rename_project import DROPPED
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, prepared, valid
 
 TABLES = [table.name for table in METADATA.tables.values() if "state" in table.columns]
 
@@ -23,16 +23,21 @@ def renamed(request: pytest.FixtureRequest, cli: Cli) -> Cli:
     if request.param == "server":
         url: str = request.getfixturevalue("postgres_url")
         cli.env["RECONCILER_STATE"] = url.replace("postgresql:", "postgresql+psycopg:")
+        return on_a_server(cli)
     return begun(cli)
 
 
-def begun(cli: Cli) -> Cli:
+def on_a_server(cli: Cli) -> Cli:
     assert cli("init", "p", "--sandbox").exit_code == 0
     assert cli("apply", "p", "--yes", "--create-state").exit_code == 0
     cli.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
     assert cli("apply", "p", "--yes").exit_code == 0
     cli.edit("p/reconciler.yaml", "project: p\n", "project: handbook\n")
     return cli
+
+
+begun = prepared(on_a_server)
+"""The same where the state is a file of the project."""
 
 
 def plain(text: str) -> str:

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from reconciler.report.schemas.documents import schemas
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, applied_project, initialised, prepared, valid
 from tests.cli.test_end_to_end import at_a_terminal
 
 TITLES = {"title: Writers": "title: Authors", "title: Guides, duplicateOf": "title: Manuals, duplicateOf"}
@@ -20,14 +20,18 @@ TITLES = {"title: Writers": "title: Authors", "title: Guides, duplicateOf": "tit
 @pytest.fixture
 def docs(cli: Cli) -> Cli:
     """A project on its own sandbox, not applied yet."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    return cli
+    return initialised(cli)
 
 
 @pytest.fixture
 def changed(docs: Cli) -> Cli:
     """The same, applied, with two titles changed since: of the team, and of the space `guides`; the plan of that is saved."""
-    assert docs("apply", "p", "--yes").exit_code == 0
+    return with_a_saved_plan(docs)
+
+
+@prepared
+def with_a_saved_plan(docs: Cli) -> Cli:
+    applied_project(docs)
     for old, new in TITLES.items():
         docs.edit("p/reconciler.yaml", old, new)
     assert docs("plan", "p", "--out", "plan.json").exit_code == 0

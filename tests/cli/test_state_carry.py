@@ -13,7 +13,7 @@ import pytest
 from reconciler.cli.commands.state_carry import hidden_in, without_secrets
 from reconciler.kinds import load
 from reconciler.resource import Kinds
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, retitled, valid
 
 
 @pytest.fixture
@@ -24,11 +24,7 @@ def urls(cli: Cli, postgres_url: str) -> dict[str, str]:
 @pytest.fixture
 def renamed(cli: Cli) -> Cli:
     """A project applied to its own file, and applied again with another title of a team."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
-    cli.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
-    assert cli("apply", "p", "--yes").exit_code == 0
-    return cli
+    return retitled(cli)
 
 
 @pytest.mark.parametrize(("first", "second"), [("file", "server"), ("server", "file")])

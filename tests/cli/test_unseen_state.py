@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli, applied_project, valid
 
 STATE = "sqlite:///elsewhere.db"
 SAID = "elsewhere.db has never seen project p on the sandbox p/.reconciler/sandbox.db"
@@ -19,9 +19,7 @@ SAID = "elsewhere.db has never seen project p on the sandbox p/.reconciler/sandb
 @pytest.fixture
 def applied(cli: Cli) -> Cli:
     """A project that was applied to its own sandbox with its own state."""
-    assert cli("init", "p", "--sandbox").exit_code == 0
-    assert cli("apply", "p", "--yes").exit_code == 0
-    return cli
+    return applied_project(cli)
 
 
 def plain(text: str) -> str:

@@ -1,0 +1,42 @@
+"""What runs on a push and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
+
+`spread` marks all but a sample of a test's cases; `part` says how many of its cases a test that is `sampled` tries by itself.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pytest
+
+LONG: Final = "RECONCILER_TEST_LONG"
+"""Set by `-m proof`: tests that are `sampled` try all their cases."""
+
+proof: Final = pytest.mark.proof
+sampled: Final = pytest.mark.sampled
+
+
+def long() -> bool:
+    """Whether proofs run whole."""
+    return bool(os.environ.get(LONG))
+
+
+def part(whole: int, push: int) -> int:
+    """How many cases to try: all, or so many on a push."""
+    return whole if long() else push
+
+
+def stride(push: int) -> int:
+    """Every how manieth case to try: each, or every so manieth on a push."""
+    return 1 if long() else push
+
+
+def spread(cases: Sequence[Any], push: int) -> list[Any]:
+    """All cases, for `parametrize`; all but so many, evenly spread over them, are proofs. A tuple is the values of several parameters."""
+    kept = {index * len(cases) // push for index in range(push)} if push < len(cases) else set(range(len(cases)))
+    return [
+        pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=() if index in kept else proof)
+        for index, case in enumerate(cases)
+    ]
