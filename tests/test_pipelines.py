@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests import processes
 from tests.state.server import binaries, missing, running
 
 PAGE = (Path(__file__).parents[1] / "docs" / "pipelines.md").read_text(encoding="utf-8")
@@ -71,8 +72,8 @@ def service(folder: Path) -> Iterator[str]:
     """A sandbox over HTTP; its address."""
     command = [sys.executable, "-m", "reconciler", "sandbox"]
     (folder / "seed.yaml").write_text(SEED)
-    subprocess.run([*command, "seed", "--db", "service.db", "seed.yaml"], cwd=folder, check=True, capture_output=True)
-    with subprocess.Popen(
+    processes.run([*command, "seed", "--db", "service.db", "seed.yaml"], cwd=folder, check=True, capture_output=True)
+    with processes.Popen(
         [*command, "serve", "--db", "service.db", "--port", "0", "--token", TOKEN], cwd=folder, stdout=subprocess.PIPE, text=True
     ) as server:
         try:

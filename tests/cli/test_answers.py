@@ -15,6 +15,7 @@ from reconciler.model import Run
 from reconciler.report.history import history_text
 from reconciler.report.times import clock_time
 from reconciler.text.install import installing
+from tests import processes
 from tests.cli.conftest import Cli, applied_project, valid
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
@@ -29,7 +30,7 @@ def applied(cli: Cli) -> Cli:
 def process(cli: Cli, *words: str) -> subprocess.Popen[str]:
     """A command in a process of its own, without a terminal."""
     environ = {name: value for name, value in os.environ.items() if name != "COLUMNS" and not name.startswith("RECONCILER_")}
-    return subprocess.Popen(
+    return processes.Popen(
         [sys.executable, "-m", "reconciler", *words],
         cwd=cli.root, env=environ | {"HOME": str(cli.root)},
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -110,7 +111,7 @@ def test_a_killed_run_is_killed_in_the_history_and_stays_so_after_it_was_recover
 def test_times_are_the_readers_and_documents_keep_utc(applied: Cli) -> None:
     said = {}
     for zone in ("Asia/Tokyo", "America/New_York"):
-        shown = subprocess.run(
+        shown = processes.run(
             [sys.executable, "-m", "reconciler", "history", "p"],
             cwd=applied.root, env=os.environ | {"TZ": zone}, capture_output=True, text=True,
         ).stdout  # fmt: skip

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import processes
 from tests.cli.conftest import Cli, applied_project, initialised, valid
 
 SUMMARY = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "unmanaged", "blocked", "requests", "outside")
@@ -226,7 +227,7 @@ def test_a_state_that_is_held_is_exit_code_6(applied: Cli) -> None:
         "store = Store.open('sqlite:///p/.reconciler/state.db', scope, clock=lambda: datetime.datetime.now(datetime.UTC), create=True)\n"
         "with store.lease(who='someone', command='apply'):\n    print('held', flush=True)\n    sys.stdin.read()\n"
     )
-    with subprocess.Popen(
+    with processes.Popen(
         [sys.executable, "-c", holder], cwd=applied.root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:  # fmt: skip
         assert process.stdout is not None
@@ -246,7 +247,7 @@ def at_a_terminal(cli: Cli, answer: bytes, *words: str) -> tuple[int, str]:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("RECONCILER_")}
     environ |= {"HOME": str(cli.root / "home"), "TERM": "xterm-256color", "COLUMNS": "120"}
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = processes.Popen(
         [sys.executable, "-m", "reconciler", *words], cwd=cli.root, env=environ, stdin=theirs, stdout=theirs, stderr=theirs,
         start_new_session=True,
     )  # fmt: skip
@@ -321,7 +322,7 @@ def test_a_signal_while_reading_ends_at_once(docs: Cli) -> None:
 
 
 def start(cli: Cli, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return processes.Popen(
         [sys.executable, "-m", "reconciler", *words], cwd=cli.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "HOME": str(cli.root / "home"), "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from reconciler.cli.terminal.progress import duration
+from tests import processes
 from tests.cli.conftest import Cli, initialised, prepared
 
 PROGRAM = "import sys; from reconciler.cli import main, progress; progress.HEARTBEAT = 0.1; main(sys.argv[1:])"
@@ -30,7 +31,7 @@ def on_a_slow_sandbox(cli: Cli) -> Cli:
 
 def narrated(cli: Cli, *words: str) -> list[str]:
     """The lines on stderr of a command without a terminal, whose lines come every 0.1 s in place of 10."""
-    done = subprocess.run(
+    done = processes.run(
         [sys.executable, "-c", PROGRAM, *words],
         cwd=cli.root, env={**os.environ, "HOME": str(cli.root)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
     )  # fmt: skip

@@ -17,6 +17,7 @@ import pytest
 from reconciler.report.times import HERE, clock_time_of
 from reconciler.state import LEASE_SECONDS
 from reconciler.text.install import installing
+from tests import processes
 from tests.cli.conftest import Cli, valid
 
 PASSWORD = "hunter2-of-the-state"
@@ -120,7 +121,7 @@ def holding(cli: Cli) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """A process on another machine, so to speak, that has the lease of the project's state; and the id of its run."""
     found = json.loads(cli("state", "pull", "p").stdout)
     words = [sys.executable, "-c", HOLD, str(cli.env["RECONCILER_STATE"]), found["project"], found["service"]]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with processes.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip(), process

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests import processes
 from tests.engine.small import small
 from tests.harness import ORGANIZATION, Org
 
@@ -144,12 +144,12 @@ def test_a_real_process_that_is_really_killed(tmp_path: Path, nth: int, when: st
     org = Org(tmp_path)
     org.write(small())
     run = [str(org.project), "--sandbox", str(org.db), "--yes"]
-    killed = subprocess.run([sys.executable, "-c", SCRIPT, str(nth), when, "apply", *run], capture_output=True, text=True)
+    killed = processes.run([sys.executable, "-c", SCRIPT, str(nth), when, "apply", *run], capture_output=True, text=True)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     env = {**os.environ, "NO_COLOR": "1"}
-    again = subprocess.run([sys.executable, "-m", "reconciler", "apply", *run], capture_output=True, text=True, env=env)
+    again = processes.run([sys.executable, "-m", "reconciler", "apply", *run], capture_output=True, text=True, env=env)
     assert again.returncode == 0, again.stdout + again.stderr
-    empty = subprocess.run(
+    empty = processes.run(
         [sys.executable, "-m", "reconciler", "plan", *run[:-1], "--detailed-exitcode"], capture_output=True, text=True, env=env
     )
     assert empty.returncode == 0, empty.stdout

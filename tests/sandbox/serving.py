@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests import processes
+
 SERVE = """
 import sys
 from pathlib import Path
@@ -19,7 +21,7 @@ serve(Path(sys.argv[1]), port=0, token=None, ready=lambda line: print(line, flus
 @contextmanager
 def serving(db: Path) -> Iterator[str]:
     """`serve` in a process of its own; its base address."""
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(db)], stdout=subprocess.PIPE, text=True)
+    process = processes.Popen([sys.executable, "-c", SERVE, str(db)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         yield process.stdout.readline().split()[2]

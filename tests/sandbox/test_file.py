@@ -19,6 +19,7 @@ from reconciler.sandbox.file import NotASandbox
 from reconciler.sandbox.seed import SeedError, seed
 from reconciler.sandbox.server import embedded, serve
 from reconciler.sandbox.store import Store
+from tests import processes
 from tests.sandbox.box import ADA, SEED, Box
 from tests.sandbox.serving import SERVE, serving
 
@@ -141,7 +142,7 @@ def test_many_may_open_a_new_file_at_once(tmp_path: Path) -> None:
 
 
 def test_serve_tells_its_address_and_makes_a_token_where_the_file_has_none(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", SERVE, str(tmp_path / "x.db")], stdout=subprocess.PIPE, text=True)
+    process = processes.Popen([sys.executable, "-c", SERVE, str(tmp_path / "x.db")], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         words = process.stdout.readline().split()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from reconciler.state import Scope
+from tests import processes
 
 PROLOGUE = """
 import os, sys
@@ -32,13 +33,13 @@ def _command(script: str, url: str, scope: Scope) -> list[str]:
 
 def run(script: str, url: str, scope: Scope) -> subprocess.CompletedProcess[str]:
     """Run the script after the prologue, to its end."""
-    return subprocess.run(_command(PROLOGUE + script, url, scope), capture_output=True, text=True, timeout=60, check=False)
+    return processes.run(_command(PROLOGUE + script, url, scope), capture_output=True, text=True, timeout=60, check=False)
 
 
 @contextmanager
 def holding(url: str, scope: Scope) -> Iterator[subprocess.Popen[str]]:
     """A process that has the lease until its input ends, or it does."""
-    with subprocess.Popen(_command(HOLD, url, scope), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with processes.Popen(_command(HOLD, url, scope), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
         try:

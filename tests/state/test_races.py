@@ -15,6 +15,7 @@ from sqlalchemy import create_engine, text
 
 from reconciler.errors import Locked
 from reconciler.state import Scope
+from tests import processes
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, START, WHO, binding, intent
 from tests.state.test_lease import expire
@@ -63,7 +64,7 @@ with Store.open(url, Scope(project, None, service), clock=CLOCK, create=True) as
 
 def start(script: str, url: str, scope: Scope, *more: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", script, url, scope.project, scope.service, *more]
-    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    return processes.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def end_what_idles(url: str) -> None:

@@ -19,6 +19,7 @@ from click.testing import CliRunner
 from reconciler import kinds
 from reconciler.cli import main
 from reconciler.resource import Kinds
+from tests import processes
 from tests.hostile.canaries.birds import CANARIES, PEM, found
 
 PLAIN = kinds.load
@@ -115,7 +116,7 @@ class World:
         code = "from reconciler import kinds; from tests.hostile.canaries.world import secretive; kinds.load = secretive; from reconciler.cli import main; main()"
         path = str(Path(__file__).parents[3])
         environ = {**os.environ, **self.env, **env, "PYTHONPATH": path}
-        started = subprocess.Popen(
+        started = processes.Popen(
             [sys.executable, "-c", code, *words], cwd=self.root, env=environ, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
         self.env.setdefault("COLUMNS", "60")
