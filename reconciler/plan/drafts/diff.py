@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from deepdiff import DeepDiff
-
 from reconciler.model import Binding, Cause, Observed
 from reconciler.resource import UNSET, Field, Kind, Role
 
@@ -78,12 +76,14 @@ def _noted(field: Field, found: Difference) -> Difference:
 def explain(before: Any, after: Any) -> tuple[tuple[str, Any, Any], ...]:
     """Where two structured values differ: (path inside the value, before, after), sorted; UNSET where one side has nothing.
 
-    deepdiff finds the places; it is asked only about values that are not equal.
+    deepdiff finds the places. It is imported here, because it takes long and most plans have nothing to explain.
     """
     if before == after:
         return ()
     if not isinstance(before, dict | list) or not isinstance(after, dict | list):
         return (("", before, after),)
+    from deepdiff import DeepDiff
+
     found = []
     for group in DeepDiff(before, after, view="tree", verbose_level=2).values():
         for change in group:
