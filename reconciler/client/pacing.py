@@ -6,6 +6,8 @@ Forbidden: HTTP; the clock and chance are handed in.
 Three limits, whichever is the latest: the user's `max_rps`; the quota the service tells (`X-RateLimit-*`, one for each limit it
 names, since method families differ); and where it tells none, a rate learned from its 429s: cut once for each wave of them, then
 raised slowly; quickly, where the first wave came before there were successes to learn from.
+
+Own code, because rate limiters (aiolimiter, pyrate-limiter) keep to a rate that is known in advance; this one learns it from answers.
 """
 
 from __future__ import annotations

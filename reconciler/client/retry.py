@@ -3,6 +3,8 @@
 In: the retry class of an operation and what came back. Out: verdicts and error classes.
 Forbidden: I/O, clocks and dice; time and chance are arguments.
 
+Own code, because retry libraries (tenacity) know success and failure only; a create whose answer is lost is neither, and is not repeated.
+
 | outcome                            | READ           | IDEMPOTENT          | CREATE    |
 |------------------------------------|----------------|---------------------|-----------|
 | 2xx                                | done           | done                | done      |

@@ -5,6 +5,8 @@ In: a database, and who asks. Out: `Lease`, which every writing transaction chec
 The kernel keeps SQLite's lease, an flock on a file beside the database: it ends with its process, however that ends. PostgreSQL's is a row
 that expires by the server's clock unless it is renewed. In both an epoch, which grows with every holder, stands in the row: a run that was
 taken for dead finds another one there.
+
+Own code, because lock libraries (filelock, advisory locks) do not tell a holder that stood still that somebody else took over.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 In: secrets; what is to be shown or kept. Out: the same with `(hidden)` in their place: plain, in either case, escaped for a terminal, JSON,
 Python, HTML or a URL, in base64 at any offset, and each line of one that has several. Pure.
+
+Own code, because log filters mask a text only as it is written, not where it is escaped, encoded or split.
 """
 
 from __future__ import annotations

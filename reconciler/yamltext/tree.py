@@ -2,6 +2,8 @@
 
 In: a text that the project's reader accepts (one document; no tags, merge keys or complex keys). Out: `Node`s. A comment on a line of its
 own leads what comes next, unless it is indented deeper than that; one behind something belongs to what is written there. Pure.
+
+Own code on PyYAML's events, because no parser of YAML keeps both the raw scalars and the owner of each comment.
 """
 
 from __future__ import annotations

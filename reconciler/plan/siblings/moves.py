@@ -8,6 +8,8 @@ placed before it. Where every item can be put beside every other, those that sta
 Where some are narrow (the service puts sections beside sections only, groups beside both), a narrow item that moves needs
 a narrow item that stays at one side of its gap. So two others stay one behind the other only where no narrow item comes
 between them, and first or last only where none comes before or behind them.
+
+Own code, because libraries compute which items stay (difflib, increasing subsequences), but know neither anchors nor narrow items.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 In: numbered nodes, each with the nodes it needs and those it comes after. Out: a deterministic order, or the nodes that are
 ready. Forbidden: knowledge of what a node does, I/O, waiting; whoever drives the schedule runs the steps.
+
+Own code, because `graphlib` has neither an order among ready nodes nor two sorts of edges, and cannot skip what needs a failed node.
 """
 
 from __future__ import annotations

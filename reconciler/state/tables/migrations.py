@@ -1,6 +1,8 @@
 """The version of the tables, and the way from every older one to today's.
 
 In: a connection inside a writing transaction. Out: tables of today's version. Forbidden: values of the model.
+
+Own code, because a list of functions is enough: Alembic's branches, scripts and downgrades are for schemas that many programs share.
 """
 
 from __future__ import annotations
