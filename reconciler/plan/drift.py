@@ -100,10 +100,19 @@ class Silenced:
 
 
 @dataclass(frozen=True)
+class Unread:
+    """A tracked resource of which nothing is known, and why."""
+
+    address: Address
+    kind: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Drift:
     """Everything that changed outside, in the order of the project.
 
-    `unread`: declared and bound addresses of which nothing is known, and why. `coverage`: by kind, of what was read. `whole`: everything
+    `unread`: tracked resources of which nothing is known. `coverage`: by kind, of what was read. `whole`: everything
     there is to read was read. `silenced`: what a baseline lets be; it is not among the resources. `notes`: sentences for the reader.
     `unjudged`: declared addresses whose objects the state does not track, so that nobody knows how they were left. `judged`: how many it
     does track. `managed`: declared and tracked.
@@ -114,7 +123,7 @@ class Drift:
     resources: tuple[Drifted, ...] = ()
     unmanaged: tuple[Unmanaged, ...] = ()
     unknown: tuple[Unknown, ...] = ()
-    unread: Mapping[Address, str] = field(default_factory=dict)
+    unread: tuple[Unread, ...] = ()
     managed: int = 0
     coverage: Mapping[str, Share] = field(default_factory=dict)
     whole: bool = False
@@ -141,7 +150,7 @@ def drift(
     chosen = selection or Selection()
     doubtful = set(plan.in_doubt)
     resources: list[Drifted] = []
-    unread: dict[Address, str] = {}
+    unread: list[Unread] = []
     unjudged: list[Address] = []
     judged = 0
     for address, declared in desired.resources.items():
@@ -156,9 +165,10 @@ def drift(
         one = Drifted(address, declared.kind, Kept.DELETED, id=binding.id, source=declared.source)
         now = actual.find(declared.kind, binding.id)
         if address in doubtful:
-            unread[address] = "a request of an earlier run is in doubt; reconciler apply reads what became of it"
+            reason = "a request of an earlier run is in doubt; reconciler apply reads what became of it"
+            unread.append(Unread(address, declared.kind, reason))
         elif address in found.unknown:
-            unread[address] = found.unknown[address]
+            unread.append(Unread(address, declared.kind, found.unknown[address]))
         elif address in found.gone:
             resources.append(one)
         elif now is not None and now.deleted_at is not None:
@@ -171,7 +181,7 @@ def drift(
         resources=tuple(resources),
         unmanaged=plan.unmanaged,
         unknown=plan.unknown,
-        unread=unread,
+        unread=tuple(unread),
         managed=sum(found.binding(address) is not None for address, one in desired.resources.items() if not one.implied),
         coverage=_coverage(kinds, desired, actual, found.ids),
         whole=whole,

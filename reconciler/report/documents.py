@@ -1,13 +1,14 @@
-"""Plans, outcomes and drift as data: the documents `reconciler.plan/1`, `outcome/1` and `drift/1`, described by `schemas`.
+"""Plans, outcomes and drift as data: the documents `reconciler.plan/1`, `outcome/1` and `drift/1`, defined in `schemas`.
 
 No value of a sensitive field and no request body is in them. The same plan gives the same document.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from typing import Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
@@ -30,28 +31,38 @@ from reconciler.model import (
     Unmanaged,
 )
 from reconciler.plan.drift import Drift, Drifted, Kept
+from reconciler.report.times import utc_text
 from reconciler.report.values import HIDDEN, data
 
+if TYPE_CHECKING:
+    from reconciler.report.schemas import drift as drift_types
+    from reconciler.report.schemas import plan as plan_types
+    from reconciler.report.schemas import runs as run_types
+    from reconciler.report.schemas import types as t
+
 PLAN_FORMAT: Final = "reconciler.plan/1"
-OUTCOME_FORMAT: Final = "reconciler.outcome/1"
-DRIFT_FORMAT: Final = "reconciler.drift/1"
-COUNTED: Final = (
-    Action.CREATE, Action.UPDATE, Action.MOVE, Action.REPLACE, Action.DELETE, Action.ADOPT, Action.FORGET, Action.RESTORE,
-)  # fmt: skip
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
 
 
-def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> dict[str, Any]:
+def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
     """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
     waiting = tuple(Blocked(address, f"after a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
     blocked = (*plan.blocked, *waiting)
+    count = Counter(action for change in plan.changes for action in change.actions)
     return {
         "format": PLAN_FORMAT,
         "project": plan.project,
         "environment": plan.environment,
-        "createdAt": _moment(created_at),
+        "createdAt": utc_text(created_at),
         "summary": {
-            **{action.value: sum(action in change.actions for change in plan.changes) for action in COUNTED},
+            "create": count[Action.CREATE],
+            "update": count[Action.UPDATE],
+            "move": count[Action.MOVE],
+            "replace": count[Action.REPLACE],
+            "delete": count[Action.DELETE],
+            "adopt": count[Action.ADOPT],
+            "forget": count[Action.FORGET],
+            "restore": count[Action.RESTORE],
             "unmanaged": len(plan.unmanaged),
             "blocked": len(blocked),
             "requests": len(plan.steps),
@@ -71,23 +82,22 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
     }
 
 
-def _blocked(one: Blocked) -> dict[str, Any]:
-    cause = None if one.cause is None else str(one.cause)
-    return {"address": str(one.address), "reason": one.reason, "remedy": one.remedy, "cause": cause}
+def _blocked(one: Blocked) -> plan_types.BlockedData:
+    return {"address": str(one.address), "reason": one.reason, "remedy": one.remedy, "cause": _name(one.cause)}
 
 
-def outcome_document(outcome: Outcome) -> dict[str, Any]:
+def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
     """What an apply did, and what of a saved plan it did not do."""
     held = outcome.withheld
-    refused = [] if held is None else [{"address": at, "reason": why} for at, why in sorted(held.refused.items())]
+    refused: list[t.ReasonData] = [{"address": at, "reason": why} for at, why in sorted(held.refused.items())] if held else []
     return {
-        "format": OUTCOME_FORMAT,
+        "format": "reconciler.outcome/1",
         **results_document(outcome),
         "savedPlan": None if held is None else {"refused": refused, "new": list(held.new)},
     }
 
 
-def results_document(outcome: Outcome) -> dict[str, Any]:
+def results_document(outcome: Outcome) -> run_types.ResultsData:
     """How many requests ended how, a line for each step of the plan, and what the reading afterwards found."""
     return {
         "summary": {
@@ -115,19 +125,22 @@ def results_document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _edited(one: Edited) -> dict[str, Any]:
+def _edited(one: Edited) -> run_types.EditedData:
     before, after = (HIDDEN, HIDDEN) if one.sensitive else (data(one.before), data(one.after))
     return {"address": str(one.address), "field": one.field, "before": before, "after": after, "reason": one.says}
 
 
-def drift_document(drift: Drift) -> dict[str, Any]:
+def drift_document(drift: Drift) -> drift_types.DriftDocument:
     """What changed outside; `whole`: everything there is to read was read, so that the coverage is of everything."""
+    unread: list[t.UnknownData] = [{"kind": one.kind, "reason": f"{one.address}: {one.reason}"} for one in drift.unread]
     return {
-        "format": DRIFT_FORMAT,
+        "format": "reconciler.drift/1",
         "project": drift.project,
         "environment": drift.environment,
         "summary": {
-            **{status.value: drift.count(status) for status in (Kept.CHANGED, Kept.DELETED, Kept.MOVED)},
+            "changed": drift.count(Kept.CHANGED),
+            "deleted": drift.count(Kept.DELETED),
+            "moved": drift.count(Kept.MOVED),
             "unmanaged": len(drift.unmanaged),
             "managed": drift.managed,
             "silenced": len(drift.silenced),
@@ -137,10 +150,7 @@ def drift_document(drift: Drift) -> dict[str, Any]:
         },
         "resources": [_drifted(one) for one in drift.resources],
         "unmanaged": _unmanaged(drift.unmanaged),
-        "unknown": [
-            *_unknown(drift.unknown),
-            *({"kind": address.kind, "reason": f"{address}: {reason}"} for address, reason in drift.unread.items()),
-        ],
+        "unknown": _unknown(drift.unknown) + unread,
         "unjudged": [str(address) for address in drift.unjudged],
         "silenced": [
             {"address": str(one.address), "field": one.field, "reason": one.known.reason, "until": one.known.until.isoformat()}
@@ -150,22 +160,21 @@ def drift_document(drift: Drift) -> dict[str, Any]:
     }
 
 
-def _drifted(one: Drifted) -> dict[str, Any]:
-    place = None if one.place is None else {"lastApplied": _spot(one.place[0]), "now": _spot(one.place[1])}
+def _drifted(one: Drifted) -> drift_types.DriftedData:
     return {
         "address": str(one.address),
         "kind": one.kind,
         "status": one.status.value,
         "fields": [_drifted_field(delta) for delta in one.fields],
         "cannotBeSet": one.cannot_be_set,
-        "place": place,
-        "deletedAt": None if one.deleted_at is None else _moment(one.deleted_at),
+        "place": None if one.place is None else {"lastApplied": _spot(one.place[0]), "now": _spot(one.place[1])},
+        "deletedAt": None if one.deleted_at is None else utc_text(one.deleted_at),
         "restorableFor": None if one.left is None else int(one.left.total_seconds()),
-        "source": _source(one.source),
+        "source": source_data(one.source),
     }
 
 
-def _drifted_field(delta: Delta) -> dict[str, Any]:
+def _drifted_field(delta: Delta) -> drift_types.DriftedFieldData:
     last, now, declared = (HIDDEN,) * 3 if delta.sensitive else (data(delta.last), data(delta.before), data(delta.after))
     return {
         "name": delta.name, "lastApplied": last, "now": now, "declared": declared, "cause": delta.cause.value,
@@ -173,16 +182,12 @@ def _drifted_field(delta: Delta) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[dict[str, Any]]:
+def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
     return [{"kind": one.kind, "id": bare(one.id), "title": one.title} for one in unmanaged]
 
 
-def _unknown(unknown: Iterable[Unknown]) -> list[dict[str, Any]]:
+def _unknown(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
     return [{"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in unknown]
-
-
-def _moment(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def path_text(path: tuple[str | Address, ...]) -> str:
@@ -194,11 +199,11 @@ def _segment(part: str | Address) -> str:
     return f"{{{part}}}" if isinstance(part, Address) else quote(part, safe="", errors="backslashreplace")
 
 
-def _forecast(ahead: Forecast) -> dict[str, Any]:
+def _forecast(ahead: Forecast) -> plan_types.ForecastData:
     return {"writes": ahead.writes, "reads": ahead.reads, "seconds": round(ahead.seconds, 1), "held": round(ahead.held, 1)}
 
 
-def _exposure(one: Exposure) -> dict[str, Any]:
+def _exposure(one: Exposure) -> plan_types.ExposureData:
     return {
         "address": str(one.address),
         "kind": one.kind,
@@ -208,26 +213,26 @@ def _exposure(one: Exposure) -> dict[str, Any]:
         "says": one.says,
         "readers": list(one.readers),
         "path": list(one.path),
-        "cause": None if one.cause is None else str(one.cause),
+        "cause": _name(one.cause),
         "reaches": [str(address) for address in one.reaches],
         "window": one.window,
         "asked": one.asked,
-        "source": _source(one.source),
+        "source": source_data(one.source),
     }
 
 
-def _broken(one: BrokenUrl) -> dict[str, Any]:
+def _broken(one: BrokenUrl) -> plan_types.BrokenUrlData:
     return {
         "address": str(one.address),
         "kind": one.kind,
         "before": one.before,
         "after": one.after,
         "reason": one.reason,
-        "source": _source(one.source),
+        "source": source_data(one.source),
     }
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: Change) -> plan_types.ChangeData:
     notes = [f"{delta.name}: {delta.note}" for delta in change.fields if delta.note]
     moved = Action.MOVE in change.actions
     return {
@@ -237,25 +242,29 @@ def _change(change: Change) -> dict[str, Any]:
         "fields": [_field(delta) for delta in change.fields],
         "place": {"before": _spot(change.before), "after": _spot(change.after)} if moved else None,
         "reason": "; ".join(filter(None, [change.reason, *notes])),
-        "source": _source(change.source),
+        "source": source_data(change.source),
     }
 
 
-def _field(delta: Delta) -> dict[str, Any]:
+def _field(delta: Delta) -> plan_types.FieldData:
     before, after = (HIDDEN, HIDDEN) if delta.sensitive else (data(delta.before), data(delta.after))
     return {"name": delta.name, "before": before, "after": after, "cause": delta.cause.value}
 
 
-def _spot(spot: Spot | None) -> dict[str, Any]:
-    parent, previous = (spot.parent, spot.previous) if spot is not None else (None, None)
-    return {"parent": None if parent is None else str(parent), "previous": None if previous is None else str(previous)}
+def _spot(spot: Spot | None) -> t.SpotData:
+    return {"parent": None, "previous": None} if spot is None else {"parent": _name(spot.parent), "previous": _name(spot.previous)}
 
 
-def _source(source: Source | None) -> dict[str, Any] | None:
+def _name(address: Address | None) -> str | None:
+    return None if address is None else str(address)
+
+
+def source_data(source: Source | None) -> t.SourceData | None:
+    """A line of the YAML."""
     return None if source is None else {"file": source.file, "line": source.line}
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: Step) -> plan_types.StepData:
     return {
         "id": step.id,
         "address": str(step.address),

@@ -35,9 +35,9 @@ def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) ->
     """Put the report on a page of any kind."""
     for one, within in gathered(drift.resources):
         _write(page, one, within, full, zone)
-    for address, reason in drift.unread.items():
-        page.head(str(address))
-        page.field(Style.BLOCKED, "?", "unknown", f"{reason}; not called drift")
+    for unread in drift.unread:
+        page.head(str(unread.address))
+        page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not called drift")
     for each in drift.unknown:
         page.head(each.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not called drift")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from reconciler.report.layout import Page, Span, Style
 from reconciler.report.words import count
 
-FORMAT: Final = "reconciler.doctor/1"
+if TYPE_CHECKING:
+    from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData
 
 
 class Level(StrEnum):
@@ -48,8 +50,13 @@ def findings_text(findings: Sequence[Finding], *, width: int) -> list[Span]:
     return page.spans
 
 
-def findings_document(findings: Sequence[Finding]) -> dict[str, Any]:
+def findings_document(findings: Sequence[Finding]) -> DoctorDocument:
     """The same as plain data."""
-    levels = {level.value: sum(one.level is level for one in findings) for level in Level}
-    checks = [{"check": one.check, "status": one.level.value, "message": one.text, "remedy": one.remedy or None} for one in findings]
-    return {"format": FORMAT, "summary": levels, "checks": checks}
+    levels = Counter(one.level for one in findings)
+    summary: DoctorSummaryData = {
+        "ok": levels[Level.OK], "skipped": levels[Level.SKIPPED], "warning": levels[Level.WARNING], "problem": levels[Level.PROBLEM],
+    }  # fmt: skip
+    checks: list[CheckData] = [
+        {"check": one.check, "status": one.level.value, "message": one.text, "remedy": one.remedy or None} for one in findings
+    ]
+    return {"format": "reconciler.doctor/1", "summary": summary, "checks": checks}

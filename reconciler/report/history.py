@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, tzinfo
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.address import bare
 from reconciler.model import Entry, Run, Turn
@@ -17,35 +17,36 @@ from reconciler.report.layout import Page, Span, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.state_changes import turn_document
 from reconciler.report.table import table
-from reconciler.report.times import clock_time
+from reconciler.report.times import clock_time, utc_text
 from reconciler.report.values import HIDDEN, data, shown
 from reconciler.resource import UNSET, Field, Kind, Kinds
 
-HISTORY_FORMAT: Final = "reconciler.history/1"
-RUN_FORMAT: Final = "reconciler.run/1"
+if TYPE_CHECKING:
+    from reconciler.report.schemas import runs as run_types
+
 ID_SHOWN: Final = 8  # characters of a run's id, as git shows them; more where two begin alike
 NOTHING: Final = "no request"
 HEADER: Final = ("run", "started", "who", "command", "ended", "what it did")
 
 
-def history_document(runs: Sequence[Run]) -> dict[str, Any]:
+def history_document(runs: Sequence[Run]) -> run_types.HistoryDocument:
     """Every run, newest first."""
-    return {"format": HISTORY_FORMAT, "runs": [_run(run) for run in runs]}
+    return {"format": "reconciler.history/1", "runs": [_run(run) for run in runs]}
 
 
-def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names) -> dict[str, Any]:
+def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names) -> run_types.RunDocument:
     """One run with everything it sent, and what it changed of the state without a request."""
     steps = [_step(entry, kinds, names) for entry in entries]
-    return {"format": RUN_FORMAT, **_run(run), "state": [turn_document(turn) for turn in turns], "steps": steps}
+    return {"format": "reconciler.run/1", **_run(run), "state": [turn_document(turn) for turn in turns], "steps": steps}
 
 
-def _run(run: Run) -> dict[str, Any]:
+def _run(run: Run) -> run_types.RunData:
     return {
         "id": run.id,
         "who": run.who,
         "command": run.command,
-        "started": _time(run.started),
-        "ended": None if run.ended is None else _time(run.ended),
+        "started": utc_text(run.started),
+        "ended": None if run.ended is None else utc_text(run.ended),
         "exit": run.exit_code,
         "status": run.status.value,
         "did": dict(run.did),
@@ -54,9 +55,9 @@ def _run(run: Run) -> dict[str, Any]:
     }
 
 
-def _step(entry: Entry, kinds: Kinds, names: Names) -> dict[str, Any]:
+def _step(entry: Entry, kinds: Kinds, names: Names) -> run_types.SentData:
     intent = entry.intent
-    fields = [
+    fields: list[run_types.SentFieldData] = [
         {"name": name, "before": data(before), "after": data(after)}
         for name, before, after in _fields(entry, kinds.get(intent.kind), names)
     ]
@@ -67,7 +68,7 @@ def _step(entry: Entry, kinds: Kinds, names: Names) -> dict[str, Any]:
         "verb": intent.verb,
         "method": intent.method,
         "path": f"/v1{intent.path}",
-        "at": _time(entry.at),
+        "at": utc_text(entry.at),
         "status": entry.status,
         "error": entry.error,
         "object": _object(entry),
@@ -79,10 +80,6 @@ def _object(entry: Entry) -> str | None:
     """The id of the object the request was about, or made; None where none is known."""
     id = entry.bound.get(entry.intent.address) or (entry.intent.target if entry.intent.verb != "create" else None)
     return bare(id) if id is not None else None
-
-
-def _time(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _fields(entry: Entry, kind: Kind | None, names: Names) -> list[tuple[str, Any, Any]]:

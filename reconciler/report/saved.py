@@ -12,12 +12,15 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from reconciler.address import Address
 from reconciler.model import Actual, Change, Consent, Plan, Step
 from reconciler.report.documents import plan_document
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
+
+if TYPE_CHECKING:
+    from reconciler.report.schemas.plan import ConsentData, OptionsData, PlanData, SavedPlanDocument
 
 NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
 SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous"})
@@ -31,7 +34,7 @@ class Made:
     """What a plan was made from and with.
 
     `version`: of this program. `service`: whose ids are meant. `configuration`: a digest in memory. `lineage`: "" where there was no
-    state. `options`: of the command line, as JSON.
+    state. `options`: of the command line.
     """
 
     version: str
@@ -39,7 +42,7 @@ class Made:
     configuration: str
     lineage: str
     serial: int
-    options: Mapping[str, Any]
+    options: OptionsData
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,12 @@ class Digests:
         body = {name: value for name, value in step.body.items() if name not in wires} if isinstance(step.body, Mapping) else step.body
         return self.of([body, writes, identity, step.path, step.target, step.source, step.brings, step.takes])
 
-    def consent(self, kinds: Kinds, consent: Consent) -> dict[str, str]:
+    def consent(self, kinds: Kinds, consent: Consent) -> ConsentData:
         """A consent with a digest of its value."""
         field = kinds.of(Address.parse(consent.address)).fields.get(consent.field)
         hidden = field is not None and field.sensitive and self.key is None
-        return {name: self.mask(text) for name, text in vars(consent).items()} | {"value": "" if hidden else self.of(consent.value)}
+        texts = {name: self.mask(text) for name, text in vars(consent).items()} | {"value": "" if hidden else self.of(consent.value)}
+        return cast("ConsentData", texts)
 
     def seen(self, kinds: Kinds, actual: Actual, change: Change) -> str | None:
         """Of what was read of the object of a change, sensitive fields left out; None where there is none yet."""
@@ -82,14 +86,15 @@ class Digests:
         return self.of([shown, found.deleted_at])
 
 
-def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: Made, digests: Digests) -> dict[str, Any]:
+def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: Made, digests: Digests) -> SavedPlanDocument:
     """The whole file as data."""
     configuration = digests.of(made.configuration) if digests.key is not None else None
+    masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
     return {
-        **_masked(plan_document(plan, created_at=created_at), digests.mask),
+        **masked,
         "madeBy": made.version,
         "service": made.service,
-        "options": dict(made.options),
+        "options": made.options,
         "digests": {"configuration": configuration, "lineage": made.lineage, "serial": made.serial},
         "preconditions": [
             {"address": str(one.address), "id": digests.mask(one.id), "seen": digests.seen(kinds, actual, one)} for one in plan.changes

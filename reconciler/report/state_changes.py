@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from reconciler.address import bare
 from reconciler.model import Turn
 
+if TYPE_CHECKING:
+    from reconciler.report.schemas.runs import TurnData
 
-def turn_document(turn: Turn) -> dict[str, Any]:
+
+def turn_document(turn: Turn) -> TurnData:
     """One change. `from` is null where it is no rename."""
     return {
         "what": turn.what.value,

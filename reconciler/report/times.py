@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Final
 
 HERE: Final = None
 """The zone of this machine, or of the variable TZ."""
+
+
+def utc_text(moment: datetime) -> str:
+    """`2026-11-18T14:02:11Z`, as documents have it."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def clock_time(moment: datetime, zone: tzinfo | None) -> str:

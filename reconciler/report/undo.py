@@ -3,53 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING
 
-from reconciler.address import Address
-from reconciler.model import Outcome, Run, Source, Turn
-from reconciler.report.documents import results_document
+from reconciler.model import Outcome, Run, Turn
+from reconciler.report.documents import results_document, source_data
 from reconciler.report.state_changes import turn_document
 
-UNDO_FORMAT: Final = "reconciler.undo/1"
+if TYPE_CHECKING:
+    from reconciler.report.schemas.runs import UndoDocument
+    from reconciler.undo import Cannot, Line
 
 
-class Staying(Protocol):
-    """Something that could not be taken back."""
-
-    @property
-    def address(self) -> Address: ...
-    @property
-    def reason(self) -> str: ...
-
-
-class Wanting(Protocol):
-    """A place in the YAML that wants the run again; `source` is None where a line is missing."""
-
-    @property
-    def address(self) -> Address: ...
-    @property
-    def source(self) -> Source | None: ...
-    @property
-    def what(self) -> str: ...
-
-
-def undo_document(run: Run, outcome: Outcome, turns: Iterable[Turn], cannot: Iterable[Staying], lines: Iterable[Wanting]) -> dict[str, Any]:
+def undo_document(run: Run, outcome: Outcome, turns: Iterable[Turn], cannot: Iterable[Cannot], lines: Iterable[Line]) -> UndoDocument:
     """`run`: the one that was undone. `turns`: what changed of the state. `cannot`: what stays as that run left it.
 
-    `yaml`: what still wants it again.
+    `lines`: what the YAML still declares as that run left it.
     """
     return {
-        "format": UNDO_FORMAT,
+        "format": "reconciler.undo/1",
         **results_document(outcome),
         "run": run.id,
         "state": [turn_document(turn) for turn in turns],
         "cannot": [{"address": str(one.address), "reason": one.reason} for one in cannot],
-        "yaml": [
-            {
-                "address": str(line.address),
-                "source": None if line.source is None else {"file": line.source.file, "line": line.source.line},
-                "what": line.what,
-            }
-            for line in lines
-        ],
+        "yaml": [{"address": str(line.address), "source": source_data(line.source), "what": line.what} for line in lines],
     }

@@ -20,6 +20,7 @@ from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
 from reconciler.model import Entry, Run, State, Turn
+from reconciler.report.schemas.state import StateDocument
 from reconciler.state.database import Database, connect
 from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.history import read_entries, read_ids, read_runs, read_users
@@ -158,10 +159,10 @@ class Store:
 
         return self._database.read(work) or frozenset()
 
-    def pull(self) -> dict[str, Any] | None:
-        """All of it as one document, as `reconciler.report.schemas.state` says; None where there is no state yet."""
+    def pull(self) -> StateDocument | None:
+        """All of it as one document; None where there is no state yet."""
 
-        def work(connection: Connection) -> dict[str, Any] | None:
+        def work(connection: Connection) -> StateDocument | None:
             row = find(connection, self._scope)
             return None if row is None else pulled(connection, row.id)
 

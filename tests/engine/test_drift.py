@@ -29,7 +29,7 @@ def test_every_field_that_can_drift_has_a_case() -> None:
 def test_what_nobody_touched_has_not_drifted(full: Org) -> None:
     full.requests.clear()
     found = drifted(full)
-    assert (found.resources, found.unknown, found.unread) == ((), (), {})
+    assert (found.resources, found.unknown, found.unread) == ((), (), ())
     assert {method for method, _ in full.requests} == {"GET"}
 
 
@@ -144,7 +144,7 @@ def test_what_cannot_be_read_is_said_and_not_called_drift(acme: Org) -> None:
     found = drifted(acme, failing=("teams",))
     assert said(found) == []
     assert [one.kind for one in found.unknown] == ["team"]
-    assert [str(address) for address in found.unread] == ["acme/team/writers"]
+    assert [str(unread.address) for unread in found.unread] == ["acme/team/writers"]
 
 
 def test_coverage_reads_what_no_declared_object_needs(acme: Org) -> None:

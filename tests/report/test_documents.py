@@ -153,4 +153,4 @@ def test_a_schema_refuses_what_is_not_in_the_document() -> None:
 
 @pytest.mark.parametrize("address", ["acme", "acme/team/writers", "acme/site/docs/adaptive-schema", "acme/member/a.b+c@d.example"])
 def test_the_schema_knows_addresses(address: str) -> None:
-    assert re.search(schemas()["plan.schema.json"]["$defs"]["address"]["pattern"], address)
+    assert re.search(schemas()["plan.schema.json"]["$defs"]["AddressText"]["pattern"], address)

@@ -15,6 +15,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import Refused, UsageError
 
 if TYPE_CHECKING:
+    from reconciler.report.schemas.state import BindingData, StateDocument
     from reconciler.resource import Kinds
 
 BYTES_MAX: Final = 1 << 30  # of a document; its history is the most of it
@@ -109,15 +110,15 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     screen.out(f"The state is there: {len(now.bindings)} bound, {len(document['runs'])} runs, serial {now.serial}.\n")
 
 
-def without_secrets(document: dict[str, Any], kinds: Kinds) -> dict[str, Any]:
+def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:
     """The same without the values of sensitive fields; after a push they are sent once more."""
 
-    def told(binding: dict[str, Any]) -> dict[str, Any]:
+    def shown(binding: BindingData) -> BindingData:
         kind = kinds.get(binding["kind"])
         hidden = {name for name, one in kind.fields.items() if one.sensitive} if kind is not None else set()
         return {**binding, "fields": {name: pair for name, pair in binding["fields"].items() if name not in hidden}}
 
-    return {**document, "bindings": [told(one) for one in document["bindings"]]}
+    return {**document, "bindings": [shown(one) for one in document["bindings"]]}
 
 
 def hidden_in(document: Any, masked: Any, at: str = "") -> str | None:

@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from reconciler.cli.options import Options
     from reconciler.model import Desired, State
     from reconciler.report.saved import Digests, Made
+    from reconciler.report.schemas.plan import OptionsData, SavedPlanDocument
     from reconciler.resource import Kinds
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
@@ -31,7 +32,7 @@ class Saved:
     """A plan file as it was read: the document, and the digest under which its use is remembered."""
 
     path: Path
-    document: dict[str, Any]
+    document: SavedPlanDocument
     digest: str
 
 
@@ -60,7 +61,7 @@ def made_of(options: Options, desired: Desired, state: State, service: str) -> M
     from reconciler import __version__
     from reconciler.report.saved import Made
 
-    said = {
+    said: OptionsData = {
         "target": [str(glob) for glob in options.target],
         "exclude": [str(glob) for glob in options.exclude],
         "allowReplace": [str(glob) for glob in options.allow_replace],
@@ -81,8 +82,8 @@ def read(path: Path) -> Saved:
     """A plan file. Raises `UsageError` for whatever is not one; nothing of it is believed but its form."""
     from reconciler.report.documents import PLAN_FORMAT
     from reconciler.report.saved import digest_of
-    from reconciler.report.schemas.conform import conform
-    from reconciler.report.schemas.documents import saved_plan_schema
+    from reconciler.report.schemas.check import problem
+    from reconciler.report.schemas.plan import SavedPlanDocument
 
     document = _decoded(path, _bytes(path))
     found = document.get("format") if isinstance(document, dict) else None
@@ -92,10 +93,10 @@ def read(path: Path) -> Saved:
         raise UsageError(f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", hint=HINT)
     if "requests" not in document and "preconditions" not in document:
         raise UsageError(f"{path} is a plan to be read, not one that was saved", hint="plan --out FILE saves one; --format json does not.")
-    wrong = conform(saved_plan_schema())(document)
+    wrong = problem(SavedPlanDocument, document)
     if wrong is not None:
-        raise _no_plan(path, str(wrong))
-    return Saved(path, document, digest_of(document))
+        raise _no_plan(path, wrong)
+    return Saved(path, cast("SavedPlanDocument", document), digest_of(document))
 
 
 def _no_plan(path: Path, why: str) -> UsageError:

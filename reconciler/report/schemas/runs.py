@@ -1,108 +1,154 @@
-"""The JSON Schemas of what is told of runs: `history`, `show`, `undo` and `doctor`."""
+"""The documents about runs: those of `apply`, `history`, `show`, `undo` and `doctor` with `--format json`."""
 
 from __future__ import annotations
 
-from reconciler.model import RunStatus, What
-from reconciler.report.findings import FORMAT as DOCTOR_FORMAT
+from typing import Annotated, Any, Literal
+
+from typing_extensions import TypedDict
+
+from reconciler.model import RunStatus, Status, What
 from reconciler.report.findings import Level
-from reconciler.report.history import HISTORY_FORMAT, RUN_FORMAT
-from reconciler.report.schemas.parts import METHODS, Schema, document, items, number, or_null, outcome_properties, record, ref, source, text
-from reconciler.report.schemas.state import STATUSES
-from reconciler.report.undo import UNDO_FORMAT
+from reconciler.report.schemas import types as t
 
 
-def history_schema() -> Schema:
-    """Of `history --format json`."""
-    runs = items(record(_run()), "Newest first.")
-    return document("Every run", record({"format": {"const": HISTORY_FORMAT}, "runs": runs}), {})
+class ResultsSummaryData(t.Record):
+    done: t.Count
+    failed: t.Count
+    skipped: t.Count
+    inDoubt: t.Count
+    stale: t.Count
+    requests: t.Count
+    outside: t.Count
 
 
-def run_schema() -> Schema:
-    """Of `show --format json`."""
-    field = record(
-        {
-            "name": text("The field, as the YAML calls it."),
-            "before": {"description": "What the request met; null also where nothing is known. Sensitive values are not shown."},
-            "after": {"description": "What it carried; null also where it carried nothing."},
-        }
-    )
-    step = record(
-        {
-            "id": {"type": "integer", "minimum": 0, "description": "The step of the plan."},
-            "address": ref("address"),
-            "kind": ref("kind"),
-            "verb": text("What the request did to the address."),
-            "method": {"enum": METHODS},
-            "path": {"type": "string", "pattern": "^/v1/"},
-            "at": _moment("When it was about to be sent."),
-            "status": {"enum": list(STATUSES), "description": "recovered: a later run found that it was done."},
-            "error": or_null({"type": "string"}, "Why it did not end well; null where it did."),
-            "object": or_null({"type": "string"}, "The id of the object it was about, or made; null where none is known."),
-            "fields": items(field),
-        }
-    )
-    whole = {"format": {"const": RUN_FORMAT}, **_run(), "state": _turns(), "steps": items(step, "In the order in which they were sent.")}
-    return document("What one run did", record(whole), {})
+class ResultData(t.Record):
+    id: t.Number
+    address: t.AddressText
+    verb: t.Text
+    status: Annotated[str, t.OneOf(Status)]
+    error: Annotated[t.Text | None, t.doc("Why it failed; null where it is done.")]
 
 
-def undo_schema() -> Schema:
-    """Of `undo --format json`."""
-    whole = {
-        "format": {"const": UNDO_FORMAT},
-        **outcome_properties(),
-        "run": text("The id of the run that was undone."),
-        "state": _turns(),
-        "cannot": items(record({"address": ref("address"), "reason": text()}), "What stays as that run left it."),
-        "yaml": items(record({"address": ref("address"), "source": source(), "what": text()}), "What still wants that run again."),
-    }
-    return document("What an undo did", record(whole), {})
+class EditedData(t.Record):
+    address: t.AddressText
+    field: Annotated[t.Text | None, t.doc("The field, as the YAML calls it; null where it is about the whole object.")]
+    before: Annotated[Any, t.doc("What was read after this run's write, or for the plan where it wrote nothing.")]
+    after: Annotated[Any, t.doc("The value at the end of the run.")]
+    reason: Annotated[t.Text, t.doc("What happened to the whole object; empty for a field.")]
 
 
-def doctor_schema() -> Schema:
-    """Of `doctor --format json`."""
-    check = record(
-        {
-            "check": text("What was looked at; several findings may share it."),
-            "status": {"enum": [level.value for level in Level], "description": "skipped: it could not be looked at."},
-            "message": text("What is so."),
-            "remedy": or_null({"type": "string"}, "What to do; null where there is nothing to do."),
-        }
-    )
-    summary = record({level.value: number() for level in Level})
-    return document("What stands in the way", record({"format": {"const": DOCTOR_FORMAT}, "summary": summary, "checks": items(check)}), {})
+class ResultsData(t.Record):
+    """What an apply did."""
+
+    summary: ResultsSummaryData
+    steps: t.Items[ResultData]
+    edited: Annotated[t.Items[EditedData], t.doc("What somebody else changed during the run.")]
+    leftover: Annotated[t.Items[t.AddressText], t.doc("What still differs from what is declared, as read after the run.")]
+    unverified: Annotated[t.Items[t.AddressText], t.doc("What was written and could not be read again.")]
 
 
-def _run() -> Schema:
-    return {
-        "id": text(),
-        "who": text("The user and the machine."),
-        "command": text(),
-        "started": _moment("When it took the lease."),
-        "ended": or_null(_moment(), "Null where it is running or was killed."),
-        "exit": or_null({"type": "integer"}, "Its exit code; null where it is running or was killed."),
-        "status": {"enum": [status.value for status in RunStatus], "description": "killed: it has no end, and does not hold the state."},
-        "did": _counts("Requests that were done, by verb."),
-        "undone": _counts("Requests that failed or are in doubt, by how they ended."),
-        "turned": _counts("Changes of the state without a request, by what they were."),
-    }
+class WithheldData(t.Record):
+    refused: Annotated[t.Items[t.ReasonData], t.doc("What the file shows and was not done, because it does not hold any more.")]
+    new: Annotated[t.Items[t.AddressText], t.doc("What would change although the file does not show it; it was not done.")]
 
 
-def _turns() -> Schema:
-    turn = record(
-        {
-            "what": {"enum": [one.value for one in What]},
-            "address": ref("address"),
-            "kind": ref("kind"),
-            "object": text("The id of the object."),
-            "from": or_null(ref("address"), "The address it had; null where it is no rename."),
-        }
-    )
-    return items(turn, "What changed of the state without a request.")
+class OutcomeDocument(ResultsData):
+    """What an apply did."""
+
+    format: Literal["reconciler.outcome/1"]
+    savedPlan: Annotated[WithheldData | None, t.doc("What a saved plan did not bring about; null where none was applied.")]
 
 
-def _counts(description: str) -> Schema:
-    return {"type": "object", "additionalProperties": number(), "description": description}
+class RunData(t.Record):
+    id: t.Text
+    who: Annotated[t.Text, t.doc("The user and the machine.")]
+    command: t.Text
+    started: Annotated[t.Moment, t.doc("When it took the lease.")]
+    ended: Annotated[t.Moment | None, t.doc("Null where it is running or was killed.")]
+    exit: Annotated[int | None, t.doc("Its exit code; null where it is running or was killed.")]
+    status: Annotated[str, t.OneOf(RunStatus), t.doc("killed: it has no end, and does not hold the state.")]
+    did: Annotated[dict[str, t.Count], t.doc("Requests that were done, by verb.")]
+    undone: Annotated[dict[str, t.Count], t.doc("Requests that failed or are in doubt, by how they ended.")]
+    turned: Annotated[dict[str, t.Count], t.doc("Changes of the state without a request, by what they were.")]
 
 
-def _moment(description: str = "") -> Schema:
-    return {**text(description), "format": "date-time"}
+class HistoryDocument(t.Record):
+    """Every run."""
+
+    format: Literal["reconciler.history/1"]
+    runs: Annotated[t.Items[RunData], t.doc("Newest first.")]
+
+
+_From = TypedDict("_From", {"from": Annotated[t.AddressText | None, t.doc("The address it had; null where it was not renamed.")]})
+
+
+class TurnData(t.ResourceData, _From):
+    what: Annotated[str, t.OneOf(What)]
+    object: Annotated[t.Text, t.doc("The id of the object.")]
+
+
+Turns = Annotated[t.Items[TurnData], t.doc("What changed in the state without a request.")]
+
+
+class SentFieldData(t.Record):
+    name: Annotated[t.Text, t.doc("The field, as the YAML calls it.")]
+    before: Annotated[Any, t.doc("The value before; null also where it is unknown. Sensitive values are not shown.")]
+    after: Annotated[Any, t.doc("The value that was sent; null also where none was.")]
+
+
+class SentData(t.ResourceData):
+    id: Annotated[t.Count, t.doc("The step of the plan.")]
+    verb: Annotated[t.Text, t.doc("What the request did to the address.")]
+    method: t.Method
+    path: t.RequestPath
+    at: Annotated[t.Moment, t.doc("When it was about to be sent.")]
+    status: Annotated[t.Ended, t.doc("recovered: a later run found that it was done.")]
+    error: Annotated[t.Text | None, t.doc("Why it failed; null where it did not.")]
+    object: Annotated[t.Text | None, t.doc("The id of the object it was about, or created; null where it is unknown.")]
+    fields: t.Items[SentFieldData]
+
+
+class RunDocument(RunData):
+    """What one run did."""
+
+    format: Literal["reconciler.run/1"]
+    state: Turns
+    steps: Annotated[t.Items[SentData], t.doc("In the order in which they were sent.")]
+
+
+class LineData(t.Record):
+    address: t.AddressText
+    source: t.SourceData | None
+    what: t.Text
+
+
+class UndoDocument(ResultsData):
+    """What an undo did."""
+
+    format: Literal["reconciler.undo/1"]
+    run: Annotated[t.Text, t.doc("The id of the run that was undone.")]
+    state: Turns
+    cannot: Annotated[t.Items[t.ReasonData], t.doc("What stays as that run left it.")]
+    yaml: Annotated[t.Items[LineData], t.doc("What the YAML still declares as that run left it.")]
+
+
+class CheckData(t.Record):
+    check: Annotated[t.Text, t.doc("What was checked; several findings may share it.")]
+    status: Annotated[str, t.OneOf(Level), t.doc("skipped: it could not be checked.")]
+    message: Annotated[t.Text, t.doc("The result.")]
+    remedy: Annotated[t.Text | None, t.doc("What to do; null where there is nothing to do.")]
+
+
+class DoctorSummaryData(t.Record):
+    ok: t.Count
+    skipped: t.Count
+    warning: t.Count
+    problem: t.Count
+
+
+class DoctorDocument(t.Record):
+    """Problems that doctor found."""
+
+    format: Literal["reconciler.doctor/1"]
+    summary: DoctorSummaryData
+    checks: t.Items[CheckData]

@@ -1,161 +1,144 @@
-"""The JSON Schemas of the state: the whole as one document (`state pull`, `state push`), and what `state list` and `state show` print."""
+"""The documents of the state: the whole (`state pull`, `state push`), and those of `state list` and `state show`.
+
+`Stored…` are rows of the database; their keys are written in this order.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Any, Literal, NotRequired
 
 from reconciler.model import Origin, What
-from reconciler.report.schemas.parts import METHODS, Schema, document, items, or_null, record, ref, text
-from reconciler.report.tracked import LIST_FORMAT, SHOW_FORMAT
+from reconciler.report.schemas import types as t
 
-STATE_FORMAT: Final = "reconciler.state/1"
-STATUSES: Final = ("done", "failed", "in-doubt", "not-sent", "recovered")  # of a request in the journal
-_DIGEST: Final = "^[0-9a-f]{64}$"
+Ids = dict[t.Text, t.Text]
 
 
-def state_schema() -> Schema:
-    """Of `state pull`."""
-    ids = {"type": "object", "additionalProperties": text()}
-    place = record({"parent": text("Its address, or empty for the top."), "index": _count()})
-    field = {
-        "type": "object",
-        "properties": {"sent": {"description": "The request form; absent: none."}, "seen": {"description": "Absent: none."}},
-        "additionalProperties": False,
-    }
-    binding = record(
-        {
-            "address": ref("address"),
-            "kind": ref("kind"),
-            "id": text("The object's id on the service."),
-            "origin": {"enum": [origin.value for origin in Origin]},
-            "protected": {"type": "boolean"},
-            "place": or_null(place),
-            "fields": {"type": "object", "additionalProperties": field, "description": "Without the sensitive ones."},
-        }
-    )
-    run = record(
-        {
-            "id": text(),
-            "who": text(),
-            "command": text(),
-            "started": _moment(),
-            "ended": or_null(_moment(), "Null where it was killed or is under way."),
-            "exit": or_null(_count()),
-            "summary": or_null({"type": "object"}),
-        }
-    )
-    outcome = record(
-        {
-            "at": _moment(),
-            "run": text("The run that wrote it, perhaps a later one."),
-            "status": {"enum": list(STATUSES)},
-            "error": or_null(text()),
-            "bound": ids | {"description": "Ids by address."},
-            "forgotten": items(ref("address")),
-        }
-    )
-    request = record(
-        {
-            "id": _count(1),
-            "at": _moment(),
-            "run": text(),
-            "step": _count(),
-            "address": ref("address"),
-            "kind": ref("kind"),
-            "verb": text(),
-            "method": {"enum": METHODS},
-            "path": text(),
-            "target": or_null(text()),
-            "writes": {"type": "object", "description": "The request form by field, without the sensitive ones."},
-            "known": {"type": "string", "pattern": _DIGEST, "description": "One of `known`."},
-            "date": or_null(_moment()),
-            "deadline": or_null(_moment()),
-            "brings": ids,
-            "lookup": items(text()),
-            "before": or_null({"type": "object"}, "What it met; null where undoing it needs nothing."),
-            "after": or_null({"type": "object"}, "What was seen when it was done."),
-            "open": {"type": "boolean", "description": "Whether it has no outcome yet, or is in doubt."},
-            "outcomes": items(outcome),
-        }
-    )
-    turn = record(
-        {
-            "id": _count(1),
-            "at": _moment(),
-            "run": text(),
-            "what": {"enum": [what.value for what in What]},
-            "address": ref("address"),
-            "kind": ref("kind"),
-            "object": text(),
-            "old": or_null(ref("address")),
-        }
-    )
-    known = {"type": "object", "additionalProperties": items(text()), "description": "Lists of ids, by their digests."}
-    rules = record(
-        {
-            "guards": {"type": "object"},
-            "prune": {"type": "object", "additionalProperties": text()},
-            "protect": items(text()),
-        }
-    )
-    whole = {
-        "format": {"const": STATE_FORMAT},
-        "project": text(),
-        "environment": or_null(text()),
-        "service": text("Its address, or `sandbox:` with the sandbox's own id. Ids mean nothing elsewhere."),
-        "lineage": text("Of this state for good."),
-        "serial": _count() | {"description": "Grows with every run that writes."},
-        "bindings": items(binding),
-        "rules": or_null(rules, "Under which the project was last applied."),
-        "runs": items(run, "Oldest first."),
-        "known": known,
-        "requests": items(request, "The journal, in its order."),
-        "turns": items(turn, "What changed of the bindings without a request."),
-        "approvals": items(record({"run": text(), "digest": text("The plan's.")}), "Runs that carried out a saved plan."),
-    }
-    renames = items(record({"old": ref("address"), "new": ref("address")}), "Of the YAML, which have had their effect; absent: none.")
-    schema = record(whole)
-    return document("A whole state", schema | {"properties": {**schema["properties"], "renames": renames}}, {})
+class TrackedData(t.ResourceData):
+    id: Annotated[t.Text, t.doc("The object's id on the service.")]
+    origin: Annotated[str, t.OneOf(Origin)]
+    protected: bool
 
 
-def _moment() -> Schema:
-    return {"type": "string", "format": "date-time"}
+class StateListDocument(t.Record):
+    """What the state tracks."""
+
+    format: Literal["reconciler.state-list/1"]
+    lineage: Annotated[t.Text, t.doc("Identifies the state; empty where there is none yet.")]
+    serial: t.Stored
+    bindings: Annotated[t.Items[TrackedData], t.doc("By address.")]
 
 
-def _count(minimum: int = 0) -> Schema:
-    return {"type": "integer", "minimum": minimum, "maximum": 2**31 - 1}
+class TrackedFieldData(t.Record):
+    name: Annotated[t.Text, t.doc("The field, as the YAML calls it.")]
+    sent: Annotated[Any, t.doc("The value that was sent last; null also where none was. Sensitive values are not shown.")]
+    seen: Annotated[Any, t.doc("The value that was read after it; null also where none was.")]
 
 
-def state_list_schema() -> Schema:
-    """Of `state list --format json`."""
-    whole = {
-        "format": {"const": LIST_FORMAT},
-        "lineage": text("Identifies the state; empty where there is none yet."),
-        "serial": _count(),
-        "bindings": items(record(_tracked()), "By address."),
-    }
-    return document("What the state tracks", record(whole), {})
+class StateShowDocument(TrackedData):
+    """What the state remembers of an address."""
+
+    format: Literal["reconciler.state-show/1"]
+    fields: t.Items[TrackedFieldData]
 
 
-def state_show_schema() -> Schema:
-    """Of `state show --format json`."""
-    field = record(
-        {
-            "name": text("The field, as the YAML calls it."),
-            "sent": {"description": "What was sent last; null also where nothing was. Sensitive values are not shown."},
-            "seen": {"description": "What was read after it; null also where nothing was."},
-        }
-    )
-    return document(
-        "What the state remembers of an address", record({"format": {"const": SHOW_FORMAT}, **_tracked(), "fields": items(field)}), {}
-    )
+class PositionData(t.Record):
+    parent: Annotated[t.Text, t.doc("Its address, or empty for the top.")]
+    index: t.Stored
 
 
-def _tracked() -> Schema:
-    return {
-        "address": ref("address"),
-        "kind": ref("kind"),
-        "id": text("The object's id on the service."),
-        "origin": {"enum": [origin.value for origin in Origin]},
-        "protected": {"type": "boolean"},
-    }
+class MemoryData(t.Record):
+    sent: NotRequired[Annotated[Any, t.doc("As the request had it; absent: nothing.")]]
+    seen: NotRequired[Annotated[Any, t.doc("Absent: nothing.")]]
+
+
+class BindingData(TrackedData):
+    place: PositionData | None
+    fields: Annotated[dict[t.Text, MemoryData], t.doc("Without the sensitive ones.")]
+
+
+class RulesData(t.Record):
+    guards: t.Object
+    prune: dict[t.Text, t.Text]
+    protect: t.Items[t.Text]
+
+
+class StoredRunData(t.Record):
+    id: t.Text
+    who: t.Text
+    command: t.Text
+    started: t.Moment
+    ended: Annotated[t.Moment | None, t.doc("Null where it is running or was killed.")]
+    summary: t.Object | None
+    exit: t.Stored | None
+
+
+class StoredOutcomeData(t.Record):
+    at: t.Moment
+    run: Annotated[t.Text, t.doc("The run that wrote it, perhaps a later one.")]
+    status: t.Ended
+    error: t.Text | None
+    bound: Annotated[Ids, t.doc("Ids by address.")]
+    forgotten: t.Items[t.AddressText]
+
+
+class StoredRequestData(t.Record):
+    id: t.StoredNumber
+    at: t.Moment
+    run: t.Text
+    step: t.Stored
+    address: t.AddressText
+    kind: t.KindName
+    verb: t.Text
+    method: t.Method
+    path: t.Text
+    target: t.Text | None
+    writes: Annotated[t.Object, t.doc("The values as the request had them, by field, without the sensitive ones.")]
+    known: Annotated[t.Digest, t.doc("One of `known`.")]
+    date: t.Moment | None
+    deadline: t.Moment | None
+    brings: Ids
+    lookup: t.Items[t.Text]
+    before: Annotated[t.Object | None, t.doc("The values before; null where undoing it needs nothing.")]
+    after: Annotated[t.Object | None, t.doc("The values that were read when it was done.")]
+    open: Annotated[bool, t.doc("Whether it has no outcome yet, or is in doubt.")]
+    outcomes: t.Items[StoredOutcomeData]
+
+
+class StoredTurnData(t.Record):
+    id: t.StoredNumber
+    at: t.Moment
+    run: t.Text
+    what: Annotated[str, t.OneOf(What)]
+    address: t.AddressText
+    kind: t.KindName
+    old: t.AddressText | None
+    object: t.Text
+
+
+class RenameData(t.Record):
+    old: t.AddressText
+    new: t.AddressText
+
+
+class ApprovalData(t.Record):
+    run: t.Text
+    digest: Annotated[t.Text, t.doc("The plan's.")]
+
+
+class StateDocument(t.Record):
+    """A whole state."""
+
+    format: Literal["reconciler.state/1"]
+    project: t.Text
+    environment: t.Text | None
+    service: Annotated[t.Text, t.doc("Its address, or `sandbox:` with the sandbox's own id. Ids mean nothing elsewhere.")]
+    lineage: Annotated[t.Text, t.doc("Identifies this state for good.")]
+    serial: Annotated[t.Stored, t.doc("Grows with every run that writes.")]
+    bindings: t.Items[BindingData]
+    rules: Annotated[RulesData | None, t.doc("Those under which the project was last applied.")]
+    runs: Annotated[t.Items[StoredRunData], t.doc("Oldest first.")]
+    known: Annotated[dict[t.Text, t.Items[t.Text]], t.doc("Lists of ids, by their digests.")]
+    requests: Annotated[t.Items[StoredRequestData], t.doc("The journal, in its order.")]
+    turns: Annotated[t.Items[StoredTurnData], t.doc("What changed in the state without a request.")]
+    renames: NotRequired[Annotated[t.Items[RenameData], t.doc("Renames of the YAML that have had their effect; absent: none.")]]
+    approvals: Annotated[t.Items[ApprovalData], t.doc("Runs that carried out a saved plan.")]

@@ -13,8 +13,7 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from reconciler.address import Address
 from reconciler.errors import Refused, StateError, UsageError
-from reconciler.report.schemas.conform import conform
-from reconciler.report.schemas.state import STATE_FORMAT, state_schema
+from reconciler.report.schemas import state as state_types
 from reconciler.state.reading import Scope
 from reconciler.state.tables import rows
 from reconciler.state.tables.renames import write_renames
@@ -36,8 +35,9 @@ from reconciler.state.tables.schema import (
     states,
     turns,
 )
-from reconciler.state.transfer.pull import APPROVAL, JSON, OUTCOME, REQUEST, RUN, TURN
+from reconciler.state.transfer.pull import JSON, columns
 
+FORMAT: Final = "reconciler.state/1"
 PUSH: Final = "state push"  # the command, as history has it
 
 Document = Mapping[str, Any]
@@ -46,9 +46,11 @@ Document = Mapping[str, Any]
 def checked(found: Any, scope: Scope) -> Document:
     """The document, which is well formed and of this scope. Raises `UsageError`."""
     hint = "Make it with `reconciler state pull --out FILE`, and change nothing in it."
-    if not isinstance(found, dict) or found.get("format") != STATE_FORMAT:
-        raise UsageError(f"it is not a state: its format is not {STATE_FORMAT}", hint=hint)
-    trouble = conform(state_schema())(found) or _loose(found)
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise UsageError(f"it is not a state: its format is not {FORMAT}", hint=hint)
+    from reconciler.report.schemas.check import problem
+
+    trouble = problem(state_types.StateDocument, found) or _loose(found)
     if trouble is not None:
         raise UsageError(f"the document of the state is damaged: {trouble}", hint=hint)
     try:
@@ -159,17 +161,21 @@ def _write(connection: Connection, state: int, found: Document, by: str) -> None
     if found["rules"] is not None:
         write_rules(connection, state, rules_of(found["rules"]))
     write_renames(connection, state, {Address.parse(one["old"]): Address.parse(one["new"]) for one in found.get("renames", ())})
-    _insert(connection, runs, (_row(state, one, RUN) for one in found["runs"] if one["id"] != by))
+    _insert(connection, runs, (_row(state, one, columns(state_types.StoredRunData, runs)) for one in found["runs"] if one["id"] != by))
     _insert(connection, known, ({"state": state, "digest": digest, "ids": _json(ids)} for digest, ids in found["known"].items()))
-    _insert(connection, journal, (_row(state, one, REQUEST) for one in requests))
+    _insert(connection, journal, (_row(state, one, columns(state_types.StoredRequestData, journal)) for one in requests))
     ended = ((one["id"], each) for one in requests for each in one["outcomes"])
-    _insert(connection, outcomes, ({"intent": intent, **_row(state, each, OUTCOME)} for intent, each in ended))
+    _insert(
+        connection,
+        outcomes,
+        ({"intent": intent, **_row(state, each, columns(state_types.StoredOutcomeData, outcomes))} for intent, each in ended),
+    )
     _insert(connection, open_intents, ({"state": state, "intent": one["id"]} for one in requests if one["open"]))
     for table, word in ((befores, "before"), (afters, "after")):
         values = ((one["id"], one[word]) for one in requests if one[word] is not None)
         _insert(connection, table, ({"state": state, "intent": intent, "value": _json(value)} for intent, value in values))
-    _insert(connection, turns, (_row(state, one, TURN) for one in found["turns"]))
-    _insert(connection, approvals, (_row(state, one, APPROVAL) for one in found["approvals"]))
+    _insert(connection, turns, (_row(state, one, columns(state_types.StoredTurnData, turns)) for one in found["turns"]))
+    _insert(connection, approvals, (_row(state, one, columns(state_types.ApprovalData, approvals)) for one in found["approvals"]))
 
 
 def _insert(connection: Connection, table: Table, listed: Iterable[dict[str, Any]]) -> None:

@@ -1,0 +1,175 @@
+"""The documents of `plan --format json` and of `plan --out`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from reconciler.model import Action, Cause
+from reconciler.report.schemas import types as t
+
+
+class SummaryData(t.Record):
+    create: t.Count
+    update: t.Count
+    move: t.Count
+    replace: t.Count
+    delete: t.Count
+    adopt: t.Count
+    forget: t.Count
+    restore: t.Count
+    unmanaged: t.Count
+    blocked: t.Count
+    requests: t.Count
+    outside: t.Count
+
+
+class ForecastData(t.Record):
+    writes: t.Count
+    reads: Annotated[t.Count, t.doc("About.")]
+    seconds: Annotated[t.Seconds, t.doc("About, waiting included.")]
+    held: Annotated[t.Seconds, t.doc("How many of them are spent waiting for the service's rate limit.")]
+
+
+class FieldData(t.Record):
+    name: Annotated[t.Text, t.doc("The field, as the YAML calls it.")]
+    before: Annotated[Any, t.doc("The current value; null also where it is unknown.")]
+    after: Annotated[Any, t.doc("The declared value.")]
+    cause: Annotated[str, t.OneOf(Cause), t.doc("Who changed it: your files, the service, or both.")]
+
+
+class MoveData(t.Record):
+    before: t.SpotData
+    after: t.SpotData
+
+
+class ChangeData(t.ResourceData):
+    actions: t.Different[Annotated[str, t.OneOf(Action)]]
+    fields: t.Items[FieldData]
+    place: Annotated[MoveData | None, t.doc("From where to where it moves, among its managed siblings.")]
+    reason: Annotated[t.Text, t.doc("One sentence; empty where nothing needs to be explained.")]
+    source: t.SourceData | None
+
+
+class StepData(t.Record):
+    id: t.Number
+    address: t.AddressText
+    verb: Annotated[t.Text, t.doc("What the request does to the address.")]
+    method: t.Method
+    path: Annotated[t.RequestPath, t.doc("`{address}` stands for the id of an object that does not exist yet.")]
+    fields: Annotated[t.Items[t.Text], t.doc("The fields that the request carries.")]
+    needs: Annotated[t.Items[t.Number], t.doc("Steps that must have succeeded.")]
+    after: Annotated[t.Items[t.Number], t.doc("Steps that must have ended.")]
+
+
+class ExposureData(t.ResourceData):
+    field: Annotated[t.Text | None, t.doc("The field that does it; null where no field of the object does.")]
+    before: Annotated[Any, t.doc("The current value; null also where it is unknown.")]
+    after: Annotated[Any, t.doc("The declared value.")]
+    says: Annotated[t.Text, t.doc("What is true afterwards, as the end of a sentence.")]
+    readers: Annotated[t.Items[t.Text], t.doc("Who can read more; empty where it is not about readers.")]
+    path: Annotated[t.Items[t.Text], t.doc("How they reach the object: from the object to what admits them.")]
+    cause: Annotated[t.AddressText | None, t.doc("What is changed or created; null where that is the object itself.")]
+    reaches: Annotated[t.Items[t.AddressText], t.doc("What else they can read for the same reason.")]
+    window: Annotated[t.Count, t.doc("For how many requests it lasts; 0 where it stays.")]
+    asked: Annotated[bool, t.doc("Whether apply --yes requires a consent.")]
+    source: t.SourceData | None
+
+
+class BrokenUrlData(t.ResourceData):
+    before: Annotated[t.Text | None, t.doc("The published URL; null where it is a secret.")]
+    after: Annotated[t.Text | None, t.doc("The URL of the same content afterwards; null where there is none or only the service knows it.")]
+    reason: Annotated[t.Text, t.doc("One sentence.")]
+    source: t.SourceData | None
+
+
+class ForbiddenData(t.Record):
+    address: t.AddressText
+    verb: t.Text
+    flag: Annotated[t.Text, t.doc("The permission that is false.")]
+    of: t.AddressText
+
+
+class BlockedData(t.ReasonData):
+    remedy: t.Text
+    cause: Annotated[t.AddressText | None, t.doc("What it waits for; null where it is blocked for a reason of its own.")]
+
+
+class PlanData(t.Record):
+    """What a plan and a saved plan have in common."""
+
+    format: Literal["reconciler.plan/1"]
+    project: Annotated[t.Text, t.doc("The project's name.")]
+    environment: t.Text | None
+    createdAt: t.Moment
+    summary: SummaryData
+    forecast: Annotated[ForecastData | None, t.doc("What applying it takes; null where nobody measured, as in a saved plan.")]
+    changes: Annotated[t.Items[ChangeData], t.doc("What happens to each address; addresses without a change are not listed.")]
+    steps: Annotated[t.Items[StepData], t.doc("The requests that write, in an order that could be run one by one.")]
+    exposures: Annotated[
+        t.Items[ExposureData], t.doc("What becomes public or loses its protection; a looser rule of the project has the kind `project`.")
+    ]
+    broken: Annotated[t.Items[BrokenUrlData], t.doc("Published URLs that stop working.")]
+    forbidden: Annotated[t.Items[ForbiddenData], t.doc("Requests that the service will refuse, according to the token's permissions.")]
+    unmanaged: t.Items[t.UnmanagedData]
+    unknown: Annotated[t.Items[t.UnknownData], t.doc("What could not be read.")]
+    inDoubt: Annotated[t.Items[t.AddressText], t.doc("Addresses with a request of an earlier run whose outcome is unknown.")]
+    blocked: Annotated[t.Items[BlockedData], t.doc("What cannot be done in this run.")]
+    notes: Annotated[t.Items[t.Text], t.doc("Sentences for the reader.")]
+
+
+class PlanDocument(PlanData, total=False):
+    """A plan. The keys of a saved plan are allowed and not checked, so that a saved plan is a plan too."""
+
+    madeBy: Annotated[Any, t.doc("Only in a saved plan: the version of reconciler.")]
+    service: Annotated[Any, t.doc("Only in a saved plan: whose ids are meant.")]
+    options: Annotated[Any, t.doc("Only in a saved plan: those it was created with.")]
+    digests: Annotated[Any, t.doc("Only in a saved plan: what it was created from.")]
+    preconditions: Annotated[Any, t.doc("Only in a saved plan: the object of each change, as it was.")]
+    consents: Annotated[Any, t.doc("Only in a saved plan: what it allows to open.")]
+    requests: Annotated[Any, t.doc("Only in a saved plan: what each step sends.")]
+
+
+class OptionsData(t.Record):
+    target: t.Items[t.Text]
+    exclude: t.Items[t.Text]
+    allowReplace: t.Items[t.Text]
+    allowDelete: t.Count | None
+    allowExposure: t.Items[t.Text]
+
+
+class DigestsData(t.Record):
+    configuration: Annotated[t.Text | None, t.doc("Of all that the project declares; null where there was no state.")]
+    lineage: Annotated[t.Text, t.doc("The state's; empty where there was none.")]
+    serial: t.Count
+
+
+class PreconditionData(t.Record):
+    address: t.AddressText
+    id: t.Text | None
+    seen: Annotated[t.Text | None, t.doc("A digest of what was read of it; null where it does not exist yet.")]
+
+
+class ConsentData(t.Record):
+    address: Annotated[t.Text, t.doc("An address, or a rule of the project.")]
+    field: Annotated[t.Text, t.doc("Empty where the object is deleted.")]
+    principal: Annotated[t.Text, t.doc("Who.")]
+    level: Annotated[t.Text, t.doc("What they can do afterwards.")]
+    cause: Annotated[t.Text, t.doc("What opens it; empty where it is the field itself.")]
+    value: Annotated[t.Text, t.doc("A digest of what is sent.")]
+
+
+class RequestDigestData(t.Record):
+    step: t.Number
+    digest: Annotated[t.Text, t.doc("Of everything the request sends and touches.")]
+
+
+class SavedPlanDocument(PlanData):
+    """What `plan --out` writes and `apply --plan` reads."""
+
+    madeBy: Annotated[t.Text, t.doc("The version of reconciler.")]
+    service: Annotated[t.Text, t.doc("Whose ids are meant: a base address, or a sandbox.")]
+    options: OptionsData
+    digests: DigestsData
+    preconditions: Annotated[t.Items[PreconditionData], t.doc("The object of each change, as it was.")]
+    consents: Annotated[t.Items[ConsentData], t.doc("What it allows to open.")]
+    requests: Annotated[t.Items[RequestDigestData], t.doc("What each step sends.")]
