@@ -1,6 +1,6 @@
 """What runs on a push and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
 
-`spread` marks all but a sample of a test's cases; `part` says how many of its cases a test that is `sampled` tries by itself.
+`spread` marks all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries by itself.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def long() -> bool:
     return bool(os.environ.get(LONG))
 
 
-def part(whole: int, push: int) -> int:
-    """How many cases to try: all, or so many on a push."""
+def tries(whole: int, push: int) -> int:
+    """How many cases to try: all of so many, or fewer on a push."""
     return whole if long() else push
 
 

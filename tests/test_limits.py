@@ -9,6 +9,7 @@ import pytest
 
 from tests.cage import Escaped, caged, fresh
 from tests.effort import within
+from tests.proofs import proof
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the limits of a process are Linux's")
 LONG = "for _ in iter(int, 1): pass"
@@ -20,6 +21,14 @@ LARGE = "len(bytearray(300 * 2**20))"
 def test_nothing_leaves_the_cage(work: str, told: str) -> None:
     with pytest.raises(Escaped, match=told):
         caged(lambda: exec(work))
+
+
+@linux
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [pytest.param(LONG, "more than 2 s of CPU", marks=proof), (LARGE, "MemoryError")], ids=["too long", "too large"],
+)  # fmt: skip
+def test_nothing_leaves_the_cage_of_a_fresh_process(work: str, told: str) -> None:
     with pytest.raises(Escaped, match=told):
         fresh(f"from tests.cage import confine\nconfine()\n{work}")
 

@@ -13,7 +13,13 @@ from reconciler.cli.terminal.progress import duration
 from tests import processes
 from tests.cli.conftest import Cli, initialised, prepared
 
-PROGRAM = "import sys; from reconciler.cli import main; from reconciler.cli.terminal import progress; progress.HEARTBEAT = 0.1; main(sys.argv[1:])"
+PROGRAM = """
+import sys
+from reconciler.cli import main
+from reconciler.cli.terminal import progress
+progress.HEARTBEAT = 0.1
+main(sys.argv[1:])
+"""
 SLOW = '{"fault": "latency", "seconds": 0.25}'
 
 

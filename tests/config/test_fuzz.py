@@ -13,6 +13,7 @@ from reconciler.errors import ConfigError, Problem
 from reconciler.kinds import load as kinds
 from tests.config.corpus import GOOD, options
 from tests.effort import within
+from tests.proofs import sampled, tries
 
 TOUR = next(project for project in GOOD if project.name == "tour")
 FILES = sorted(file.relative_to(TOUR).as_posix() for file in TOUR.rglob("*.yaml"))
@@ -38,7 +39,8 @@ def found(folder: Path) -> tuple[Problem, ...]:
     return ()
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@sampled
+@settings(max_examples=tries(250, 50), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(edits=EDITS)
 def test_an_edited_project_never_gives_a_traceback(edits: list[tuple[str, int, int, str]], tmp_path: Path) -> None:
     folder = tmp_path / "project"

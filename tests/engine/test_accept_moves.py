@@ -19,6 +19,7 @@ from reconciler.yamltext.tree import parse
 from tests.engine.outside import drifted
 from tests.engine.test_accept import accept
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import sampled, tries
 
 SHAPE = document(kinds(), TOP)
 HEAD = """\
@@ -131,7 +132,8 @@ def _around(org: Org, at: str | None) -> set[str]:
     return found
 
 
-@settings(max_examples=8, suppress_health_check=list(HealthCheck))
+@sampled
+@settings(max_examples=tries(8, 2), suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_any_moves_of_content_are_kept_and_nothing_is_left_to_do(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -191,7 +193,8 @@ CONTENT = (
 )
 
 
-@settings(max_examples=6, suppress_health_check=list(HealthCheck))
+@sampled
+@settings(max_examples=tries(6, 2), suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from(["g", "h", None]), st.sampled_from(["", "a", "b", "c", "d"])), max_size=5)
 )

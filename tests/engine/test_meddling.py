@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,9 +22,10 @@ from reconciler.observe import observe
 from tests.engine.meddling import Act, Jumping, Meddled, exits_well, told
 from tests.engine.small import applied, small
 from tests.harness import ORGANIZATION
+from tests.proofs import sampled, stride
 
 ORG = f"/orgs/{ORGANIZATION}"
-STRIDE = 1 if os.environ.get("RECONCILER_TEST_LONG") else 3  # of the requests before which somebody edits
+STRIDE = stride(9)  # of the requests before which somebody edits
 TEAM, FOUR, ATTIC, FLAT = "acme/team/writers", "acme/space/four", "acme/collection/attic", "acme/site/flat"
 
 
@@ -96,6 +96,7 @@ def readings(org: Meddled) -> int:
     return len(org.requests)
 
 
+@sampled
 @pytest.mark.parametrize("edit", EDITS, ids=lambda edit: edit.name)
 def test_an_edit_before_any_request_is_seen_or_falls_into_the_window(living: Path, tmp_path: Path, edit: Edit) -> None:
     calm = copied(living, tmp_path / "calm")

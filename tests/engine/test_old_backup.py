@@ -13,6 +13,7 @@ from reconciler.model import Action, Plan, Status
 from tests.engine.small import applied, node, small
 from tests.engine.test_random import organizations
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import sampled, tries
 
 
 class Backup:
@@ -113,8 +114,9 @@ def test_a_key_that_was_renamed_since_waits_for_a_word_and_is_neither_deleted_no
     assert counted(org) == before
 
 
+@sampled
 @settings(
-    max_examples=12,
+    max_examples=tries(12, 3),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

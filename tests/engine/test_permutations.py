@@ -33,6 +33,7 @@ from tests.engine.small import applied, small
 from tests.engine.storms import EXAMPLE
 from tests.engine.test_random import organizations
 from tests.harness import TOKEN, Org
+from tests.proofs import sampled, spread, tries
 
 POSITION = re.compile(r"Source\(file='[^']*', line=\d+, column=\d+\)")
 ORDERS = 6
@@ -116,7 +117,7 @@ class _Orders:
             yield
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", spread(range(2), 1))
 def test_the_plan_of_the_example_is_the_same_in_every_order(tmp_path: Path, seed: int) -> None:
     shutil.copytree(EXAMPLE, tmp_path / "project", ignore=shutil.ignore_patterns(".reconciler"))
     before = load(tmp_path / "project", kinds())
@@ -143,8 +144,9 @@ def split(organization: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@sampled
 @settings(
-    max_examples=8,
+    max_examples=tries(8, 2),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from reconciler.model import Status
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import sampled, tries
 
 TITLES = st.sampled_from(["Guides", "API", "Überblick", "مرحبا", "A B", "x" * 50, "🚀 Go", "Guides 2"])
 COUNTED = ("updatedAt", "siteSpaces", "urls", "spaces", "teams", "members")  # what other objects change by being there
@@ -123,8 +124,9 @@ def everything(org: Org) -> dict[str, Any]:
     return {id: {key: value for key, value in one.items() if key not in COUNTED} for id, one in found.items()}
 
 
+@sampled
 @settings(
-    max_examples=25,
+    max_examples=tries(25, 4),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -31,6 +31,7 @@ from reconciler.report.saved import Digests, Made, saved_plan
 from tests.engine.small import node, small
 from tests.engine.test_random import organizations
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import sampled, tries
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -118,7 +119,8 @@ def edit(org: Org, what: str, number: int) -> None:
                 org.call("DELETE", f"/spaces/{spaces[number % len(spaces)]}")
 
 
-@settings(max_examples=20, phases=(Phase.explicit, Phase.generate), suppress_health_check=SLOW)
+@sampled
+@settings(max_examples=tries(20, 5), phases=(Phase.explicit, Phase.generate), suppress_health_check=SLOW)
 @given(organizations(), organizations(), st.none() | organizations(), EDITS)
 def test_whatever_runs_was_shown_in_the_file_and_is_in_the_fresh_plan(
     first: dict[str, Any], second: dict[str, Any], third: dict[str, Any] | None, edits: list[tuple[str, int]]
@@ -200,7 +202,8 @@ def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
-@settings(max_examples=300, suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture])
+@sampled
+@settings(max_examples=tries(300, 60), suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_tampering_with_any_leaf_lets_nothing_run_that_a_fresh_plan_has_not(tmp_path: Path, data: st.DataObject) -> None:
     saving, fresh, document = scene()

@@ -16,6 +16,7 @@ from tests.engine.test_random import everything, organizations
 from tests.engine.test_undo import orders
 from tests.engine.undoing import runs, undo
 from tests.harness import ORGANIZATION, Org
+from tests.proofs import sampled, tries
 
 SLOW = settings(
     phases=(Phase.explicit, Phase.generate),
@@ -131,7 +132,8 @@ def applied(org: Org, chain: list[tuple[dict[str, Any], list[tuple[str, int]]]])
     return past, ever, outside
 
 
-@settings(SLOW, max_examples=3)
+@sampled
+@settings(SLOW, max_examples=tries(3, 1))
 @given(chains(size=6))
 def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple[dict[str, Any], list[tuple[str, int]]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -150,7 +152,8 @@ def test_undoing_a_chain_of_runs_brings_each_organization_back(chain: list[tuple
             lost |= one.outside
 
 
-@settings(SLOW, max_examples=2)
+@sampled
+@settings(SLOW, max_examples=tries(2, 1))
 @given(chains(size=4), st.integers(0, 99))
 def test_a_run_in_the_middle_is_undone_but_for_what_later_runs_changed(
     chain: list[tuple[dict[str, Any], list[tuple[str, int]]]], number: int

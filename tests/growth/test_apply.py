@@ -15,6 +15,7 @@ from tests.effort import calls
 from tests.growth.edits import Tree, collections, organization, section, site, space
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.harness import BASE, TOKEN, Org
+from tests.proofs import proof
 
 READ_AGAIN_MAX = 0.15  # requests beside each write
 STATE_MAX = 1_600  # bytes a write
@@ -90,7 +91,7 @@ def applied(root: Path, tree: Tree, connections: int = 16) -> tuple[int, int, in
     return len(sent) - sent.count("GET"), sent.count("GET"), (root / "state.db").stat().st_size
 
 
-@pytest.mark.parametrize("connections", [1, 16, 64])
+@pytest.mark.parametrize("connections", [pytest.param(1, marks=proof), 16, pytest.param(64, marks=proof)])
 def test_hardly_anything_is_read_again_where_everything_is_made(connections: int, tmp_path: Path) -> None:
     writes, reads, size = applied(tmp_path, mixed(400), connections)
     assert reads <= READ_AGAIN_MAX * writes, (reads, writes)
@@ -118,9 +119,9 @@ def again(root: Path, first: Tree, second: Tree) -> Callable[[], object]:
     "edit",
     [
         pytest.param(lambda many: (organization(), mixed(many)), id="create"),
-        pytest.param(lambda many: (mixed(many), mixed(many, "Other")), id="update"),
+        pytest.param(lambda many: (mixed(many), mixed(many, "Other")), id="update", marks=proof),
         pytest.param(lambda many: (collections(many), collections(many, order=-1)), id="move"),
-        pytest.param(lambda many: (collections(many), organization()), id="delete"),
+        pytest.param(lambda many: (collections(many), organization()), id="delete", marks=proof),
     ],
 )
 def test_an_apply_of_four_times_as_much_takes_four_times_the_calls(edit: Callable[[int], tuple[Tree, Tree]], tmp_path: Path) -> None:
@@ -128,7 +129,7 @@ def test_an_apply_of_four_times_as_much_takes_four_times_the_calls(edit: Callabl
     assert exponent(small, large, 4) <= EXPONENT_MAX
 
 
-@pytest.mark.parametrize("tree", [mixed, collections], ids=["mixed", "collections"])
+@pytest.mark.parametrize("tree", [mixed, pytest.param(collections, marks=proof)], ids=["mixed", "collections"])
 def test_a_plan_with_its_readings_of_four_times_as_much_takes_four_times_the_calls(tree: Callable[[int], Tree], tmp_path: Path) -> None:
     def planned(many: int) -> tuple[int, int]:
         org = SlowOrg(tmp_path / str(many))

@@ -10,6 +10,7 @@ import pytest
 from tests.effort import calls, timed
 from tests.growth.edits import EDITS, Edit
 from tests.growth.scenes import scene
+from tests.proofs import spread
 
 EXPONENT_MAX = 1.1
 
@@ -21,7 +22,7 @@ def exponent(small: float, large: float, times: float) -> float:
     return log(large / small) / log(times)
 
 
-@edits
+@pytest.mark.parametrize("edit", spread(EDITS, 8), ids=lambda edit: edit.name)
 def test_four_times_as_many_objects_take_four_times_the_calls(edit: Edit, tmp_path: Path) -> None:
     small, large = (calls(scene(tmp_path, edit, many).plan) for many in (100, 400))
     assert exponent(small, large, 4) <= EXPONENT_MAX

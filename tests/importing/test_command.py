@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.importer.keys import free, slug
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, prepared
 from tests.engine.small import applied, small
 from tests.harness import Org
 from tests.importing.imported import everything, imported, written
@@ -20,7 +20,11 @@ ACME = Path(__file__).parents[2] / "examples" / "acme"
 @pytest.fixture
 def acme(tmp_path: Path) -> Cli:
     """A sandbox to which the flagship example was applied."""
-    cli = Cli(tmp_path)
+    return flagship(Cli(tmp_path))
+
+
+@prepared
+def flagship(cli: Cli) -> Cli:
     shutil.copytree(ACME, cli.root / "acme")
     assert cli("apply", "acme", "--sandbox", "s.db", "--yes").exit_code == 0
     return cli

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from reconciler.address import bare
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importing.imported import added, everything, fits, imported, written
+from tests.proofs import sampled, tries
 
 ODD = [
     "", "Guides", "guides", "Überblick", "مرحبا بالعالم", "🚀", "🚀🚀", "👩‍🚀 Crew", "x" * 50, "a: b # c", "- no", "yes", "null", "~",
@@ -147,8 +148,9 @@ def site(data: st.DataObject, org: Org, base: str, spaces: list[str]) -> None:
         org.call("POST", f"{at}/publish", {})
 
 
+@sampled
 @settings(
-    max_examples=40,
+    max_examples=tries(40, 5),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -167,8 +169,9 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
         assert [id for id in left if id not in said] == []
 
 
+@sampled
 @settings(
-    max_examples=25,
+    max_examples=tries(25, 3),
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

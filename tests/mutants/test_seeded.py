@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from datetime import date
@@ -12,8 +11,9 @@ import pytest
 from tests.mutants import nursery
 from tests.mutants.__main__ import broken
 from tests.mutants.seeded import BUGS, Bug
+from tests.proofs import long, sampled
 
-PARTS = 3
+PARTS = 12
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
@@ -70,10 +70,10 @@ def test_what_the_named_tests_do_not_see_is_told_from_what_they_see() -> None:
     assert told.stdout == f"{[(0, nursery.PASSED), (1, nursery.FAILED), (2, nursery.NEVER_IMPORTED), (3, nursery.TIMEOUT)]}\n"
 
 
+@sampled
 @pytest.mark.timeout(3600)
 def test_each_bug_is_caught_by_its_tests_which_pass_without_it() -> None:
-    """A third of them, another one each day; all with RECONCILER_TEST_LONG=1."""
-    whole = os.environ.get("RECONCILER_TEST_LONG")
-    part = "1/1" if whole else f"{date.today().toordinal() % PARTS + 1}/{PARTS}"
+    """One part of them, another one each day; all with -m proof."""
+    part = "1/1" if long() else f"{date.today().toordinal() % PARTS + 1}/{PARTS}"
     done = _run("seeded", "--part", part)
     assert done.returncode == 0, f"part {part}\n{done.stdout[-6000:]}{done.stderr[-2000:]}"

@@ -12,6 +12,7 @@ from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience.disclosure import disclosure
 from reconciler.resource import UNSET
 from tests.effort import calls
+from tests.proofs import proof
 
 KINDS = load()
 ORG, SITE = {"organization": "o"}, {"organization": "o", "site": "s"}
@@ -77,7 +78,7 @@ def new_variants(number: int) -> tuple[Actual, dict[Address, str], list[Step]]:
     return Actual(objects, complete=actual.complete), ids, steps
 
 
-@pytest.mark.parametrize("case", [conditions_and_publish, new_variants])
+@pytest.mark.parametrize("case", [conditions_and_publish, pytest.param(new_variants, marks=proof)])
 def test_four_times_as_many_take_four_times_the_calls(case: Any) -> None:
     def taken(number: int) -> int:
         actual, ids, steps = case(number)

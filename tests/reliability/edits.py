@@ -74,10 +74,12 @@ def _bindings(world: World) -> dict[str, str]:
         store.close()
 
 
-def run(name: str, database: Database, *, seed: int = 0, runs: int = 100, only: str | None = None, like: str = "") -> Result:
+def run(
+    name: str, database: Database, *, seed: int = 0, runs: int = 100, only: str | None = None, like: str = "", first: bool = False
+) -> Result:
     """As many by chance of: each sort of edit, before each request, careful or not, on a quick and on a slow way.
 
-    `only`: the case to repeat alone; `like`: cases with this in their names.
+    `only`: the case to repeat alone; `like`: cases with this in their names; `first`: no further than the first violation.
     """
     began = real.perf_counter()
     label = f"edits:{name}:{seed}@{database.sort}"
@@ -91,6 +93,8 @@ def run(name: str, database: Database, *, seed: int = 0, runs: int = 100, only: 
         if case == only or (only is None and like in case and result.runs < runs):
             wrong = one(base, k, act, fresh, WAYS[way], random.Random(f"{label} {case}"), result)
             result.violations += [Violation(label, case, wrong)] if wrong else []
+            if first and wrong:
+                break
     base.world.close()
     result.seconds = real.perf_counter() - began
     return result

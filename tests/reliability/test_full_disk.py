@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sqlite3
@@ -15,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.proofs import long, sampled
 from tests.reliability.test_state_fails import begun, titles
 
 WROTE = re.compile(r"^(POST|PUT|PATCH|DELETE) /v1(\S+) \d+ ", re.MULTILINE)
-LONG = "RECONCILER_TEST_LONG"  # set: many sizes
 MANY = 30  # teams that are made, so that the disk is full somewhere among them
 
 
@@ -71,7 +70,8 @@ def mounting(script: str, folder: Path) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("free", range(0, 260, 4) if os.environ.get(LONG) else (0, 60, 140))
+@sampled
+@pytest.mark.parametrize("free", range(0, 260, 4) if long() else (0, 60))
 def test_on_a_full_disk_nothing_is_sent_without_a_durable_intent_and_the_next_run_with_room_goes_on(
     start: Path, tmp_path: Path, free: int
 ) -> None:

@@ -16,10 +16,10 @@ import pytest
 
 from reconciler.client import Writer
 from tests.cli.conftest import Cli
+from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen
 from tests.reliability.world import commits
 
-LONG = "RECONCILER_TEST_LONG"  # set: every boundary
 APPLY = ("apply", "p", "--plan", "plan.json")
 CHANGES = {
     "writers: {title: Writers, members: [ada@acme.example]}": "editors: {title: Editors}",
@@ -102,6 +102,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return cli.root
 
 
+@sampled
 def test_after_a_kill_the_file_goes_on_where_nothing_was_done_and_is_refused_where_something_was(start: Path, tmp_path: Path) -> None:
     calm = copied(start, tmp_path / "calm")
     before = service(calm)
@@ -109,7 +110,7 @@ def test_after_a_kill_the_file_goes_on_where_nothing_was_done_and_is_refused_whe
     expected = service(calm)
     assert boundaries > 30
     went_on = refused = 0
-    for fatal in range(1, boundaries + 1, 1 if os.environ.get(LONG) else 6):
+    for fatal in range(1, boundaries + 1, stride(6)):
         cli = copied(start, tmp_path / str(fatal))
         killed(cli, fatal)
         untouched = service(cli) == before

@@ -14,6 +14,7 @@ from reconciler.apply import recover as recovery
 from reconciler.client import RetryClass, Writer
 from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
+from tests.proofs import proof
 from tests.reliability import faults, kill, marker, races, statements
 from tests.reliability.__main__ import database, main, one
 from tests.reliability.plan import Job, jobs
@@ -22,9 +23,12 @@ from tests.state import server
 
 pytestmark = pytest.mark.timeout(900)  # each takes seconds, unless the machine is busy
 
-SHORT = [
-    pytest.param(job, id=f"{job.experiment}-{job.words['name']}-{job.words.get('seed', 0)}-{job.database}") for job in jobs("short", ())
-]
+SHORT = list(jobs("short", ()))
+FIRST = {job.experiment: job for job in reversed(SHORT)}.values()  # of each experiment; these run on a push
+
+
+def name(job: Job) -> str:
+    return f"{job.experiment}-{job.words['name']}-{job.words.get('seed', 0)}-{job.database}"
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +41,7 @@ def postgres() -> Iterator[str]:
             yield url
 
 
-@pytest.mark.parametrize("job", SHORT)
+@pytest.mark.parametrize("job", [pytest.param(job, id=name(job), marks=() if job in FIRST else proof) for job in SHORT])
 def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
     result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
     assert [f"{found.seed} {found.case}: {found.what}" for found in result.violations] == []

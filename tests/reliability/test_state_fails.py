@@ -19,8 +19,7 @@ from sqlalchemy import Engine, event
 from reconciler.errors import StateError
 from reconciler.model import Status
 from tests.harness import ORGANIZATION, Org
-
-LONG = "RECONCILER_TEST_LONG"  # set: every one of them
+from tests.proofs import sampled, stride
 
 TREE: dict[str, Any] = {
     "teams": {"writers": {"title": "Writers"}},
@@ -123,13 +122,14 @@ def copied(start: Path, root: Path) -> Watched:
     return Watched(root, seed={})
 
 
+@sampled
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from-then-on"])
 @pytest.mark.parametrize("what", ["before_cursor_execute", "commit"])
 def test_at_every_statement_and_commit_of_an_apply(tmp_path: Path, start: Path, what: str, lasting: bool) -> None:
     with failing(what, Trouble(0, False)) as calm:
         copied(start, tmp_path / "calm").apply()
     assert calm.count > 10
-    for nth in range(1, calm.count + 1, 1 if os.environ.get(LONG) else 5):
+    for nth in range(1, calm.count + 1, stride(5)):
         org = copied(start, tmp_path / str(nth))
         with failing(what, Trouble(nth, lasting)):
             try:
@@ -163,6 +163,7 @@ class Muted(Watched):
         return Mute(super().transport()) if self.mute else super().transport()
 
 
+@sampled
 @pytest.mark.parametrize("lasting", [False, True], ids=["once", "from-then-on"])
 def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: bool) -> None:
     """What the run before it made is in doubt."""
@@ -173,7 +174,7 @@ def test_at_every_statement_of_a_recovery(tmp_path: Path, start: Path, lasting: 
     assert [one.status for one in doubt.apply().results].count(Status.IN_DOUBT) == 2
     with failing("before_cursor_execute", Trouble(0, False)) as calm:
         copied(doubt.root, tmp_path / "calm").apply()
-    for nth in range(1, calm.count + 1, 1 if os.environ.get(LONG) else 7):
+    for nth in range(1, calm.count + 1, stride(7)):
         org = copied(doubt.root, tmp_path / str(nth))
         with failing("before_cursor_execute", Trouble(nth, lasting)), suppress(StateError):
             org.apply()
@@ -268,11 +269,12 @@ def test_where_nothing_can_be_kept_either_it_says_so_and_recovery_reads(tmp_path
     assert org.plan().empty
 
 
+@sampled
 def test_a_database_that_cannot_grow(tmp_path: Path) -> None:
     """SQLITE_FULL at any size between full at once and large enough."""
     ended = set()
     many = {f"team-{number}": {"title": f"Team {number}"} for number in range(16)}
-    for more in range(0, 9, 1 if os.environ.get(LONG) else 2):
+    for more in range(0, 9, stride(2)):
         org = Watched(tmp_path / str(more))
         org.write({**LATER, "teams": many})
         org.store().close()

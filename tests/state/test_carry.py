@@ -19,6 +19,7 @@ from reconciler.model import Binding, Guards, Intent, Place, Rules
 from reconciler.state import Ending, Scope, Store
 from reconciler.text.escape import as_json
 from tests.cli.conftest import valid
+from tests.proofs import sampled, tries
 from tests.state import strategies
 from tests.state.conftest import OpenStore
 from tests.state.examples import CLOCK, GUIDES, LEGACY, START, WHO, binding, intent
@@ -95,7 +96,8 @@ def test_the_key_of_the_digests_stays_where_it_is(store: Store, elsewhere: Store
 
 
 @given(bound=strategies.bindings(), intents=strategies.intents)
-@settings(max_examples=20, phases=[Phase.explicit, Phase.generate])  # a smaller example takes a server minutes to find
+@sampled
+@settings(max_examples=tries(20, 4), phases=[Phase.explicit, Phase.generate])  # a smaller example takes a server minutes to find
 def test_every_binding_and_intent_survives_the_way_to_a_server_and_back(
     postgres_url: str, tmp_path_factory: pytest.TempPathFactory, bound: list[Binding], intents: list[Intent]
 ) -> None:
