@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,9 @@ if "TMPDIR" not in os.environ and _free(MEMORY) >= ROOM:  # each commit waits fo
 settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("wandering", settings.get_profile("steady"), derandomize=False, print_blob=True)
 settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") else "steady")
+
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or each process that a test starts would compile the package anew
+    sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what runs in the background; children would inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)

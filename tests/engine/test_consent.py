@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import shutil
 import sqlite3
 from collections import Counter
@@ -22,8 +21,9 @@ from reconciler.client import Writer
 from tests.cli.conftest import Cli
 from tests.engine.small import node
 from tests.engine.test_dangerous_edits import Document, acme, base, site, write
+from tests.proofs import sampled, stride
 from tests.reliability.seen import difference, seen
-from tests.reliability.test_killed_saved_plan import LONG, Boundaries, copied, killed
+from tests.reliability.test_killed_saved_plan import Boundaries, copied, killed
 
 ALL = ("--allow-exposure", "**")
 APPLY = ("apply", "p", "--yes")
@@ -115,6 +115,7 @@ def refused(cli: Cli, *addresses: str, words: tuple[str, ...] = APPLY) -> None:
     assert difference(before, service(cli)) == []
 
 
+@sampled
 def test_killed_at_any_request_it_goes_on_unasked_and_asks_for_what_was_added(start: Path, tmp_path: Path) -> None:
     calm = copied(start, tmp_path / "calm")
     boundaries = killed(calm, 0, *APPLY, *ALL, sort=Requests)
@@ -122,7 +123,7 @@ def test_killed_at_any_request_it_goes_on_unasked_and_asks_for_what_was_added(st
     assert boundaries > 20
     more = opened(closed())
     acme(more)["members"]["linus@acme.example"] = "admin"
-    for fatal in range(1, boundaries + 1, 1 if os.environ.get(LONG) else 4):
+    for fatal in range(1, boundaries + 1, stride(8)):
         cli = copied(start, tmp_path / str(fatal))
         killed(cli, fatal, *APPLY, *ALL, sort=Requests)
         write(cli, more)

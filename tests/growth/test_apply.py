@@ -120,7 +120,7 @@ def again(root: Path, first: Tree, second: Tree) -> Callable[[], object]:
     [
         pytest.param(lambda many: (organization(), mixed(many)), id="create"),
         pytest.param(lambda many: (mixed(many), mixed(many, "Other")), id="update", marks=proof),
-        pytest.param(lambda many: (collections(many), collections(many, order=-1)), id="move"),
+        pytest.param(lambda many: (collections(many), collections(many, order=-1)), id="move", marks=proof),
         pytest.param(lambda many: (collections(many), organization()), id="delete", marks=proof),
     ],
 )

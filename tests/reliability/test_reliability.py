@@ -24,7 +24,14 @@ from tests.state import server
 pytestmark = pytest.mark.timeout(900)  # each takes seconds, unless the machine is busy
 
 SHORT = list(jobs("short", ()))
-FIRST = {job.experiment: job for job in reversed(SHORT)}.values()  # of each experiment; these run on a push
+FIRST = {job.experiment: job for job in reversed(SHORT)}.values()  # of each experiment; a part of these runs on a push
+PART = 4
+
+
+def part(job: Job) -> Job:
+    """The same with fewer runs."""
+    fewer = {word: max(2, job.words[word] // PART) for word in ("most", "runs") if word in job.words}
+    return replace(job, words={**job.words, **fewer})
 
 
 def name(job: Job) -> str:
@@ -41,7 +48,13 @@ def postgres() -> Iterator[str]:
             yield url
 
 
-@pytest.mark.parametrize("job", [pytest.param(job, id=name(job), marks=() if job in FIRST else proof) for job in SHORT])
+@pytest.mark.parametrize(
+    "job",
+    [
+        *(pytest.param(part(job), id=f"part of {name(job)}") for job in FIRST),
+        *(pytest.param(job, id=name(job), marks=proof) for job in SHORT),
+    ],
+)
 def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
     result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
     assert [f"{found.seed} {found.case}: {found.what}" for found in result.violations] == []
