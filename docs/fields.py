@@ -25,7 +25,8 @@ def _table(kind: Kind) -> str:
     lines = [f"#### {kind.name}", "", kind.doc, "", "| field | value | |", "|---|---|---|"]
     for field in kind.fields.values():
         if field.written and (field.on or field.on_change != "send" or field.role is Role.LOCAL):
-            lines.append(f"| `{field.name}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
+            name = kind.place.section_in(kind.within) if field.name == kind.place.value_is else field.name
+            lines.append(f"| `{name}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
     for flag in load().flags(kind.name):
         lines.append(f"| `{flag}` | true | One for each parent; readers land there. |")
     return "\n".join(lines)

@@ -123,7 +123,7 @@ class Answers:
         shown = raw.get(kind.within or "")
         if declared is None or not isinstance(shown, str) or shown == bare(declared):
             return None
-        where = f"{raw['id']} was created in {kind.within} {shown} instead of {bare(declared)}"
+        where = f"{kind.own_id(raw)} was created in {kind.within} {shown} instead of {bare(declared)}"
         return f"{where}: it is not tracked; delete it there or move it"
 
     def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:

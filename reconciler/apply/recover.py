@@ -20,6 +20,7 @@ from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
 from reconciler.model.codec import is_kind, observed, path_ids, title, told
+from reconciler.observe.readings import pages_of
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import Ending, Journal
 
@@ -243,7 +244,7 @@ class _Recovery:
         within = self._within(intents[0].address)
         for path in sorted({path for intent in intents for path in intent.lookup}):
             reading = next((listing for listing in kind.listings if _fits(listing.path, path)), Listing(path))
-            pages = await self.reader.list(path, key=reading.id)
+            pages = await pages_of(self.reader, kind, reading, path)
             if not pages.complete:
                 raise ServiceError(f"GET {path} did not come to its end")
             self.date = pages.date or self.date

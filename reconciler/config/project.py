@@ -166,7 +166,7 @@ class _Load:
         words.rest()
 
     def _inner(self, kind: Kind) -> list[str]:
-        return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name)]
+        return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name), *self.kinds.singles(kind.name)]
 
     # -- included files ------------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
         "fragment": made.fragment(),
     }
     for kind in kinds.values():
-        definitions[kind.name] = made.node(kind) if kind.place.in_list else made.resource(kind)
+        definitions[kind.name] = made.definition(kind)
     for host in kinds:
         for section, members in kinds.lists(host).items():
             definitions[f"{host}.{section}"] = made.items(members)
@@ -141,6 +141,12 @@ class _Maker:
 
     # -- resources -----------------------------------------------------------------------------------------------------------------
 
+    def definition(self, kind: Kind) -> Schema:
+        """What stands behind a key, in a list or as a value."""
+        if kind.place.value_is is not None:
+            return {**self._field(kind, kind.fields[kind.place.value_is]), "description": kind.doc}
+        return self.node(kind) if kind.place.in_list else self.resource(kind)
+
     def resource(self, kind: Kind) -> Schema:
         """The map of one resource, without what a node adds."""
         reserved = {
@@ -170,7 +176,8 @@ class _Maker:
 
     def _sections(self, kind: Kind) -> Schema:
         maps = {section: self._section(entry) for section, entry in self.kinds.sections(kind.name).items()}
-        return {**maps, **{section: {"$ref": f"#/$defs/{kind.name}.{section}"} for section in self.kinds.lists(kind.name)}}
+        singles = {section: {"$ref": f"#/$defs/{single.name}"} for section, single in self.kinds.singles(kind.name).items()}
+        return {**maps, **{section: {"$ref": f"#/$defs/{kind.name}.{section}"} for section in self.kinds.lists(kind.name)}, **singles}
 
     def _section(self, kind: Kind) -> Schema:
         entry = {"$ref": f"#/$defs/{kind.name}"}

@@ -17,8 +17,9 @@ from reconciler.resource import RESERVED, Field, Kind, Kinds
 class Shape:
     """One kind as the YAML shows it.
 
-    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists. `flags`: the words by which a parent's choice is
-    written on a resource of this kind, each with the parents that choose. `words`: all of these and the reserved ones.
+    `readers`: the fields users write. `sections`: its maps. `lists`: its ordered lists. `singles`: its values that are resources of their
+    own. `flags`: the words by which a parent's choice is written on a resource of this kind, each with the parents that choose. `words`:
+    all of these and the reserved ones.
     """
 
     kind: Kind
@@ -26,6 +27,7 @@ class Shape:
     key_reader: Reader | None
     sections: Mapping[str, Kind]
     lists: Mapping[str, tuple[Kind, ...]]
+    singles: Mapping[str, Kind]
     flags: Mapping[str, Mapping[str, Field]]
     words: tuple[str, ...]
 
@@ -49,11 +51,11 @@ def _shape(kinds: Kinds, kind: Kind) -> Shape:
     found = readers(kind)
     key_is = kind.place.key_is
     key_reader = found.pop(key_is) if key_is is not None else None
-    sections, lists = kinds.sections(kind.name), kinds.lists(kind.name)
+    sections, lists, singles = kinds.sections(kind.name), kinds.lists(kind.name), kinds.singles(kind.name)
     flags = {flag: {parent.name: chosen for parent, chosen in pairs} for flag, pairs in kinds.flags(kind.name).items()}
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
-    words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *(word for word in RESERVED if word != "forEach"))))
-    return Shape(kind, found, key_reader, sections, lists, flags, words)
+    words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *singles, *(word for word in RESERVED if word != "forEach"))))
+    return Shape(kind, found, key_reader, sections, lists, singles, flags, words)
 
 
 @dataclass(slots=True, eq=False)

@@ -68,6 +68,8 @@ class Tree:
     def _below(self, shape: Shape, item: Item, entry: Entry) -> None:
         if entry.key in shape.sections:
             self._section(shape.sections[entry.key], item, entry)
+        elif entry.key in shape.singles:
+            self._single(shape.singles[entry.key], item, entry)
         else:
             self._list(shape.lists[entry.key], item, entry)
 
@@ -77,6 +79,14 @@ class Tree:
             item = self._item(kind, each, each.key, parent, entry.key)
             if item is not None:
                 self._read(self.shapes[kind.name], item, each.node, skip=())
+
+    def _single(self, kind: Kind, parent: Item, entry: Entry) -> None:
+        """A value that is a resource of its own."""
+        self._mark(kind, parent)
+        address = (parent.around(str(kind.within)) or parent).address.child(kind.name)
+        item = self._new(kind, entry, address, parent, entry.key)
+        if item is not None:
+            self._value(self.shapes[kind.name], item, str(kind.place.value_is), entry.node)
 
     def _map(self, entry: Entry, about: Address | None) -> list[Entry]:
         if isinstance(entry.node, Map):
@@ -218,6 +228,20 @@ class Tree:
         else:
             holder = parent.around(kind.within)
             address = (holder or parent).address.child(kind.name, key)
+        item = self._new(kind, entry, address, parent, section, advice=advice)
+        if item is None:
+            return None
+        if reader is not None:
+            item.values[reader.field.name] = value
+        inside = kind.inside
+        if inside is not None:
+            item.values[inside.name] = parent.address if parent is not None and parent.kind.name == inside.to else None
+        if parent is not None and parent.first is None and parent.kind.first is not None and parent.kind.first.to == kind.name:
+            parent.first = item
+        return item
+
+    def _new(self, kind: Kind, entry: Entry, address: Address, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
+        """An item that says nothing yet; None, with a problem, where its address is taken."""
         before = self.items.get(address)
         if before is not None:
             self.problems.add(entry.at, f"declared twice; first at {_place(before.at)}{advice}", address)
@@ -226,13 +250,6 @@ class Tree:
         item = Item(address, kind, entry.at, parent, section, self._counts[place])
         self._counts[place] += 1
         self.items[address] = item
-        if reader is not None:
-            item.values[reader.field.name] = value
-        inside = kind.inside
-        if inside is not None:
-            item.values[inside.name] = parent.address if parent is not None and parent.kind.name == inside.to else None
-        if parent is not None and parent.first is None and parent.kind.first is not None and parent.kind.first.to == kind.name:
-            parent.first = item
         return item
 
     def _read(self, shape: Shape, item: Item, node: Node, *, skip: tuple[str, ...]) -> None:
@@ -252,7 +269,7 @@ class Tree:
                 continue
             if name in shape.readers:
                 self._value(shape, item, name, entry.node)
-            elif name in shape.sections or name in shape.lists:
+            elif name in shape.sections or name in shape.lists or name in shape.singles:
                 self._below(shape, item, entry)
             elif name in shape.flags:
                 self._flag(shape, item, entry)

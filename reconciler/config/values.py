@@ -41,15 +41,16 @@ class Outside(dict[str, str]):
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """One field, compiled. `convert` and `adapter` follow from the annotation alone."""
+    """One field, compiled. `convert` and `adapter` follow from the annotation alone. `name`: what it is called where it is written."""
 
     field: Field
     convert: Convert
     adapter: TypeAdapter[Any]
+    name: str
 
     def read(self, node: Node, report: Report) -> Any:
         """The written form, or INVALID; reports every problem found."""
-        name = self.field.name
+        name = self.name
         if not self.field.sensitive and not untainted(node, name, report):
             return INVALID
         if isinstance(node, Scalar):
@@ -82,7 +83,8 @@ class Reader:
 def readers(kind: Kind) -> dict[str, Reader]:
     """A reader for each field that users write, the one the key is included."""
     found = {name: field for name, field in kind.fields.items() if field.role in (Role.VALUE, Role.SEED, Role.LOCAL)}
-    return {name: Reader(field, compiled(field.type), adapter(field.type)) for name, field in found.items()}
+    whole = {kind.place.value_is: kind.place.section_in(kind.within)}
+    return {name: Reader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in found.items()}
 
 
 def empty(name: str) -> str:

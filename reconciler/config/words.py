@@ -36,5 +36,5 @@ NO_ENVIRONMENTS: Final = (
     "of its own and is ${{ env.name }} in the files"
 )
 
-LATER_SECTIONS: Final = ("translations", "agentInstructions", "adaptiveSchema")
+LATER_SECTIONS: Final = ("translations",)
 """Sections of resources that a later version will know; one that a kind declares is known already."""

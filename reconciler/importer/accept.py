@@ -142,7 +142,7 @@ class Acceptance:
     def _place(self, address: Address) -> Place:
         declared = self.desired.resources[address]
         place = self.kinds[declared.kind].place
-        return Place(declared.source.line, declared.source.column, place.tag, place.bare_is)
+        return Place(declared.source.line, declared.source.column, place.tag, place.bare_is, place.value_is)
 
     def _accept(self, each: Accepted) -> None:
         assert each.delta is not None

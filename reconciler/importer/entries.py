@@ -47,6 +47,9 @@ class Writer:
     def section(self, kind: Kind, name: str, things: list[Thing], missed: list[str]) -> Line:
         """A map or a list of things, under its name; what is missing in it is said above."""
         comments = tuple(dict.fromkeys((*missed, *self._unread(things))))
+        if kind.place.value_is is not None:
+            words, more = self._fields(things[0])
+            return Line(name, words[0].value, (*comments, *more))
         if kind.place.in_list:
             return Line(name, Items([self.node(one) for one in things]), comments)
         return Line(name, Words([self.entry(one) for one in things], open=True), comments)
@@ -55,6 +58,7 @@ class Writer:
         """What stands in a thing and is not declared yet, by section: the kind of the first, the things, what is missing."""
         kinds = self.all.kinds
         names = kinds.sections(thing.kind.name) | {name: some[0] for name, some in kinds.lists(thing.kind.name).items()}
+        names |= kinds.singles(thing.kind.name)
         return [
             (name, kind, [one for one in thing.below.get(name, []) if not one.declared], thing.missed.get(name, []))
             for name, kind in names.items()
@@ -63,7 +67,7 @@ class Writer:
     def _below(self, thing: Thing, without: frozenset[str]) -> list[Line]:
         found = []
         for name, kind, things, missed in self.sections(thing):
-            if name not in without and (things or missed):
+            if name not in without and (things or (missed and not kind.one_per)):
                 line = self.section(kind, name, things, missed)
                 found.append(line if things else Line(name, [] if kind.place.in_list else {}, line.comments))
         return found

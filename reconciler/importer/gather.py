@@ -194,6 +194,9 @@ class Gathered:
         if kind.within is not None and around is None:
             self._leave(thing, "what it stands in is not written")
             return
+        if kind.one_per and around is not None:
+            thing.address = kind.address(around, "")
+            return
         taken = self._taken[(around, kind.name)]
         key = self._settled(thing) if kind.place.key_is is not None else self._new(thing, container, taken)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
@@ -283,7 +286,7 @@ def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
 def _called(one: Observed) -> str:
     """What people call it; "" where it has no name but its id."""
     found = title(one)
-    return "" if found == one.id else found
+    return "" if found == bare(one.id) else found
 
 
 def _orders(kind: Kind, actual: Actual) -> dict[str, int]:

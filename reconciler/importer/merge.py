@@ -76,7 +76,7 @@ class _Adding:
         """Add to one map or list, which may be missing."""
         keyed = not kind.place.in_list
         beside = [one for one in thing.below.get(name, ()) if one.declared]
-        lines = {one.ref: self.writer.entry(one) if keyed else self.writer.node(one) for one in things}
+        lines = {one.ref: self.writer.entry(one) if keyed else self.writer.node(one) for one in things if not kind.one_per}
         if beside:
             sources = {one.ref: self.declared[one.address].source for one in beside if one.address is not None}
             file = next(iter(sources.values())).file
@@ -91,7 +91,7 @@ class _Adding:
                 elif one.ref in lines:
                     page.add(holder, [lines[one.ref]], after=None if keyed else previous)
             return
-        empty = self._empty(thing, name)
+        empty = self._empty(thing, name) if lines else None
         if empty is not None:
             page, spot = empty
             page.open_up(spot, list(lines.values()), keyed=keyed)

@@ -14,11 +14,11 @@ _STANDS = (Role.INSIDE, Role.MEMBER)
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
-    """What one object says of itself. `raw` must carry an `id`."""
+    """What one object says of itself. `raw` must carry an `id`, unless its container has only one."""
     gates = kind.audience.gates if kind.audience is not None else ()
     return Observed(
         kind=kind.name,
-        id=kind.identity(str(raw["id"]), within),
+        id=kind.identity(kind.own_id(raw), within),
         values={name: field.seen(raw) for name, field in kind.fields.items() if field.compared or field.key or name in gates},
         within=dict(within),
         raw=raw,
@@ -56,10 +56,13 @@ def moment(text: Any) -> datetime | None:
 
 
 def is_kind(kind: Kind, raw: Any) -> bool:
-    """Whether an answer is an object of the kind: it has an id that can stand in an address, names no other kind, and stands in an id."""
-    if not isinstance(raw, Mapping) or not isinstance(raw.get("id"), str) or not is_key(raw["id"]):
+    """Whether an answer is an object of the kind: it has an id that can stand in an address, names no other kind, and stands in an id.
+
+    What needs no id must say which kind it is.
+    """
+    if not isinstance(raw, Mapping) or not is_key(kind.own_id(raw)):
         return False
-    if raw.get("object", kind.object) != kind.object:
+    if raw.get("object", None if kind.one_per else kind.object) != kind.object:
         return False
     return all(isinstance(field.seen(raw), str | None | type(UNSET)) for field in kind.fields.values() if field.role in _STANDS)
 
@@ -134,4 +137,4 @@ def title(observed: Observed) -> str:
         if isinstance(observed.raw.get(name), str):
             return str(observed.raw[name])
     user = observed.raw.get("user")
-    return str(user.get("email", observed.id)) if isinstance(user, Mapping) else observed.id
+    return str(user.get("email", bare(observed.id))) if isinstance(user, Mapping) else bare(observed.id)

@@ -126,7 +126,7 @@ class _Look:
                 raw = (await self.survey.reader.get(path)).body
             except ServiceError:  # whatever it is, nobody answered
                 raw = None
-            self._answered[address] = is_kind(kind, raw) and kind.identity(raw["id"], now.within) == now.id
+            self._answered[address] = is_kind(kind, raw) and kind.identity(kind.own_id(raw), now.within) == now.id
         return self._answered[address]
 
 

@@ -76,7 +76,7 @@ class _Leading(Readings):
         for raw in pages.items:
             if is_kind(kind, raw):
                 self._keep(kind, raw, within, None)
-                self._found.append(self._objects[kind.name][kind.identity(str(raw["id"]), within)])
+                self._found.append(self._objects[kind.name][kind.identity(kind.own_id(raw), within)])
 
     def opening(self, key: Key) -> Iterator[Awaitable[None]]:
         """The lists of what opens an object."""

@@ -147,7 +147,7 @@ class Readings:
 
     async def _read_list(self, kind: Kind, reading: Listing, path: str, holes: dict[str, str], scope: str | None) -> None:
         try:
-            pages: Pages = await self.reader.list(path, key=reading.id)
+            pages = await pages_of(self.reader, kind, reading, path)
         except ServiceError as error:
             self._failed(error)
             self.doubt(kind, scope, error.message)
@@ -163,7 +163,7 @@ class Readings:
         if not pages.complete:
             self.doubt(kind, scope, f"GET {path} did not come to its end")
         elif scope is not None:
-            ids = frozenset(kind.identity(str(raw["id"]), within) for raw in raws)
+            ids = frozenset(kind.identity(kind.own_id(raw), within) for raw in raws)
             self._listed[(kind.name, scope)] = Listed(reading, path, holes, ids, self.reader.clock.monotonic())
 
     async def _list_until_one_ends(self, kind: Kind, reading: Listing, asked: Mapping[str, Mapping[str, str]], scope: str) -> None:
@@ -189,7 +189,7 @@ class Readings:
         raw = answer.body
         if not is_kind(kind, raw):
             self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
-        elif kind.identity(str(raw["id"]), holes) != id:
+        elif kind.identity(kind.own_id(raw), holes) != id:
             if kind.by_id is not None and "id" in placeholders(kind.by_id.path):
                 self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
             else:
@@ -203,7 +203,7 @@ class Readings:
     def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
         owner = _owner(kind, raw, within)
         if owner is not None:
-            self._elsewhere[(kind.name, kind.identity(str(raw["id"]), within))] = owner
+            self._elsewhere[(kind.name, kind.identity(kind.own_id(raw), within))] = owner
             return
         one = observed(self.kinds, kind, raw, within=within, rank=rank)
         known = self._objects[kind.name].get(one.id)
@@ -213,7 +213,7 @@ class Readings:
             for reading in other.sightings:
                 if reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
                     outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
-                    if other.identity(str(raw[reading.at]["id"]), outer) not in self._objects[other.name]:
+                    if other.identity(other.own_id(raw[reading.at]), outer) not in self._objects[other.name]:
                         self._keep(other, raw[reading.at], outer, None)
 
     def _at(self, date: datetime | None) -> None:
@@ -224,6 +224,18 @@ class Readings:
         if isinstance(error, Rejected) and error.status == 401:
             raise error
         self._errors.append(error)
+
+
+async def pages_of(reader: Reader, kind: Kind, reading: Listing, path: str) -> Pages:
+    """All items of a listing. Raises `ServiceError`."""
+    if not reading.single:
+        return await reader.list(path, key=reading.id)
+    try:
+        answer: Answer = await reader.get(path)
+    except NotFound:
+        return Pages((), 1, None)
+    absent = is_kind(kind, answer.body) and kind.blank(answer.body)
+    return Pages(() if absent else (answer.body,), 1, answer.date)
 
 
 def _owner(kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str]) -> str | None:

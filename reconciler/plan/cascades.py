@@ -30,7 +30,7 @@ def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], c
                 continue
             container = address if kinds[one.kind].within == outer[0] else address.container
             if container is not None:
-                named = container.child(one.kind, bare(one.id))
+                named = kinds[one.kind].address(container, bare(one.id))
                 reason = f"unmanaged; goes along with {address}"
                 along[key] = Change(named, one.kind, (Action.DELETE,), reason=reason, id=one.id, title=title(one))
                 waiting.append((key, named))

@@ -152,8 +152,8 @@ class World:
 
     def _make(self, address: Address, kind: Kind, values: Mapping[str, Any]) -> None:
         within = path_ids(self.kinds, address.container, self.ids.get)
-        id = kind.identity(_new(address), within)
-        while id in self.first.objects.get(kind.name, {}):  # what was read may itself have come from a simulation
+        id = kind.identity(kind.name if kind.one_per else _new(address), within)
+        while not kind.one_per and id in self.first.objects.get(kind.name, {}):  # what was read may itself have come from a simulation
             id += "-again"
         blank = {name: _initial(field) for name, field in kind.fields.items() if field.compared or field.key}
         observed = Observed(kind.name, id, {**blank, **values}, within, {"id": id})

@@ -41,8 +41,9 @@ def explain_kind(kinds: Kinds, kind: Kind, *, width: int) -> list[Span]:
         note = "required" if field.required else ""
         page.field(Style.PLAIN, "", field.name, field.doc or in_words(field.type), note, column=COLUMN)
     others = {name: text for name, text in _described(kinds, kind).items() if name not in _fields(kind)}
-    page.blank()
-    page.line("Other words:", Style.HEAD)
+    if others:
+        page.blank()
+        page.line("Other words:", Style.HEAD)
     for name, text in others.items():
         page.field(Style.PLAIN, "", name, text, column=COLUMN)
     _example(page, sample(kinds, kind))
@@ -101,6 +102,8 @@ def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     """Every word that may stand in the YAML of a kind, as its schema describes it."""
     definitions = schema(kinds)["$defs"]
     made = definitions[kind.name]
+    if kind.place.value_is is not None:
+        return {kind.place.value_is: str(made["description"])}
     properties: dict[str, Any] = made["properties"] if "properties" in made else made["anyOf"][0]["properties"]
 
     def said(word: dict[str, Any]) -> str:
@@ -114,16 +117,19 @@ def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
 
 def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
     place, hosts = kind.place, kind.place.hosts(kind.within)
-    what = "list" if place.in_list else "map"
+    what = "list" if place.in_list else "map" if place.value_is is None else "value"
     stands = [f"the {what} {section} of {a(host)}" for host, section in hosts.items()]
     yield "stands in", " or ".join(stands) or f"the {what} {place.section_in(None)} at the top of a file"
     if place.bare_is is not None:
         bare = place.bare_is
         yield "short form", f"- KEY for - {{{bare}: KEY}}" if place.in_list else f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
     outer = "".join(f"{name.upper()}/" if at == 0 else f"{name}/{name.upper()}/" for at, name in enumerate(_outwards(kinds, kind)))
-    yield "address", outer + (f"{kind.name}/KEY" if kind.within else "KEY")
+    yield "address", outer + (kind.name if kind.one_per else f"{kind.name}/KEY" if kind.within else "KEY")
     keys = " and ".join(f"where it stands, {a(field.to or '')}" if field.container else field.name for field in kind.keys)
-    yield "found by", "its id, which must be written" if kind.needs_id else f"{keys}; or by id, where it is written"
+    if kind.one_per:
+        yield "found by", f"its {kind.within}, which has one at most; it has no id"
+    else:
+        yield "found by", "its id, which must be written" if kind.needs_id else f"{keys}; or by id, where it is written"
     if "create" not in kind.api:
         yield "made", "never: it must exist already"
     if "delete" not in kind.api:
@@ -154,6 +160,8 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
     if kind.place.key_is == field.name:
         yield "written", "as the key of the map; it cannot be changed, since another key is another resource"
         return
+    if kind.place.value_is == field.name:
+        yield "written", f"as the value behind {kind.place.section_in(kind.within)}"
     if field.required:
         yield "required", f"yes, here or under defaults: {kind.name}:"
     yield "when absent", _absent(field)

@@ -118,7 +118,7 @@ def _frames(desired: Desired, address: Address, frames: dict[str, Node]) -> str 
 def _label(address: Address, values: Mapping[str, Any]) -> tuple[str, ...]:
     """The title where there is one, and what the address ends with: what is before that is the frame."""
     title = next((value for name in NAMES if isinstance(value := values.get(name), str) and value), None)
-    last = f"{address.kind} {address.key}" if address.container is not None else str(address)
+    last = address.key if address.container is None or address.is_singleton else f"{address.kind} {address.key}"
     if title is None or title == address.key:
         return (last,)
     return (title if len(title) <= TITLE_MAX else f"{title[: TITLE_MAX - 1]}…", last)

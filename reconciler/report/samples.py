@@ -70,6 +70,6 @@ def _of_schema(schema: dict[str, Any], types: dict[str, Any], text: str) -> Any:
         case "array":
             return [_of_schema(schema["items"], types, text)]
         case "object":
-            return {name: _of_schema(part, types, text) for name, part in schema["properties"].items()}
+            return {name: _of_schema(part, types, text) for name, part in schema.get("properties", {}).items()}
         case _:
             return text

@@ -27,13 +27,15 @@ def in_words(hint: Any, *, quote: str = "") -> str:
             if isinstance(extra, WithJsonSchema) and extra.json_schema is not None:
                 return _of_schema(extra.json_schema, quote)
         lengths = [f"{extra.min_length} to {extra.max_length} characters" for extra in extras if isinstance(extra, Len)]
-        return f"text, {lengths[0]}" if lengths else in_words(inner, quote=quote)
+        return f"text, {lengths[0]}" if lengths and get_origin(inner) is not dict else in_words(inner, quote=quote)
     if origin is Literal:
         return ", ".join(literal(value) for value in args)
     if origin in (Union, UnionType):
         return " or ".join(literal("null") if option is NoneType else in_words(option, quote=quote) for option in args)
     if origin in (frozenset, set, list):
         return f"a list: {in_words(args[0], quote=quote)}"
+    if origin is dict:
+        return "a map"
     if isinstance(hint, type) and hasattr(hint, "__annotations__") and hasattr(hint, "__total__"):
         return literal("{" + ", ".join(f"{name}: {in_words(part)}" for name, part in get_type_hints(hint).items()) + "}")
     return {str: "text", bool: f"{literal('true')}, {literal('false')}"}.get(hint, "text")

@@ -19,7 +19,7 @@ from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, To, Wire
 from reconciler.resource.verbs import Api, Verb, placeholders
-from reconciler.resource.words import Reading, Role, Word
+from reconciler.resource.words import Listing, One, Reading, Role, Word
 
 RESERVED = ("id", "key", "previously", "protect", "adopt", "forEach")
 """Words that stand on every resource; no field may be called like one."""
@@ -66,10 +66,13 @@ class Resource:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
         words = {name: word for name, word in vars(cls).items() if isinstance(word, Word)}
+        one_per = any(word.one_per for word in words.values())
+        reads = tuple(Listing(read.path, single=True) if one_per and isinstance(read, One) else read for read in cls.reads)
         fields = {name: _compile(name, hints.get(name), word, cls.api) for name, word in words.items()}
         cls.kind = Kind(
-            name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=cls.reads, api=cls.api, fields=fields,
-            object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared, local_ids=local_ids,
+            name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=reads, api=cls.api, fields=fields,
+            object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
+            local_ids=local_ids or one_per, one_per=one_per,
             deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
             leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None), audience=audience,
         )  # fmt: skip
@@ -147,6 +150,12 @@ def check(kind: Kind) -> None:
         raise wrong("a docstring of one sentence is missing")
     if kind.prune not in PRUNE_SCOPES:
         raise wrong(f"prune is {kind.prune!r}, not one of {', '.join(PRUNE_SCOPES)}")
+    if kind.one_per != (kind.place.value_is is not None):
+        raise wrong("an object of which a container has one stands as a value in its YAML: one_per goes with place=Single")
+    if kind.place.value_is is not None and (kind.place.value_is not in kind.fields or not kind.fields[kind.place.value_is].written):
+        raise wrong(f"its value is {kind.place.value_is}, which is no field that is written")
+    if kind.one_per and ("create" not in kind.api or not kind.api["create"].upsert or "delete" in kind.api):
+        raise wrong("an object of which a container has one is created by an upsert and never deleted")
     if kind.local_ids and kind.within is None:
         raise wrong("local_ids are local to a container, and it stands in none")
     for name, field in kind.fields.items():

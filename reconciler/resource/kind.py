@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from reconciler.address import Address
 from reconciler.resource.audience import Audience
 from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
 from reconciler.resource.places import Place
@@ -136,6 +137,7 @@ class Kind:
     prune: str
     undeclared: bool
     local_ids: bool
+    one_per: bool
     deleted_at: str | None
     restore_days: int
     published: Published | None
@@ -156,6 +158,23 @@ class Kind:
         """
         outer = within.get(self.within or "") if self.local_ids else None
         return f"{outer}/{id}" if outer else id
+
+    def own_id(self, raw: Mapping[str, Any]) -> str:
+        """The id that an object of the service has in its container; "" where it shows none.
+
+        What its container has one of has no id: it is called like its kind, `org_acme/agent-instructions` by `identity`.
+        """
+        id = self.name if self.one_per else raw.get("id")
+        return id if isinstance(id, str) else ""
+
+    def blank(self, raw: Mapping[str, Any]) -> bool:
+        """Whether an object that its container always shows says nothing: it is as if it did not exist."""
+        values = (field.seen(raw) for field in self.fields.values() if field.compared)
+        return self.one_per and all(value is UNSET or value is None for value in values)
+
+    def address(self, container: Address, key: str) -> Address:
+        """The address of an object in its fixed container; what that has one of needs no key."""
+        return container.child(self.name) if self.one_per else container.child(self.name, key)
 
     @cached_property
     def within(self) -> str | None:

@@ -24,7 +24,8 @@ class Listing:
 
     `each` names a kind whose objects fill a placeholder of that name, one listing an object (spaces: each collection). `ordered`: the
     answer shows the siblings' order. `item` names the key that holds the object in each item, None where the item is the object.
-    `lister`: a placeholder `{lister}` is filled with the id of a member who reaches everything.
+    `lister`: a placeholder `{lister}` is filled with the id of a member who reaches everything. `single`: the answer is the only object
+    there can be (`one_per`); a 404, or an answer that shows none of its fields, is a list without items. The declaration says `One`.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Listing:
     ordered: bool = False
     item: str | None = None
     lister: bool = False
+    single: bool = False
 
     @property
     def names(self) -> str | None:
@@ -67,7 +69,7 @@ class Sighting:
 
 @dataclass(frozen=True)
 class One:
-    """One object by its own id; a 404 proves absence."""
+    """One object by its own id, or, of a kind with `one_per`, by the path of its container; a 404 proves absence."""
 
     path: str
 
@@ -149,6 +151,7 @@ class Word:
     address: AddressPart = ""
     opens: tuple[Any, ...] = ()
     doc: str = ""
+    one_per: bool = False
 
 
 def _verbs(on: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -202,6 +205,11 @@ def field(
 def within(kind: str) -> Any:
     """The fixed container: fills its placeholder, and its delete takes this object along."""
     return Word(role=Role.WITHIN, to=kind, on=())
+
+
+def one_per(kind: str) -> Any:
+    """The fixed container of an object without an id, of which it has one at most."""
+    return Word(role=Role.WITHIN, to=kind, on=(), one_per=True)
 
 
 def inside(

@@ -26,6 +26,7 @@ from reconciler.undo.snapshot import NOWHERE, Thing, things
 from reconciler.undo.tracking import bound_again, turned_back
 
 GONE = "it is gone"
+NO_DELETE = "the service deletes no {}"
 UNBOUND = "it is not bound any more; it stays as it is"
 
 
@@ -138,8 +139,8 @@ class _Undoing:
             self._say(one.address, "was replaced; the object it stands in for is gone")
         elif thing.id != one.made:
             self._say(one.address, f"was {one.born}, and another object stands in its place now")
-        elif "delete" not in one.kind.api:
-            self._say(one.address, f"was {one.born}; no {one.kind.name} can be deleted here")
+        elif "delete" not in one.kind.api and not self._goes_along(one):
+            self._say(one.address, f"was {one.born}; {NO_DELETE.format(one.kind.name)}")
         elif self._kept(thing):
             self._say(one.address, f"was {one.born}, and its own protection keeps it; it stays")
         elif changed := [name for name in one.after if self._differs(one, name, thing)]:
@@ -147,6 +148,11 @@ class _Undoing:
         else:
             return True
         return False
+
+    def _goes_along(self, one: Past) -> bool:
+        """Whether its container was made by the run too: deleting that deletes what it has only one of."""
+        outer = self.done.get(one.address.container) if one.kind.one_per and one.address.container is not None else None
+        return outer is not None and outer.made is not None
 
     def _kept(self, thing: Thing) -> bool:
         """Whether it is protected by a line of its own, and not only by its kind."""
@@ -176,6 +182,12 @@ class _Undoing:
                     self.removed.discard(address)
                     self._say(address, f"was {self.done[address].born}, and is used by {said}; it stays")
                     kept = True
+
+        for address in sorted(self.removed):
+            one = self.done[address]
+            if one.kind.one_per and address in known and address.container not in self.removed:
+                self.removed.discard(address)
+                self._say(address, f"was {one.born}; {NO_DELETE.format(one.kind.name)}")
 
     def _leaves(self, address: Address, each: Field) -> bool:
         """Whether the field is about to get another value."""

@@ -69,5 +69,5 @@ def _fill(shape: Shape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Shape]) -
         section: Shape(tags={str(one.place.tag): shapes[one.name] for one in members})
         for section, members in kinds.lists(kind.name).items()
     }
-    shape.inside = {**sections, **lists}
+    shape.inside = {**sections, **lists, **dict.fromkeys(kinds.singles(kind.name), ANY)}
     shape.ranks |= dict.fromkeys(shape.inside, LATE + 1)

@@ -22,17 +22,23 @@ DROP: Final = object()
 
 @dataclass(frozen=True)
 class Place:
-    """Where a resource stands: line and column (from 1) of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value."""
+    """Where a resource stands: line and column (from 1) of its key or tag. `tag`: of a list's node. `bare`: the field of a bare value.
+
+    `whole`: the field that everything behind the key is.
+    """
 
     line: int
     column: int
     tag: str | None = None
     bare: str | None = None
+    whole: str | None = None
 
 
 def put(text: str, place: Place, values: Mapping[str, Any], spelling: Spelling) -> str:
     """The text with these values by key; `DROP` takes a key out. A key that is not there yet stands behind the first one."""
     edit = _Edit(text, place, spelling)
+    if place.whole is not None:
+        return edit.whole(values[place.whole])
     if edit.node.shape == "scalar":
         return edit.bare(values)
     for name, value in values.items():  # one by one: a map begins where it began whatever stands in it
@@ -53,11 +59,13 @@ class _Edit:
         root = parse(text).root
         try:
             at = index(text, place.line, place.column)
-            self.node = (node if place.tag is not None else resource)(root, at)[1]
+            self.steps, self.node = (node if place.tag is not None else resource)(root, at)
         except ValueError:
             raise ValueError(f"nothing stands at {place.line}:{place.column}") from None
 
     def raw(self, name: str) -> str | None:
+        if self.place.whole is not None:
+            return self._span(None) if name == self.place.whole else None
         if self.node.shape == "scalar":
             return self._span(None) if name in (self.place.bare, self.place.tag) else None
         found = entry(self.node, name)
@@ -79,6 +87,13 @@ class _Edit:
             edits.drop(self.node, found, comment=True)
         elif found is not None:
             edits.replace(self.node, found, value)
+        return edits.done()
+
+    def whole(self, value: Any) -> str:
+        """Another value behind the key of the resource."""
+        assert self.spelling is not None
+        edits = Edits(self.text, self.spelling)
+        edits.replace(self.steps[-1].holder, self.steps[-1].child, value)
         return edits.done()
 
     def bare(self, values: Mapping[str, Any]) -> str:

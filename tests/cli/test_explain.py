@@ -45,8 +45,8 @@ def test_every_word_is_explained_and_its_example_holds_it_and_is_valid(cli: Cli,
     example = told.stdout.partition("Example:\n")[2]
     if example:
         CONFIG.validate(yaml.safe_load(example))
-        key_is = getattr(KINDS[kind].place, "key_is", None)
-        short = word in (key_is, getattr(KINDS[kind].place, "bare", None))
+        place = KINDS[kind].place
+        short = word in (place.key_is, place.bare_is, place.value_is)
         assert short or f"{word}:" in example
 
 

@@ -87,6 +87,8 @@ def test_every_field_and_kind_is_described() -> None:
     for kind in kinds().values():
         made = definitions[kind.name]
         assert made["description"] == kind.doc
+        if kind.place.value_is is not None:
+            continue  # its only field is the whole value
         properties = made.get("properties") or made["anyOf"][0]["properties"]
         for name, field in kind.fields.items():
             if field.written and field.doc:

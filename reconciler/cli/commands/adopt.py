@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,15 +23,17 @@ if TYPE_CHECKING:
 
 @click.command("adopt", short_help="Bind one object to an address.")
 @click.argument("address", callback=shared.address)
-@click.argument("id")
+@click.argument("id", required=False)
 @shared.project()
 @shared.service()
 @shared.state()
 @shared.creating()
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
+def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -> None:
     """Bind the object with this id to a declared address. Sends nothing; an unfinished create of that address counts as this object.
+
+    What a container has only one of needs no ID.
 
     \b
     Example:
@@ -47,11 +50,16 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
     from reconciler.plan import Selection
     from reconciler.state import Ending
 
-    options = Options.of(screen, words)
     kinds = load_kinds()
+    if address.kind in kinds and kinds.of(address).one_per:  # it has no id: what comes after the address is the project
+        words, id = {**words, "project": Path(id) if id is not None and words["project"] == Path() else words["project"]}, None
+    elif id is None:
+        raise UsageError(f"the id of the object for {address} is missing", hint="Run `reconciler adopt ADDRESS ID`.")
+    options = Options.of(screen, words)
     project = load(screen, options, kinds)
     id = _identity(kinds, project.desired, address, id)
     desired = _as_if_written(project.desired, address, id)
+    name = bare(id) if id is not None else str(address)
     narration = Narration(screen)
     with (
         connect(screen, options, project, kinds) as service,
@@ -68,7 +76,7 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
                 selection = Selection((Glob.parse(str(address)),))
                 return await run.make_plan(reader, sealed, desired, calm, selection=selection, allow_replace=())
 
-        with narration.phase(f"Reading {bare(id)} from {service.where}"):
+        with narration.phase(f"Reading {name} from {service.where}"):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [one for one in state.intents if one.address == address]
         made = [one for one in doubtful if one.verb == "create"]
@@ -77,30 +85,34 @@ def command(screen: Screen, /, address: Address, id: str, **words: Any) -> None:
         if not made:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
-    screen.out(f"{address} is bound to {bare(id)}.\n")
+    screen.out(f"{address} is bound to {bare(binding.id)}.\n")
 
 
-def _identity(kinds: Kinds, desired: Desired, address: Address, id: str) -> str:
-    """What the engine calls the object with an id of the service, where the address stands."""
+def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) -> str | None:
+    """What the engine calls the object with an id of the service, where the address stands; None for what needs no id."""
     from reconciler.model.codec import path_ids
 
+    if id is None:
+        return None
     ids = {at: one.id for at, one in desired.resources.items()}
     kind = kinds.of(address)
     return kind.identity(bare(id), path_ids(kinds, address.container, ids.get)) if kind.local_ids else id
 
 
-def _as_if_written(desired: Desired, address: Address, id: str) -> Desired:
-    """The project as if the YAML named the object by its id."""
+def _as_if_written(desired: Desired, address: Address, id: str | None) -> Desired:
+    """The project as if the YAML named the object by its id, if it has one."""
     declared = desired.resources.get(address)
     if declared is None or declared.implied:
         raise UsageError(f"{address} is not declared", hint="Write it in the YAML first; adopt binds what is declared.")
-    if declared.id is not None and declared.id != id:
+    if declared.id is not None and id is not None and declared.id != id:
         raise UsageError(f"the YAML names {bare(declared.id)} for {address}", hint=f"Write id: {bare(id)} there, or take the id out.")
     return replace(desired, resources={**desired.resources, address: replace(declared, id=id, adopt=True)})
 
 
-def _check_free(state: State, address: Address, id: str, kind: str) -> None:
+def _check_free(state: State, address: Address, id: str | None, kind: str) -> None:
     held = state.bindings.get(address)
+    if id is None:
+        return
     if held is not None and held.id != id:
         raise Refused(f"{address} is bound to {bare(held.id)} already", hint="A binding is never replaced silently; let go of it first.")
     other = next((one.address for one in state.bindings.values() if (one.kind, one.id) == (kind, id) and one.address != address), None)
@@ -108,11 +120,12 @@ def _check_free(state: State, address: Address, id: str, kind: str) -> None:
         raise Refused(f"{bare(id)} is bound to {other} already", hint=f"If its key changed, write previously: on {address}.")
 
 
-def _bound(plan: Plan, state: State, address: Address, id: str) -> Binding:
+def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
     """The binding that the planner would remember. Raises `Refused` where it would not adopt the object."""
     blocked = next((one for one in plan.blocked if one.address == address), None)
     found = plan.memory.bind.get(address) or state.bindings.get(address)
-    if found is None or found.id != id:
-        reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is no such object as {bare(id)} for {address}"
+    if found is None or (id is not None and found.id != id):
+        what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"
+        reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is {what}"
         raise Refused(reason, hint=blocked.remedy if blocked is not None else None)
     return found

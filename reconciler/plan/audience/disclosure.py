@@ -131,7 +131,7 @@ def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], ke
     outer = observed.within.get(kind.within or "") if observed is not None else None
     if kind.within is None or outer is None:
         return Address((bare(key[1]),))
-    return _called(kinds, objects, addresses, (kind.within, outer)).child(kind.name, bare(key[1]))
+    return kind.address(_called(kinds, objects, addresses, (kind.within, outer)), bare(key[1]))
 
 
 def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, opened: Collection[Opening]) -> frozenset[Key]:

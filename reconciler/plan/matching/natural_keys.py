@@ -124,7 +124,7 @@ class Natural:
         values = wanted(kind, declared, self.found.ids)
         names = tuple(field.name for field in kind.keys)
         sought = tuple(values.get(name, UNSET) for name in names)
-        if not names or UNSET in sought:
+        if (not names and not kind.one_per) or UNSET in sought:
             return None
         here = self._free(kind, declared, names, sought)
         others = [] if declared.implied else [one for one in here if (kind.name, one.id) in self.state.foreign]

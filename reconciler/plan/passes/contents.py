@@ -62,6 +62,9 @@ def _cover(made: Mapping[Address, Removal], keepers: Collection[tuple[str, str |
     """Mark what goes along with the delete of what it stands in, so that it sends nothing. `keepers`: what takes nothing along."""
     leaving = {(removal.kind.name, removal.id): removal for removal in made.values() if removal.delete and removal.active}
     for removal in made.values():
+        outer = made.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
+        if outer is not None and outer.delete and outer.active and removal.active and removal.observed is not None:
+            removal.delete, removal.reason = True, f"goes along with {outer.address}"  # no request deletes it by itself
         if not (removal.delete and removal.active):
             continue
         kind = removal.kind

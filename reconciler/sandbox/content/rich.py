@@ -53,7 +53,20 @@ def _described(*objects: str, **more: Any) -> dict[str, Any]:
     return {"type": "object", "required": ["object", "type"], "properties": {"object": {"enum": list(objects)}, **parts, **more}}
 
 
-_INNER = {"type": "array", "items": _described("block", "inline", "text", nodes={"type": "array", "items": _described("text")})}
+_LEAF = {
+    "type": "object",
+    "required": ["object", "text"],
+    "properties": {"object": {"const": "leaf"}, "text": {"type": "string"}, "marks": {"type": "array"}},
+}
+_TEXT = {
+    "type": "object",
+    "required": ["object", "leaves"],
+    "properties": {"object": {"const": "text"}, "leaves": {"type": "array", "items": _LEAF}, "key": {"type": "string"}},
+}
+_INNER = {
+    "type": "array",
+    "items": {"anyOf": [_TEXT, _described("block", "inline", nodes={"type": "array", "items": {"anyOf": [_TEXT, _described("inline")]}})]},
+}
 _SCHEMA = {
     "type": "object",
     "required": ["object", "nodes"],

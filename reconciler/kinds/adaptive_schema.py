@@ -1,0 +1,31 @@
+"""Adaptive schemas: what a site may know of its visitors; one JSON Schema a site, which cannot be deleted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from annotated_types import Len
+from pydantic import Field
+
+from reconciler.resource import PUT, Api, Leave, One, Resource, Single, field, one_per
+
+_EXAMPLE = {"type": "object", "properties": {"isBeta": {"type": "boolean"}}, "additionalProperties": False}
+
+
+class AdaptiveSchema(
+    Resource,
+    kind="adaptive-schema",
+    place=Single("adaptiveSchema", value_is="jsonSchema"),
+    object="site-adaptive-schema",
+    leave=Leave("createContent", of="organization"),
+):
+    """The attributes of visitors that conditions may name: a JSON Schema, draft-07."""
+
+    reads = (One("/orgs/{organization}/sites/{site}/adaptive-schema"),)
+    api = Api(
+        create=PUT("/orgs/{organization}/sites/{site}/adaptive-schema", upsert=True),
+        update=PUT("/orgs/{organization}/sites/{site}/adaptive-schema"),
+    )
+
+    site = one_per("site")
+    jsonSchema: Annotated[dict[str, Any], Len(1), Field(examples=[_EXAMPLE])] = field("The whole schema.", required=True)
