@@ -1,5 +1,7 @@
 """Processes that run this package without the second that importing it takes: forks of one that has imported everything.
 
+`program` is a folder with a `reconciler` for scripts of a shell, forked in the same way.
+
 `Popen` and `run` are those of `subprocess` for `[sys.executable, "-m" or "-c", …]`: a process of its own with its own streams, signals and
 exit. It is forked by a server that this process starts once, and becomes this process's child (Linux; elsewhere it is started as usual).
 """
@@ -11,9 +13,11 @@ import ctypes
 import inspect
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -72,6 +76,39 @@ def run(words: list[Any], *, input: Any = None, capture_output: bool = False, ti
     return done
 
 
+@cache
+def program() -> Path:
+    """A folder for the PATH of a script, in which `reconciler` is one."""
+    _server()
+    file = _folder() / "bin" / "reconciler"
+    file.parent.mkdir()
+    file.write_text(LAUNCHER.format(python=sys.executable, socket=str(_folder() / "socket"), length=LENGTH), encoding="utf-8")
+    file.chmod(0o755)
+    return file.parent
+
+
+LAUNCHER: Final = """#!{python} -SEs
+import array, os, socket, sys
+body = repr((sys.argv[1:], os.getcwd(), dict(os.environ))).encode("utf-8", "surrogateescape")
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({socket!r})
+    socket.send_fds(server, [len(body).to_bytes({length}, "big")], [0, 1, 2])
+    server.sendall(body)
+    said = b""
+    while len(said) < {length}:
+        said += server.recv({length} - len(said)) or sys.exit("the server of processes has ended")
+sys.exit(int.from_bytes(said, "big"))
+"""
+
+
+@cache
+def _folder() -> Path:
+    """This process's folder for what it needs to reach the server."""
+    made = tempfile.mkdtemp(prefix="processes-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return Path(made)
+
+
 def _can_fork(asked: dict[str, Any]) -> bool:
     words = asked["args"]
     plain = not (asked["shell"] or asked["preexec_fn"] or asked["pass_fds"] or asked["executable"] not in (None, sys.executable))
@@ -102,10 +139,14 @@ def _server() -> socket.socket:
     if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
     ours, theirs = socket.socketpair()
-    with theirs:
-        program = "from tests.processes import serve; serve({})()"
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(_folder() / "socket"))
+    listener.listen()
+    descriptors = [theirs.fileno(), listener.fileno()]
+    with theirs, listener:
         process = subprocess.Popen(
-            [sys.executable, "-c", program.format(theirs.fileno())], pass_fds=[theirs.fileno()], cwd=ROOT, stdin=subprocess.DEVNULL,
+            [sys.executable, "-c", f"from tests.processes import serve; serve(*{descriptors})()"],
+            pass_fds=descriptors, cwd=ROOT, stdin=subprocess.DEVNULL,
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])},
         )  # fmt: skip
 
@@ -130,11 +171,17 @@ def _received(connection: socket.socket, length: int) -> bytes:
 # -- the server ----------------------------------------------------------------------------------------------------------------------
 
 
-def serve(descriptor: int) -> Callable[[], Any]:
-    """Fork for each request until nobody can ask any more; returns only in a fork, what that is to run."""
+def serve(asking_descriptor: int, listening_descriptor: int) -> Callable[[], Any]:
+    """Fork for each request until nobody can ask any more; returns only in a fork, what that is to run.
+
+    Whoever asks at the second socket is told how the fork ended.
+    """
+    import ast
+    import contextlib
     import gc
     import importlib
     import pkgutil
+    import select
 
     import reconciler
 
@@ -144,29 +191,49 @@ def serve(descriptor: int) -> Callable[[], Any]:
     _warm()
     gc.collect()
     gc.freeze()
-    with socket.socket(fileno=descriptor) as connection:
-        while True:
-            header, streams, _, _ = socket.recv_fds(connection, LENGTH, 3)
-            if not header:
-                os._exit(0)
-            header += _received(connection, LENGTH - len(header))
-            request = json.loads(_received(connection, int.from_bytes(header, "big")))
-            said, saying = os.pipe()
-            between = os.fork()  # it ends at once, so that its child becomes a child of who asked
-            if between == 0:
-                pid = os.fork()
-                if pid == 0:
-                    os.close(said)
-                    os.close(saying)
-                    break
+    connection, listener = socket.socket(fileno=asking_descriptor), socket.socket(fileno=listening_descriptor)
+    while True:
+        ready, _, _ = select.select([connection, listener], [], [])
+        asking = connection if connection in ready else listener.accept()[0]
+        header, streams, _, _ = socket.recv_fds(asking, LENGTH, 3)
+        if not header:
+            os._exit(0)
+        header += _received(asking, LENGTH - len(header))
+        body = _received(asking, int.from_bytes(header, "big"))
+        if asking is connection:
+            request = json.loads(body)
+        else:
+            words, cwd, env = ast.literal_eval(body.decode("utf-8", "surrogateescape"))
+            request = {"words": ["-m", "reconciler", *words], "cwd": cwd, "env": env, "session": False}
+        said, saying = os.pipe()
+        between = os.fork()
+        if between == 0:
+            pid = os.fork()
+            if pid == 0:
+                for end in (said, saying):
+                    os.close(end)
+                for end in (connection, listener, asking):
+                    end.close()
+                break
+            if asking is connection:  # it ends at once, so that its child becomes a child of who asked
                 os.write(saying, pid.to_bytes(LENGTH, "big"))
                 os._exit(0)
-            os.waitpid(between, 0)
-            connection.sendall(os.read(said, LENGTH))
-            os.close(said)
-            os.close(saying)
             for stream in streams:
                 os.close(stream)
+            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            with contextlib.suppress(OSError):
+                asking.sendall((code if code >= 0 else 128 - code).to_bytes(LENGTH, "big"))
+            os._exit(0)
+        if asking is connection:
+            os.waitpid(between, 0)
+            connection.sendall(os.read(said, LENGTH))
+        else:
+            asking.close()
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+        for end in (said, saying, *streams):
+            os.close(end)
     return _begun(request, streams)
 
 

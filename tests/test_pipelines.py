@@ -90,7 +90,7 @@ class Runner:
 
     def __init__(self, root: Path, url: str, state: str) -> None:
         self.root = root
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
         self.env = {
             "PATH": path,
             "HOME": str(root),

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import processes
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
@@ -89,7 +91,7 @@ def blocks(section: str) -> list[tuple[str, str]]:
 
 def shell(script: str, folder: Path) -> str:
     """Run lines of shell as a reader would: beside nothing but this environment, with what goes wrong in between noticed by its output."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
     environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
     done = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
