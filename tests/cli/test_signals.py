@@ -130,6 +130,28 @@ with signals.ending(), unbroken():
     told("{second}")
     print("went on")
 """
+STOPPED_CALMLY = """
+async def run():
+    stop = asyncio.Event()
+    with signals.stopping(stop.set) as heard:
+        told("{first}")
+        await stop.wait()
+        print("stopped by", heard.number)
+with signals.ending() as ending:
+    ending.run(lambda: asyncio.run(run()))
+    print("went on")
+    {then}
+"""
+TWICE_WHILE_THE_LOOP_IS_BUSY = """
+import time
+async def run():
+    with signals.stopping(lambda: print("stopped")):
+        told("{first}")
+        told("{second}")
+        time.sleep(30)
+with signals.ending() as ending:
+    ending.run(lambda: asyncio.run(run()))
+"""
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
@@ -154,7 +176,9 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 @pytest.mark.parametrize("first", SIGNALS)
 @pytest.mark.parametrize("second", SIGNALS)
-@pytest.mark.parametrize("program", [TWICE, TWICE_AMID_IT], ids=["at any time", "amid what must not be broken off"])
+@pytest.mark.parametrize(
+    "program", [TWICE, TWICE_AMID_IT, TWICE_WHILE_THE_LOOP_IS_BUSY], ids=["at any time", "amid what must not be broken off", "busy loop"]
+)
 def test_the_second_one_leaves_at_once_and_without_a_traceback(first: signal.Signals, second: signal.Signals, program: str) -> None:
     ended = run(program.format(first=first.name, second=second.name))
     assert (ended.returncode, ended.stdout, ended.stderr) == (128 + second, "", "")
@@ -186,10 +210,18 @@ def test_what_must_not_be_broken_off_is_done_first(first: signal.Signals) -> Non
     assert (ended.returncode, ended.stdout) == (143 if first == signal.SIGTERM else -signal.SIGINT, "done\n")
 
 
+@pytest.mark.parametrize("first", SIGNALS)
+def test_the_first_one_stops_an_apply_calmly_and_the_next_one_leaves_at_once(first: signal.Signals) -> None:
+    ended = run(STOPPED_CALMLY.format(first=first.name, then=""))
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"stopped by {first:d}\nwent on\n", "")
+    ended = run(STOPPED_CALMLY.format(first=first.name, then="told('SIGTERM')"))
+    assert (ended.returncode, ended.stderr) == (143, "")
+
+
 @pytest.mark.parametrize("error", [ValueError, RuntimeError, NotImplementedError, asyncio.CancelledError])
 def test_what_goes_wrong_while_something_is_applied_keeps_its_name(error: type[BaseException]) -> None:
     async def run() -> None:
-        with signals.stopping(asyncio.get_running_loop(), signals.Stop(asyncio.Event()), lambda: None):
+        with signals.stopping(lambda: None):
             raise error("its own")
 
     before = signal.getsignal(signal.SIGTERM)
@@ -202,7 +234,7 @@ def test_a_thread_that_gets_no_signals_applies_all_the_same() -> None:
     done: list[str] = []
 
     async def run() -> None:
-        with signals.stopping(asyncio.get_running_loop(), signals.Stop(asyncio.Event()), lambda: None):
+        with signals.stopping(lambda: None):
             done.append("applied")
 
     thread = threading.Thread(target=lambda: asyncio.run(run()))

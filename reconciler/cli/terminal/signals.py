@@ -1,4 +1,8 @@
-"""SIGINT and SIGTERM: while something is applied the first one stops calmly and the second leaves at once."""
+"""SIGINT and SIGTERM: the first one stops an apply calmly and ends everything else; the second one ends the process at once.
+
+One flag, `Ending.number`, says whether one came. It is not enough: nothing would look at it while a database or a prompt is waited for. So
+the first one raises; and Python loses what is raised in a destructor or a callback of a weak reference, which is why that is raised again.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,11 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from reconciler.cli import exits
-
-if TYPE_CHECKING:
-    import asyncio
-
 
 AGAIN: Final = 0.002  # seconds
 
@@ -33,10 +34,11 @@ def of_signal(error: BaseException | None) -> bool:
 
 
 class Ending:
-    """Hears SIGINT and SIGTERM while nothing is being applied. `number`: the one that came, None while none did."""
+    """Hears SIGINT and SIGTERM. `number`: the first one that came, None while none did. `stop`: what is done then instead of leaving."""
 
     def __init__(self) -> None:
         self.number: int | None = None
+        self.stop: Callable[[], object] | None = None
 
     def run(self, work: Callable[[], Any]) -> Any:
         """What `work` returns; raises KeyboardInterrupt or `Terminated` where a signal ended it, in an event loop too."""
@@ -50,7 +52,7 @@ class Ending:
             raise
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """The first time what is under way is left, or ended where it must not be broken off; the second time the process is, at once."""
+        """The first time what is under way is stopped or left; the second time the process ends: what was sent is in the journal."""
         if self.number is not None:
             os._exit(128 + number)
         self.number = number
@@ -68,7 +70,9 @@ class Ending:
             self._leave()
 
     def _leave(self) -> None:
-        if not _cancelled():
+        if self.stop is not None:
+            self.stop()
+        elif not _cancelled():
             raise self._raised()
 
     def _raised(self) -> BaseException:
@@ -83,6 +87,10 @@ class Ending:
 
     def _again(self) -> None:
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
+
+
+_HEARING: Final[list[Ending]] = []
+"""Who hears signals now; the last one, where a program is run inside another one."""
 
 
 def _within(frame: FrameType | None, code: CodeType) -> bool:
@@ -115,6 +123,7 @@ def ending() -> Iterator[Ending]:
     if threading.current_thread() is not threading.main_thread():
         yield heard
         return
+    _HEARING.append(heard)
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     hook, alarm = sys.unraisablehook, signal.signal(signal.SIGALRM, heard.hear)
     sys.unraisablehook = heard.unraisable
@@ -125,6 +134,7 @@ def ending() -> Iterator[Ending]:
         with warnings.catch_warnings():
             yield heard
     finally:
+        _HEARING.remove(heard)
         for number, handler in before.items():
             signal.signal(number, handler)
         if heard.number is not None:
@@ -135,32 +145,14 @@ def ending() -> Iterator[Ending]:
             sys.modules["logging"].disable(0)
 
 
-class Stop:
-    """Whether a run was told to stop: `event` for the run, `signal` for the exit code."""
-
-    def __init__(self, event: asyncio.Event) -> None:
-        self.event = event
-        self.signal: int | None = None
-
-    def ask(self, number: int, tell: Callable[[], None]) -> None:
-        """The first time the run is told; the second time the process ends. Both are safe: every request has its intent in the journal."""
-        if self.signal is not None:
-            os._exit(128 + number)
-        self.signal = number
-        self.event.set()
-        tell()
-
-
 @contextmanager
-def stopping(loop: asyncio.AbstractEventLoop, stop: Stop, tell: Callable[[], None]) -> Iterator[None]:
-    """In this block signals ask the run to stop; another thread than the main one gets none."""
-    numbers = (signal.SIGINT, signal.SIGTERM) if threading.current_thread() is threading.main_thread() else ()
-    before = [signal.getsignal(number) for number in numbers]
-    for number in numbers:
-        loop.add_signal_handler(number, stop.ask, int(number), tell)
+def stopping(stop: Callable[[], None]) -> Iterator[Ending]:
+    """In this block of an event loop the first signal calls `stop` there instead of leaving; another thread than the main one gets none."""
+    import asyncio
+
+    heard = _HEARING[-1] if _HEARING and threading.current_thread() is threading.main_thread() else Ending()
+    heard.stop = partial(asyncio.get_running_loop().call_soon_threadsafe, stop)
     try:
-        yield
+        yield heard
     finally:
-        for number, handler in zip(numbers, before, strict=True):
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
+        heard.stop = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reconciler.cli.terminal.progress import Narration
-from reconciler.cli.terminal.signals import Stop, stopping
+from reconciler.cli.terminal.signals import stopping
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -215,18 +215,19 @@ class Session:
         from reconciler.apply import apply
 
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
-        stop = Stop(asyncio.Event())
+        stop = asyncio.Event()
 
-        def tell() -> None:
+        def calmly() -> None:
+            stop.set()
             self.narration.screen.say("Stopping: nothing new is started, what is under way gets 5 seconds. Once more leaves at once.")
 
-        with stopping(asyncio.get_running_loop(), stop, tell):
+        with stopping(calmly) as heard:
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
-                stop=stop.event, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                stop=stop, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
             )  # fmt: skip
-        self.signal = stop.signal
+        self.signal = heard.number if stop.is_set() else None
         if outcome.went_through and planned.plan.memory.rules is not None:
             self.journal.remember_rules(planned.plan.memory.rules)
         return outcome
