@@ -35,6 +35,17 @@ def test_a_sound_declaration_says_what_the_engine_needs() -> None:
     assert not kind.ordered
 
 
+def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
+    kinds, later = load(), {"since": 2031}
+    adaptive = kinds["site"].fields["adaptiveContent"]
+    assert adaptive.seen({"adaptiveContent": {"enabled": True, "later": later}}) == {"enabled": True}
+    content = kinds["organization"].fields["defaultContent"]
+    shown = {"type": "site", "site": "site_1"}
+    assert content.seen({"defaultContent": {**shown, "later": later}}) == shown
+    assert content.seen({"defaultContent": {"type": "wiki", "later": later}}) == {"type": "wiki", "later": later}
+    assert content.seen({}) is None
+
+
 @pytest.mark.parametrize(
     ("parts", "says"),
     [

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
 from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
-from reconciler.resource import PATCH, Api, Exposes, Keyed, Leave, Listing, One, Resource, Spelled, To, field
+from reconciler.resource import PATCH, UNSET, Api, Exposes, Keyed, Leave, Listing, One, Resource, Spelled, To, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
 
@@ -23,6 +23,14 @@ def _default_content(value: Any) -> Any:
     if isinstance(value, Mapping) and set(value) == {"site"}:
         return {"type": "site", "site": _SITE.validate_python(value["site"])}
     raise PydanticCustomError("default_content", "expected {{site: KEY}} or null")
+
+
+def _seen_content(raw: Mapping[str, Any]) -> Any:
+    """Of the site that members land on only what is written: the service may show more of it."""
+    content = raw.get("defaultContent", UNSET)
+    if isinstance(content, Mapping) and content.get("type") == "site" and "site" in content:
+        return {"type": "site", "site": content["site"]}
+    return content
 
 
 def _written(value: Any, name: Callable[[str, str], Any]) -> Any:
@@ -68,7 +76,7 @@ class Organization(
     )
     hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.", address="whole")
     defaultRole: MemberRole = field("What new members may do.", exposes=Exposes("new members may do more", ROLES))
-    defaultContent: DefaultContent = field("The site that members land on.", clear=True)
+    defaultContent: DefaultContent = field("The site that members land on.", clear=True, read=_seen_content)
     logo: Uri | None = field("The address of an image; the service hosts it anew.", clear=True, read="urls.logo", lossy=True)
     sso: bool = field("Whether single sign-on is enforced.", exposes=Exposes("people sign in without it", (True, False)))
     ai: bool = field("Whether AI features are on.")

@@ -6,7 +6,7 @@ Raises `DeclarationError` when the class is made, so that a wrong declaration ca
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -84,8 +84,9 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
     parts = list(_parts(hint))
     return Field(
         name=name, type=hint, role=word.role, on=on, on_change=word.on_change, to=word.to, wire=name if word.wire is None else word.wire,
-        read=_reader(word.read if word.read is not None else name), required=word.required, clear=word.clear, sensitive=word.sensitive,
-        readable=word.readable, lossy=word.lossy, key=word.key, one_way=word.one_way, unique=word.unique, cascade=word.cascade,
+        read=_reader(word.read if word.read is not None else name, parts), required=word.required, clear=word.clear,
+        sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, key=word.key,
+        one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens,
@@ -124,9 +125,23 @@ def _parts(hint: Any) -> Any:
         yield origin or hint
 
 
-def _reader(read: str | Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
-    if not isinstance(read, str):
-        return read
+def _reader(read: str | Callable[[Mapping[str, Any]], Any], parts: Sequence[Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """How an answer shows the field. Of a value whose keys are all declared (a `TypedDict`) other keys are left out: later versions of the
+    service may add some, and no difference follows from that.
+    """
+    plain = read if not isinstance(read, str) else _dotted(read)
+    declared = frozenset(name for part in parts if is_typeddict(part) for name in get_type_hints(part))
+    if not declared:
+        return plain
+
+    def known(raw: Mapping[str, Any]) -> Any:
+        value = plain(raw)
+        return {name: part for name, part in value.items() if name in declared} if isinstance(value, Mapping) else value
+
+    return known
+
+
+def _dotted(read: str) -> Callable[[Mapping[str, Any]], Any]:
     keys = read.split(".")
 
     def dotted(raw: Mapping[str, Any]) -> Any:

@@ -32,8 +32,8 @@ STATES: dict[str, dict[str, Any]] = {
 }
 """States that say nothing of what is managed."""
 
-FREE = frozenset({"jsonSchema", "document", "pages", "error"})
-"""Whose keys are the user's own."""
+FREE = frozenset({"jsonSchema", "document", "pages", "error", "mergeRules"})
+"""Whose keys are the user's own: `mergeRules` are taken as they are, since the service may have rules of any form."""
 
 
 class Strict:

@@ -45,6 +45,18 @@ def test_a_small_organization_is_applied_turned_around_and_looked_at(dressed: bo
         assert {"DELETE", "PATCH", "POST", "PUT"} <= {method for method, _ in steps.proxy.sent}
 
 
+def test_the_plan_is_the_same_where_the_service_answers_more_than_it_documents(tmp_path: Path) -> None:
+    with journey(tmp_path, SMALL) as steps:
+        steps.write(of(small()))
+        steps.run("apply", "--yes", "--create-state", "--allow-exposure", "**")
+        steps.write(thinned(carried(turned(of(small())))))
+        plain = steps.plan()
+        steps.proxy.dressed = True
+        later = steps.plan()
+        assert plain["steps"]
+        assert {**later, "createdAt": None, "forecast": None} == {**plain, "createdAt": None, "forecast": None}
+
+
 @pytest.mark.proof
 @pytest.mark.timeout(1800)
 @ANSWERS
