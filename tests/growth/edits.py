@@ -14,7 +14,7 @@ Tree = dict[str, Any]
 BLANK: Tree = {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True}
 ADA: Tree = {"ada@acme.example": "admin"}
 PER_COLLECTION = 50
-PER_SITE = 20
+PER_SITE = 10
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import yaml
 from reconciler.config import load
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Desired, Observed, Plan, State
-from reconciler.plan import plan
+from reconciler.plan import Matches, match, plan
 from reconciler.plan.prove import carried_out
 from reconciler.resource import UNSET
 from tests.growth.edits import Edit, Tree, nothing
@@ -26,6 +26,9 @@ class Scene:
     desired: Desired
     state: State
     actual: Actual
+
+    def match(self) -> Matches:
+        return match(kinds(), self.desired, self.state, self.actual)
 
     def plan(self) -> Plan:
         return plan(kinds(), self.desired, self.state, self.actual, allow_replace=("**",))

@@ -44,24 +44,26 @@ def waits(address: Address, container: Address, found: Matches) -> bool:
 
 
 class Index:
-    """Objects by natural key and by title, made once per kind that needs it."""
+    """Objects by container and natural key, made once per kind that needs it: the same title may be in thousands of containers."""
 
     def __init__(self, kinds: Kinds, actual: Actual) -> None:
         self.kinds, self.actual = kinds, actual
-        self._keys: dict[str, dict[tuple[str, ...], list[Observed]]] = {}
+        self._keys: dict[str, dict[tuple[str | None, ...], list[Observed]]] = {}
 
     def complete(self, kind: Kind, scope: str) -> bool:
         return (kind.name, scope) in self.actual.complete
 
-    def candidates(self, kind: Kind, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
+    def candidates(self, kind: Kind, scope: str, fields: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
+        """What is in the container with that id ("" for a root) and has these values."""
         name = f"{kind.name}/{','.join(fields)}"
         if name not in self._keys:
-            table: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+            table: dict[tuple[str | None, ...], list[Observed]] = defaultdict(list)
             for one in self.actual.objects.get(kind.name, {}).values():
                 if one.deleted_at is None:
-                    table[tuple(repr(one.values.get(field, UNSET)) for field in fields)].append(one)
+                    container = one.within.get(kind.within) if kind.within is not None else ""
+                    table[(container, *(repr(one.values.get(field, UNSET)) for field in fields))].append(one)
             self._keys[name] = table
-        return self._keys[name].get(tuple(repr(value) for value in values), [])
+        return self._keys[name].get((scope, *(repr(value) for value in values)), [])
 
 
 class Natural:
@@ -132,12 +134,10 @@ class Natural:
 
     def _free(self, kind: Kind, declared: Declared, names: tuple[str, ...], values: tuple[object, ...]) -> list[Observed]:
         scope = scope_id(self.kinds, declared.address, self.found.ids) or ""
-        some = [
-            one
-            for one in self.index.candidates(kind, names, values)
-            if (kind.name, one.id) not in self.taken and (declared.address.container is None or one.within.get(kind.within or "") == scope)
-        ]
-        return sorted(some, key=lambda one: one.id)
+        candidates = self.index.candidates(kind, scope, names, values)
+        return sorted(
+            (candidate for candidate in candidates if (kind.name, candidate.id) not in self.taken), key=lambda candidate: candidate.id
+        )
 
     # -- what follows --------------------------------------------------------------------------------------------------------------
 
