@@ -1,6 +1,8 @@
 """Work that no signal breaks off: what would end the program waits until it is done.
 
 In: a block of the main thread, where signals are heard. Who hears one asks `put_off` before raising.
+
+Own code, because a signal mask holds for one thread only: another thread takes the signal, and Python raises in the main one all the same.
 """
 
 from __future__ import annotations
