@@ -12,22 +12,24 @@ import pytest
 from reconciler.kinds import load
 
 PACKAGE = Path(__file__).parents[1] / "reconciler"
-ENGINE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ("cli", "kinds", "sandbox"))
+ENGINE = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ("kinds", "sandbox"))
 
 HISTORY = {
     "state/tables/migrations.py": {"member"},  # what older versions wrote is told apart as they wrote it, whatever the kinds are today
 }
 SAME_WORD_OTHER_MEANING = {
+    "resource/audience.py": {"admin", "members"},  # a level of access, a class of readers
+    "cli/commands/sandbox_readers.py": {"admin"},  # a reader, as the sandbox calls it
     "resource/words.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/schema.py": {"member"},  # service.member: a word of the project file
 }
 
 
 def names() -> frozenset[str]:
-    """Every name by which a kind could be told from another: its own, its class's constant, its place in the YAML."""
+    """Every name by which a kind could be told from another: its own, its objects' constant, its list in a seed, the role of its admins."""
     found: set[str] = set()
     for kind in load().values():
-        found |= {kind.name, kind.object}
+        found |= {kind.name, kind.object, *([kind.seeds] if kind.seeds else []), *([kind.scarce.scarce] if kind.scarce is not None else [])}
     return frozenset(found)
 
 

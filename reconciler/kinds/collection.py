@@ -39,6 +39,7 @@ class Collection(
     Resource,
     kind="collection",
     place=Node("collection", {"organization": "content", "collection": "content"}),
+    seeds="collections",
     protected=True,
     leave=Leave("create"),
     leave_to_make=Leave("createContent", of="organization"),

@@ -10,6 +10,7 @@ class Member(
     Resource,
     kind="member",
     place=Keyed("members", bare="role", key_is="email"),
+    seeds="members",
     prune="none",
     undeclared=True,
     local_ids=True,  # the user's

@@ -62,6 +62,7 @@ class OpenApi(
     Resource,
     kind="openapi",
     place=Keyed("openapi", key_is="slug"),
+    seeds="openapi",
     object="openapi-spec",
     published=Published("urls.published", unless=("visibility", "private")),
     leave=Leave("edit"),

@@ -63,6 +63,7 @@ class Organization(
     Resource,
     kind="organization",
     place=Keyed("organizations"),
+    seeds="organizations",
     leave=Leave("admin"),
 ):
     """The account that holds members, teams, content and sites."""

@@ -29,6 +29,7 @@ class Saml(
     Resource,
     kind="saml",
     place=Keyed("saml"),
+    seeds="saml",
     object="saml-provider",
     protected=True,
     loses="people no longer sign in through it",

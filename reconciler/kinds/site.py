@@ -72,6 +72,7 @@ class Site(
     Resource,
     kind="site",
     place=Keyed("sites"),
+    seeds="sites",
     protected=True,
     published=Published("urls.published", unless=("published", False)),
     leave=Leave("createContent", of="organization"),

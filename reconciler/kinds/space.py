@@ -58,6 +58,7 @@ class Space(
     Resource,
     kind="space",
     place=Node("space", {"organization": "content", "collection": "content"}),
+    seeds="spaces",
     protected=True,
     deleted_at="deletedAt",
     restore_days=7,

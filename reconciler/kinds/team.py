@@ -14,6 +14,7 @@ class Team(
     Resource,
     kind="team",
     place=Keyed("teams"),
+    seeds="teams",
     leave=Leave("admin"),
     leave_to_make=Leave("admin", of="organization"),
 ):

@@ -14,7 +14,8 @@ from reconciler.address import Address, bare
 from reconciler.client import Reader, encode
 from reconciler.errors import Rejected, ServiceError
 from reconciler.model import Actual, Desired, Intent
-from reconciler.model.codec import observed, path_ids
+from reconciler.model.codec import is_kind, observed, path_ids
+from reconciler.observe.privileged import reaches_all
 from reconciler.resource import Kind, Kinds, Listing, Role, placeholders
 
 DATE_STEP: Final = 1.0  # seconds; a Date header is cut to whole ones
@@ -113,11 +114,10 @@ class Landing:
         """Members who may be expected to reach everything, from the listing of the kind that may be referenced undeclared."""
         found: list[str] = []
         for kind in self.kinds.values():
-            if not kind.undeclared:
-                continue
-            for reading in kind.listings:
+            for reading in kind.listings if kind.undeclared else ():
                 pages = await self.reader.list(encode(reading.path, {name: within[name] for name in placeholders(reading.path)}))
-                found += [str(one["id"]) for one in pages.items if one.get("role") == "admin"]
+                people = [observed(self.kinds, kind, raw, within=within) for raw in pages.items if is_kind(kind, raw)]
+                found += [kind.own_id(person.raw) for person in people if reaches_all(self.kinds, person)]
         return found
 
     async def _read_once(self, path: str, reading: Listing) -> None:

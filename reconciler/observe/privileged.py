@@ -27,5 +27,5 @@ def reaching(kinds: Kinds, objects: Objects) -> Iterator[Observed]:
 
 def reaches_all(kinds: Kinds, person: Observed) -> bool:
     """Whether a person holds such a value."""
-    scarce = [field for field in kinds[person.kind].fields.values() if field.scarce is not None]
-    return any(person.values.get(field.name) == field.body(field.scarce) for field in scarce)
+    scarce = kinds[person.kind].scarce
+    return scarce is not None and person.values.get(scarce.name) == scarce.body(scarce.scarce)

@@ -36,7 +36,7 @@ class Resource:
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
     restored, and for how long; `published`: where an object says its public address; `loses`: the protection that a delete takes away;
     `needed`: while it is in use; `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default:
-    the same, of a container); `audience`: who can read its objects.
+    the same, of a container); `audience`: who can read its objects; `seeds`: the list of a sandbox's seed that its objects stand in.
     """
 
     kind: ClassVar[Kind]
@@ -62,6 +62,7 @@ class Resource:
         leave: Leave | None = None,
         leave_to_make: Leave | None = None,
         audience: Audience | None = None,
+        seeds: str = "",
     ) -> None:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
@@ -75,6 +76,7 @@ class Resource:
             local_ids=local_ids or one_per, one_per=one_per,
             deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
             leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None), audience=audience,
+            seeds=seeds,
         )  # fmt: skip
         check(cls.kind)
 

@@ -146,6 +146,7 @@ class Kind:
     leave: Leave | None
     leave_to_make: Leave | None
     audience: Audience | None
+    seeds: str
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"
@@ -210,6 +211,11 @@ class Kind:
     def moves_to_end(self) -> bool:
         """Whether a move puts an object at the end without naming a sibling: it names what the object is in instead."""
         return self.inside is not None and "move" in self.inside.on
+
+    @cached_property
+    def scarce(self) -> Field | None:
+        """The field with a value of which some must always be left."""
+        return next((f for f in self.fields.values() if f.scarce is not None), None)
 
     @cached_property
     def seed(self) -> Field | None:

@@ -10,6 +10,7 @@ from reconciler.address import Address, bare
 from reconciler.cli.checks.local import problem
 from reconciler.client import Reader, encode
 from reconciler.config import Project
+from reconciler.config.words import Service
 from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
@@ -125,12 +126,12 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         return []
     if lister is None:
         text = "service.member is not written: new objects at the root cannot be told from old ones"
-        return [Finding("member", Level.WARNING, text, "Write service.member: the e-mail of the member whose token it is.")]
+        return [Finding(Service.MEMBER.value, Level.WARNING, text, "Write service.member: the e-mail of the member whose token it is.")]
     id, container = found.ids.get(lister), lister.container
     if id is None or container is None or container not in found.ids:
         return [
             Finding(
-                "member",
+                Service.MEMBER.value,
                 Level.PROBLEM,
                 f"service.member {lister.key} is no member of {container}",
                 "Write the e-mail of the token's owner.",
@@ -143,7 +144,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         try:
             pages = await reader.list(path, key=reading.id)
         except ServiceError as error:
-            findings.append(problem("member", error))
+            findings.append(problem(Service.MEMBER.value, error))
             continue
         reached = {reading.id(item) for item in pages.items}
         outer = kind.within or ""
@@ -152,9 +153,13 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         if missed:
             names = listed([f"{one.id} {str(one.raw.get('title', ''))!r}" for one in missed], SHOWN)
             text = f"{lister.key} does not reach {count(len(missed), kind.name)}: {names}"
-            findings.append(Finding("member", Level.WARNING, text, "Use the token of an admin, and name that member in service.member."))
+            findings.append(
+                Finding(Service.MEMBER.value, Level.WARNING, text, "Use the token of an admin, and name that member in service.member.")
+            )
         else:
-            findings.append(Finding("member", Level.OK, f"{lister.key} is {bare(id)} and reaches {count(len(reached), kind.name)}"))
+            findings.append(
+                Finding(Service.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and reaches {count(len(reached), kind.name)}")
+            )
     return findings
 
 

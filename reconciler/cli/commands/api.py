@@ -113,9 +113,17 @@ def target(path: str) -> tuple[str, dict[str, str]]:
     place = place.removeprefix("/v1/") if place.startswith("/v1/") else place.removeprefix("/")
     segments = place.rstrip("/").split("/")
     if not all(segments) or "://" in place or any(segment in (".", "..") for segment in segments):
-        raise UsageError(f"{path!r} is not a path of the service", hint="Write it like /orgs/org_acme/teams.")
+        raise UsageError(f"{path!r} is not a path of the service", hint=f"Write it like {_example()}.")
     encoded = "".join("/" + quote(unquote(segment), safe="") for segment in segments)
     return encoded, dict(parse_qsl(query, keep_blank_values=True))
+
+
+def _example() -> str:
+    """The path of a list of the service."""
+    from reconciler.kinds import load
+
+    lists = (listing for kind in load().values() if kind.within is not None for listing in kind.whole_listings if not listing.single)
+    return re.sub(r"\{\w+\}", "ID", next(lists).path)
 
 
 def typed(text: str) -> Any:

@@ -34,11 +34,12 @@ def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ..
     """
     from urllib.parse import urlencode
 
+    from reconciler.kinds import load
     from reconciler.report.table import table
 
     Options.of(screen, words)
     control = Control(screen, db=words["db"], base_url=words["base_url"], token=words["token"])
-    asked = [("organization", org)] if org is not None else []
+    asked = [(load().roots[0].name, org)] if org is not None else []
     query = urlencode([*asked, *(("condition", text) for text in condition)])
     found = control("GET", f"/readers?{query}" if query else "/readers")
     if words["format"] == "json":

@@ -1,7 +1,4 @@
-"""The embedded service: its file, and what a new file is seeded with so that a project finds what it takes for granted.
-
-The one place beside `kinds` that names kinds: the sandbox's seed document has lists of its own, called like the kinds in the plural.
-"""
+"""The embedded service: its file, and what a new file is seeded with so that a project finds what it takes for granted."""
 
 from __future__ import annotations
 
@@ -13,18 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.address import bare
 from reconciler.errors import ConfigError, ReconcilerError, UsageError
+from reconciler.resource.audience import LEVELS
 
 if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.config import Project
     from reconciler.model import Declared
-    from reconciler.resource import Kinds
+    from reconciler.resource import Kind, Kinds
     from reconciler.sandbox.server import Embedded
 
 SEED_FILE = "sandbox.seed.yaml"
-MEMBER, ORGANIZATION = "member", "organization"
 EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
-LISTS = ("organizations", "members", "tokens", "collections", "spaces", "teams", "sites", "openapi", "saml")
 
 
 def checked(path: Path, *, said: str = "--sandbox") -> Path:
@@ -119,32 +115,40 @@ def _without_extra(missing: Sequence[str]) -> ReconcilerError:
 
 
 def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, Any]]]:
-    """What a project takes for granted: its organizations, an admin, its members, every object it adopts by `id`; and its own seed file."""
+    """What a project takes for granted: its roots, an admin, its people, every object it adopts by `id`; and its own seed file."""
     resources = project.desired.resources
-    seed: dict[str, list[dict[str, Any]]] = {name: [] for name in LISTS}
-    organizations = {address: one.id for address, one in resources.items() if one.kind == ORGANIZATION and one.id is not None}
-    for address, id in organizations.items():
-        seed["organizations"].append({"id": id, "title": _title(resources[address])})
-    people = _People()
-    admin = _admin(project)
-    for address, id in organizations.items():
-        named = [one for one in resources.values() if one.kind == MEMBER and one.address.container == address]
-        emails = {_email(one): bare(one.id) if one.id is not None else None for one in named}
-        for email in dict.fromkeys([admin, *emails]):
-            role = "admin" if email == admin else "read"
-            user = people.id(email, emails.get(email))
-            seed["members"].append({"organization": id, "id": user, "email": email, "displayName": people.name(email), "role": role})
+    seed: dict[str, list[dict[str, Any]]] = {kind.seeds: [] for kind in kinds.values() if kind.seeds}
+    roots = {address: one.id for address, one in resources.items() if address.container is None and one.id is not None}
+    for address, id in roots.items():
+        seed[kinds[resources[address].kind].seeds].append({"id": id, "title": _title(resources[address])})
+    for kind in kinds.values():
+        if kind.undeclared and kind.seeds:
+            seed[kind.seeds] += _people(project, kind, roots)
     for address, declared in resources.items():
-        home = organizations.get(address.root)
-        if declared.kind in (ORGANIZATION, MEMBER) or declared.id is None or home is None:
-            continue
-        name = next((one for one in (declared.kind, f"{declared.kind}s") if one in LISTS), None)
-        if name is not None:
-            seed[name].append(_existing(kinds, resources, declared, home))
-    return _merged({name: found for name, found in seed.items() if found}, _own_seed(project.settings.root))
+        kind, home = kinds[declared.kind], roots.get(address.root)
+        if kind.within is not None and not kind.undeclared and kind.seeds and declared.id is not None and home is not None:
+            seed[kind.seeds].append(_existing(kinds, resources, declared, home))
+    return _merged({name: found for name, found in seed.items() if found}, _own_seed(project.settings.root), kinds)
 
 
-def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Declared, organization: str) -> dict[str, Any]:
+def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:
+    """Whoever is declared or referenced in each root, and an admin; others have the least role."""
+    resources = project.desired.resources.values()
+    names, admin = _Names(), _admin(project, kind)
+    for address, id in roots.items():
+        emails = {_email(one): bare(one.id) if one.id is not None else None for one in resources if _is_person(one, kind, address)}
+        for email in dict.fromkeys([admin, *emails]):
+            user = names.id(email, emails.get(email))
+            person = {str(kind.within): id, "id": user, str(kind.place.key_is): email, "displayName": names.name(email)}
+            role = {kind.scarce.wire: kind.scarce.scarce if email == admin else LEVELS[0]} if kind.scarce is not None else {}
+            yield {**person, **role}
+
+
+def _is_person(declared: Declared, kind: Kind, root: Address) -> bool:
+    return declared.kind == kind.name and declared.address.container == root
+
+
+def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Declared, root: str) -> dict[str, Any]:
     """An object that is adopted by id, as it may have been before: what tells it apart, and where it stands."""
     kind = kinds[declared.kind]
     told = {
@@ -155,7 +159,8 @@ def _existing(kinds: Kinds, resources: Mapping[Address, Declared], declared: Dec
     parent = resources.get(declared.parent) if declared.parent is not None else None
     inside = kind.inside
     nested = inside is not None and parent is not None and parent.kind == inside.to and parent.id is not None
-    return {"organization": organization, "id": declared.id, **told} | ({"parent": parent.id} if nested and parent is not None else {})
+    outer = kinds.containers(kind.name)[-1]
+    return {outer: root, "id": declared.id, **told} | ({"parent": parent.id} if nested and parent is not None else {})
 
 
 def _title(declared: Declared) -> str:
@@ -167,16 +172,16 @@ def _email(declared: Declared) -> str:
     return declared.address.key.lower()
 
 
-def _admin(project: Project) -> str:
-    """Whose token it is; else the first member who is to be an admin; else somebody."""
-    desired = project.desired
+def _admin(project: Project, kind: Kind) -> str:
+    """Whose token it is; else the first person who is to be an admin; else somebody."""
+    desired, scarce = project.desired, kind.scarce
     if desired.lister is not None:
         return desired.lister.key.lower()
-    members = [one for one in desired.resources.values() if one.kind == MEMBER]
-    return next((_email(one) for one in members if one.values.get("role") == "admin"), "admin@sandbox.example")
+    people = [one for one in desired.resources.values() if one.kind == kind.name and scarce is not None]
+    return next((_email(one) for one in people if scarce and one.values.get(scarce.name) == scarce.scarce), "admin@sandbox.example")
 
 
-class _People:
+class _Names:
     """Ids and names of people, the same for an e-mail wherever it stands."""
 
     def __init__(self) -> None:
@@ -184,7 +189,7 @@ class _People:
 
     def id(self, email: str, given: str | None) -> str:
         if email not in self._ids:
-            word = re.sub(r"[^a-z0-9]+", "_", email.partition("@")[0]).strip("_") or "member"
+            word = re.sub(r"[^a-z0-9]+", "_", email.partition("@")[0]).strip("_") or "user"
             number, found = 1, given or f"usr_{word}"
             while found in self._ids.values():
                 number += 1
@@ -237,19 +242,20 @@ def read_document(path: Path) -> Any:
     return plain(found.data)
 
 
-def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(mine: dict[str, list[dict[str, Any]]], own: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:
     """The project's own seed wins where it describes the same object; its order goes first."""
     merged: dict[str, Any] = dict(own)
+    keys = {kind.seeds: kind.place.key_is for kind in kinds.values() if kind.undeclared}
     for name, found in mine.items():
         given = own.get(name) or []
         if not isinstance(given, list):
             continue  # the sandbox says what is wrong with it
-        known = {_identity(one) for one in given}
-        merged[name] = [*given, *(one for one in found if _identity(one) not in known)]
+
+        def identity(one: Any, key: str = keys.get(name) or "id") -> tuple[Any, ...]:
+            if not isinstance(one, Mapping):
+                return (repr(one),)
+            return (*(str(one.get(root.name)) for root in kinds.roots), str(one.get(key) or one.get("id")))
+
+        known = {identity(one) for one in given}
+        merged[name] = [*given, *(one for one in found if identity(one) not in known)]
     return merged
-
-
-def _identity(one: Any) -> tuple[Any, ...]:
-    if not isinstance(one, Mapping):
-        return (repr(one),)
-    return (str(one.get("organization")), str(one.get("email") or one.get("id")))
