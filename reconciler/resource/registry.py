@@ -131,14 +131,20 @@ class Kinds(Mapping[str, Kind]):
                 found.setdefault(section, []).append(kind)
         return {section: tuple(kinds) for section, kinds in found.items()}
 
-    def flags(self, name: str) -> dict[str, tuple[tuple[Kind, Field], ...]]:
+    def flags(self, name: str) -> Mapping[str, tuple[tuple[Kind, Field], ...]]:
         """The flags that stand on a kind's YAML because a parent chooses among its children: flag to the parents' choice fields."""
-        found: dict[str, list[tuple[Kind, Field]]] = {}
+        return self._flags.get(name, {})
+
+    @cached_property
+    def _flags(self) -> Mapping[str, Mapping[str, tuple[tuple[Kind, Field], ...]]]:
+        """The flags of every kind."""
+        found: dict[str, dict[str, tuple[tuple[Kind, Field], ...]]] = {}
         for kind in self.values():
             for field in kind.fields.values():
-                if field.role is Role.CHOICE and field.to == name and field.flag is not None:
-                    found.setdefault(field.flag, []).append((kind, field))
-        return {flag: tuple(pairs) for flag, pairs in found.items()}
+                if field.role is Role.CHOICE and field.to is not None and field.flag is not None:
+                    flags = found.setdefault(field.to, {})
+                    flags[field.flag] = (*flags.get(field.flag, ()), (kind, field))
+        return found
 
     def address(self, scope: Address, kind: str, key: str) -> Address:
         """The address that a bare key names, seen from inside `scope`: `guides` in a site of acme -> `acme/space/guides`."""
