@@ -33,7 +33,7 @@ def told(parts: Sequence[str], *, sample: int, seed: int, least: float, processe
     names = list(parts) or list(TESTS)
     for name in names:
         if tests_of(name) is None:
-            sys.exit(f"no tests belong to {name}: {', '.join(TESTS)}, or one module of plan, as plan.match")
+            sys.exit(f"no tests belong to {name}: {', '.join(TESTS)}, or one module of plan, as plan.matching.match")
     return max([int(_score(name, sample, seed, processes) < least) for name in names])
 
 

@@ -51,5 +51,5 @@ def test_every_change_to_our_modules_is_another_program_that_compiles(name: str)
 
 
 def test_a_sample_is_the_same_each_time() -> None:
-    assert score.drawn("graph", 5, seed=0) == score.drawn("graph", 5, seed=0)
-    assert score.drawn("graph", 5, seed=0) != score.drawn("graph", 5, seed=1)
+    assert score.drawn("plan.steps.graph", 5, seed=0) == score.drawn("plan.steps.graph", 5, seed=0)
+    assert score.drawn("plan.steps.graph", 5, seed=0) != score.drawn("plan.steps.graph", 5, seed=1)
