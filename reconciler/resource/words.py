@@ -226,9 +226,9 @@ def inside(
     return Word(role=Role.INSIDE, to=kind, on=_verbs(on), wire=wire, on_change=on_change, cascade=cascade, key=key, read=read)
 
 
-def member_of(kind: str, *, join: Verb, leave: Verb, wire: str, read: str | None = None) -> Any:
+def member_of(kind: str, *, join: Verb, leave: Verb, wire: str) -> Any:
     """Membership that is written through the container's endpoints; `wire` is the body field of `join` that takes this object's id."""
-    return Word(role=Role.MEMBER, to=kind, on=(), join=join, leave=leave, wire=wire, read=read)
+    return Word(role=Role.MEMBER, to=kind, on=(), join=join, leave=leave, wire=wire)
 
 
 def choice(kind: str, *, flag: str, on: str) -> Any:
@@ -246,9 +246,9 @@ def seed(doc: str, to: str, *, label: str) -> Any:
     return Word(role=Role.SEED, to=to, on=("create",), label=label, doc=doc)
 
 
-def output(*, read: str | None = None) -> Any:
+def output() -> Any:
     """Server-assigned: shown, never sent, never compared."""
-    return Word(role=Role.OUTPUT, on=(), read=read)
+    return Word(role=Role.OUTPUT, on=())
 
 
 def local(doc: str, *, exposes: Exposes | None = None) -> Any:
