@@ -165,7 +165,7 @@ def test_the_commands_lead_from_a_pull_request_to_an_applied_plan_and_to_drift(r
 
     later = runner.checkout("later", other, second / "plan.json")
     assert runner(later, scripts("apply")) == 0, runner.said
-    assert "This is not in the saved plan, and is not done:\n  acme/space/blank\n" in runner.said
+    assert "These changes are not in the saved plan and were not applied:\n  acme/space/blank\n" in runner.said
     assert runner(later, scripts("apply")) == 6
     assert "was used already" in runner.said
 

@@ -80,7 +80,7 @@ class Steps(Answers):
             self.sent += 1
             answer = await self.writer.send(step.method, path, body, retry=retry, deadline=min(left, self.timeout))
         except asyncio.CancelledError:
-            return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply reads what became of it")
+            return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply finds out what happened to it")
         except Ambiguous as error:
             self.expected.doubted(kind, str(intent.target), writes)
             return Result(step, Status.IN_DOUBT, error.message)

@@ -12,10 +12,10 @@ __all__ = ["main"]
 main = Program(
     name="reconciler",
     commands_by_name=COMMANDS,
-    help="""Documentation organizations as code: plan and apply members, teams, content and sites from YAML.
+    help="""Manage documentation organizations as code: members, teams, content and sites in YAML.
 
     \b
-    Try it on the embedded service; nothing leaves this machine:
+    Try it on the embedded sandbox; nothing leaves this machine:
       reconciler init mydocs --sandbox
       reconciler plan mydocs
       reconciler apply mydocs

@@ -65,9 +65,9 @@ def project() -> Decorator:
 
 def reading() -> tuple[Decorator, ...]:
     return (
-        click.option("--env", metavar="NAME", help="The environment."),
-        click.option("--var", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Give a variable its value."),
-        click.option("--public-var", metavar="NAME", multiple=True, help="A variable from the environment that is no secret."),
+        click.option("--env", metavar="NAME", help="The environment, which has a state of its own."),
+        click.option("--var", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a variable."),
+        click.option("--public-var", metavar="NAME", multiple=True, help="Declare that a variable from the environment is not a secret."),
     )
 
 
@@ -80,7 +80,7 @@ def project_option() -> Decorator:
     """The same where the arguments are something else."""
     return _all(
         click.option(
-            "--project", type=click.Path(path_type=Path), default=Path(), metavar="PATH", help="Directory or project file; default: here."
+            "--project", type=click.Path(path_type=Path), default=Path(), metavar="PATH", help="Directory or project file. Default: the current directory."
         ),
         *reading(),
     )
@@ -89,16 +89,16 @@ def project_option() -> Decorator:
 def service() -> Decorator:
     """Where the service is and how hard it may be asked."""
     return _all(
-        click.option("--sandbox", type=click.Path(path_type=Path), metavar="FILE", help="Run against the embedded service in this file."),
-        click.option("--base-url", metavar="URL", help="The service; also RECONCILER_BASE_URL. The token is in RECONCILER_TOKEN."),
-        click.option("--max-concurrency", type=click.IntRange(1, 1000), metavar="N", help="Requests under way at the same time."),
-        click.option("--max-rps", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Requests a second, at most."),
+        click.option("--sandbox", type=click.Path(path_type=Path), metavar="FILE", help="Use the embedded sandbox in this file."),
+        click.option("--base-url", metavar="URL", help="The URL of the service; also RECONCILER_BASE_URL. The token comes from RECONCILER_TOKEN."),
+        click.option("--max-concurrency", type=click.IntRange(1, 1000), metavar="N", help="Send up to N requests at the same time."),
+        click.option("--max-rps", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Send at most this many requests per second."),
     )
 
 
 def state() -> Decorator:
     """Where bindings and journal are."""
-    return click.option("--state", metavar="URL", help="The state, e.g. sqlite:///PATH; also RECONCILER_STATE.")
+    return click.option("--state", metavar="URL", help="The URL of the state, e.g. sqlite:///PATH; also RECONCILER_STATE.")
 
 
 def creating() -> Decorator:
@@ -106,15 +106,15 @@ def creating() -> Decorator:
     return click.option(
         "--create-state",
         is_flag=True,
-        help="Create the state where it has never seen this project; needed without a terminal, for --state, RECONCILER_STATE and servers.",
+        help="Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE and servers.",
     )
 
 
 def targets() -> Decorator:
     """Which addresses the run is about."""
     return _all(
-        click.option("--target", metavar="GLOB", multiple=True, callback=_glob, help="Only addresses that match, and what they need."),
-        click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="No addresses that match."),
+        click.option("--target", metavar="GLOB", multiple=True, callback=_glob, help="Limit the run to matching addresses and what they require. Repeatable."),
+        click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="Exclude matching addresses. Repeatable."),
     )
 
 
@@ -122,14 +122,14 @@ def selection() -> Decorator:
     """What the run is about, and what it may make anew."""
     return _all(
         targets(),
-        click.option("--allow-replace", metavar="ADDRESS", multiple=True, callback=_glob, help="May be deleted and made anew."),
+        click.option("--allow-replace", metavar="ADDRESS", multiple=True, callback=_glob, help="Allow matching objects to be deleted and recreated. Repeatable."),
     )
 
 
 def absences() -> Decorator:
     """How much may be gone without being taken for an outage."""
     return click.option(
-        "--accept-gone", type=click.IntRange(0), metavar="N", help="Believe that up to N bound objects were deleted outside."
+        "--accept-gone", type=click.IntRange(0), metavar="N", help="Accept up to N tracked objects as deleted outside Reconciler."
     )  # fmt: skip
 
 
@@ -137,9 +137,9 @@ def guards() -> Decorator:
     """What this run may do although a guard would refuse it."""
     return _all(
         click.option(
-            "--allow-delete", type=click.IntRange(0), metavar="N", help="May delete up to N objects, instead of guards.maxDelete."
+            "--allow-delete", type=click.IntRange(0), metavar="N", help="Allow up to N deletions, instead of guards.maxDelete."
         ),
-        click.option("--allow-exposure", metavar="ADDRESS", multiple=True, callback=_glob, help="May become public or lose a protection."),
+        click.option("--allow-exposure", metavar="ADDRESS", multiple=True, callback=_glob, help="Allow matching addresses to become public or lose a protection. Repeatable."),
     )
 
 
@@ -147,12 +147,12 @@ def output(*, formats: tuple[str, ...] = ()) -> Decorator:
     """How results are written."""
     chosen: tuple[Decorator, ...] = ()
     if formats:
-        chosen = (click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="Of the result."),)
+        chosen = (click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="The format of the result."),)
     return _all(
         *chosen,
-        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Also NO_COLOR and FORCE_COLOR."),
-        click.option("-q", "--quiet", is_flag=True, help="No narration."),
-        click.option("-v", "--verbose", is_flag=True, help="Show every request, redacted."),
+        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output; also NO_COLOR and FORCE_COLOR."),
+        click.option("-q", "--quiet", is_flag=True, help="Suppress progress messages."),
+        click.option("-v", "--verbose", is_flag=True, help="Show every request, without secrets."),
     )
 
 

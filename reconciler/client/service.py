@@ -80,7 +80,7 @@ class Reader:
 
     @property
     def skew(self) -> float | None:
-        """Seconds that the service's clock is ahead of ours, to the second; None where no answer had a date."""
+        """Seconds that the service's clock is ahead of ours, to the second; None where no response had a Date header."""
         return self._conversation.skew
 
     def monotonic(self) -> float:

@@ -16,7 +16,7 @@ from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, l
 FOLD: Final = 10  # alike changes; more of them become one line
 NAMED: Final = 3  # of the folded ones are named
 WIDTH: Final = 100  # columns where nothing is known of the reader's screen
-DOUBT: Final = "a request of an earlier run has no outcome yet; reconciler apply reads what became of it"
+DOUBT: Final = "a request of an earlier run has no outcome yet; reconciler apply finds out what happened to it"
 SOURCE_MAX: Final = 60  # the farthest column where sources begin
 
 T = TypeVar("T")

@@ -59,7 +59,7 @@ def test_init_of_a_sandbox_says_at_once_what_to_install(cli: Cli, monkeypatch: p
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused = cli("init", "p", "--sandbox")
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: the sandbox needs what is not installed: uvicorn\n")
+    assert refused.stderr.startswith("error: the sandbox requires packages that are not installed: uvicorn\n")
     assert installing("fastapi", "uvicorn") in refused.stderr
     assert not (cli.root / "p").exists()
     assert cli("init", "p").exit_code == 0
@@ -75,7 +75,7 @@ def test_undo_of_an_unknown_run_lists_the_known_ones_before_it_asks_for_a_termin
     assert refused.stderr.startswith("error: there is no run zzz\n       These runs did something, newest first:\n")
     assert f"{known}  " in refused.stderr
     assert "terminal" not in refused.stderr
-    assert "there is no terminal to ask on" in applied("undo", known, "p").stderr
+    assert "there is no terminal to ask for confirmation" in applied("undo", known, "p").stderr
 
 
 def test_undo_before_anything_ran_says_so(cli: Cli) -> None:

@@ -109,11 +109,11 @@ def test_accept_moves_lines_and_leaves_nothing_to_do(applied: Cli) -> None:
     before = path.read_text("utf-8")
     stray = next(one["address"] for one in applied.json("drift", PROJECT)["resources"])
     result = applied("drift", PROJECT, "--accept", stray)
-    assert (result.exit_code, result.stdout) == (0, f"{stray}: its lines are moved.\n"), result.stderr
+    assert (result.exit_code, result.stdout) == (0, f"{stray}: its lines were moved.\n"), result.stderr
     assert path.read_text("utf-8") == before.replace(f"{guides}          {api}", f"{api}          {guides}")
     edit(applied, "POST", f"/spaces/{known['acme/space/api']}/move", "parent=null")
     result = applied("drift", PROJECT, "--accept", "acme/space/api")
-    assert (result.exit_code, result.stdout) == (0, "acme/space/api.parent: its lines are moved.\n"), result.stderr
+    assert (result.exit_code, result.stdout) == (0, "acme/space/api.parent: its lines were moved.\n"), result.stderr
     assert path.read_text("utf-8") == before.replace(f"          {api}", "").replace(f"{guides}", f"{guides}      {api}")
     assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
     wild = json.loads(applied("api", "POST", "/orgs/org_acme/collections", *calls, "-f", "title=Wild").stdout)["id"]

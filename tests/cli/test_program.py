@@ -141,7 +141,7 @@ def test_the_errors_and_codes_are_those_of_the_design() -> None:
 def test_what_nobody_foresaw_is_a_defect_with_its_traceback_only_on_request() -> None:
     calm = failing(ValueError("the s3cret-token \x1b[2K is bad"))
     assert calm.exit_code == exits.FAILED
-    assert "this is a defect of reconciler: ValueError: the (hidden) \\x1b[2K is bad" in calm.stderr
+    assert "this is a defect of Reconciler: ValueError: the (hidden) \\x1b[2K is bad" in calm.stderr
     assert "Traceback" not in calm.stderr
     told = failing(ValueError("the s3cret-token is bad"), "-v")
     assert "Traceback" in told.stderr
@@ -168,8 +168,8 @@ def test_an_interrupt_has_its_code() -> None:
         (["state", "show", ""], "an address is empty"),
         (["api", "FETCH", "/orgs"], "FETCH"),
         (["api", "GET", "/orgs", "--jq", "map(.x)"], "cannot be followed"),
-        (["api", "GET", "https://elsewhere.example/x"], "is not a path of the service"),
-        (["api", "GET", "/orgs/../x"], "is not a path of the service"),
+        (["api", "GET", "https://elsewhere.example/x"], "is not a path of the API"),
+        (["api", "GET", "/orgs/../x"], "is not a path of the API"),
         (["plan", "nowhere"], "there is no reconciler.yaml here"),
         (["sandbox", "seed", "--db", "x.db", "nowhere.yaml"], "cannot be read"),
         (["apply"], "Pass --yes"),

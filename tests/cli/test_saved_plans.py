@@ -101,7 +101,7 @@ def test_a_plan_made_before_there_was_a_state_is_carried_out_without_asking(docs
     assert docs("plan", "p", "--out", "plan.json").exit_code == 0
     result = docs("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.endswith("Applied 11 requests. The plan file is done.\n")
+    assert result.stdout.endswith("Applied 11 requests. The plan file was applied.\n")
     assert docs("plan", "p", "--detailed-exitcode").exit_code == 0
 
 
@@ -110,7 +110,7 @@ def test_a_plan_that_is_older_than_the_state_is_carried_out_where_it_holds(chang
     assert changed("plan", "p", "--out", "space.json", "--target", "acme/space/*").exit_code == 0
     assert changed("apply", "p", "--plan", "team.json").exit_code == 0
     result = changed("apply", "p", "--plan", "space.json")
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Applied 1 request. The plan file is done.")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Applied 1 request. The plan file was applied.")
     assert changed("plan", "p", "--detailed-exitcode").exit_code == 0
 
 
@@ -118,8 +118,8 @@ def test_what_is_new_since_is_said_and_not_done(changed: Cli) -> None:
     changed.edit("p/reconciler.yaml", "title: Documentation", "title: Handbook")
     result = changed("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 0, result.stderr
-    assert "This is not in the saved plan, and is not done:\n  acme/site/docs\n" in result.stderr
-    assert result.stdout.endswith("Applied 2 requests. The plan file is done; what is new since needs a new plan.\n")
+    assert "These changes are not in the saved plan and were not applied:\n  acme/site/docs\n" in result.stderr
+    assert result.stdout.endswith("Applied 2 requests. The plan file was applied; newer changes need a new plan.\n")
     assert [one["address"] for one in changed.json("plan", "p")["changes"]] == ["acme/site/docs"]
 
 
@@ -137,7 +137,7 @@ def test_with_partial_the_rest_is_done_and_the_exit_code_says_so(changed: Cli) -
     rename_team(changed, "Poets")
     result = changed("apply", "p", "--plan", "plan.json", "--partial")
     assert result.exit_code == 5, result.stderr
-    assert result.stdout.endswith("Applied 1 request. The plan file is used; for the rest make a new plan.\n")
+    assert result.stdout.endswith("Applied 1 request. The plan file has been used; create a new plan for the rest.\n")
     assert title_of(changed, f"/spaces/{id_of(changed, 'acme/space/guides')}") == "Manuals"
     assert title_of(changed, f"/orgs/org_acme/teams/{id_of(changed, 'acme/team/writers')}") == "Poets"
 
@@ -184,7 +184,7 @@ def test_another_value_in_the_files_is_another_change(changed: Cli) -> None:
     changed.edit("p/reconciler.yaml", "title: Authors", "title: Poets")
     result = changed("apply", "p", "--plan", "plan.json", "--partial")
     assert result.exit_code == 5
-    assert "acme/team/writers: it would be changed otherwise now" in result.stderr
+    assert "acme/team/writers: it would now be changed differently" in result.stderr
     assert title_of(changed, f"/orgs/org_acme/teams/{id_of(changed, 'acme/team/writers')}") == "Writers"
 
 
@@ -192,7 +192,7 @@ def test_what_was_done_by_hand_meanwhile_is_refused_by_name(changed: Cli) -> Non
     rename_team(changed, "Authors")
     result = changed("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 6
-    assert "acme/team/writers: there is nothing left to change there" in result.stderr
+    assert "acme/team/writers: nothing is left to change there" in result.stderr
 
 
 def test_what_needs_something_that_is_refused_is_refused_too(docs: Cli) -> None:
@@ -200,7 +200,7 @@ def test_what_needs_something_that_is_refused_is_refused_too(docs: Cli) -> None:
     docs.edit("p/reconciler.yaml", "title: Product", "title: Products")
     result = docs("apply", "p", "--plan", "plan.json", "--partial")
     assert result.exit_code == 5, result.stderr
-    assert "  acme/collection/product: it would be changed otherwise now\n" in result.stderr
+    assert "  acme/collection/product: it would now be changed differently\n" in result.stderr
     assert "  acme/space/guides: it waits for acme/collection/product\n" in result.stderr
     assert "  acme/site/docs/section/api: it waits for acme/" in result.stderr
     bound = {one["address"] for one in docs.json("state", "list", "p")["bindings"]}
@@ -212,7 +212,7 @@ def test_an_empty_plan_does_nothing(docs: Cli) -> None:
     assert docs("apply", "p", "--yes").exit_code == 0
     assert docs("plan", "p", "--out", "plan.json").exit_code == 0
     result = docs("apply", "p", "--plan", "plan.json")
-    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Nothing to apply. The plan file is done.")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "Nothing to apply. The plan file was applied.")
 
 
 # -- guards and consent -------------------------------------------------------------------------------------------------------------
@@ -239,7 +239,7 @@ def test_exposures_that_somebody_took_out_of_the_file_are_not(changed: Cli) -> N
     tamper(changed, lambda document: document["exposures"].clear())
     result = changed("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 6
-    assert "acme/site/docs: it would expose something else now" in result.stderr
+    assert "acme/site/docs: it would now expose something else" in result.stderr
 
 
 def test_the_limit_on_deletes_guards_a_saved_plan_too(changed: Cli) -> None:
@@ -284,7 +284,7 @@ def test_a_file_with_which_nothing_was_done_can_be_used_again(changed: Cli) -> N
 def test_a_file_of_something_else_is_refused(changed: Cli, tmp_path: Path) -> None:
     for option, says in (
         (("--sandbox", "other.db"), "was made for the service"),
-        (("--state", "sqlite:///other-state.db"), "was made from another state than this one"),
+        (("--state", "sqlite:///other-state.db"), "was created from a different state"),
     ):
         result = changed("apply", "p", "--plan", "plan.json", *option)
         assert (result.exit_code, says in result.stderr) == (6, True), result.stderr
@@ -312,6 +312,6 @@ def test_a_request_that_cannot_be_derived_again_is_refused_by_name(changed: Cli)
     tamper(changed, forge)
     result = changed("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 6
-    assert "acme/space/blank: there is nothing left to change there" in result.stderr
+    assert "acme/space/blank: nothing is left to change there" in result.stderr
     assert changed("apply", "p", "--plan", "plan.json", "--partial").exit_code == 5
     assert title_of(changed, "/spaces/spc_blank") == "Blank"

@@ -155,7 +155,7 @@ def test_a_saved_plan_needs_the_consent_too_and_one_of_another_state_is_stale(ap
     assert applied("apply", "p", "--plan", "new.json", "--state", STATE).exit_code == 4
     assert applied("plan", "p", "--out", "old.json").exit_code == 0
     stale = applied("apply", "p", "--plan", "old.json", "--state", STATE, "--create-state")
-    assert (stale.exit_code, "was made from another state than this one" in stale.stderr) == (6, True)
+    assert (stale.exit_code, "was created from a different state" in stale.stderr) == (6, True)
     assert not exists(applied)
     assert applied("apply", "p", "--plan", "new.json", "--state", STATE, "--create-state").exit_code == 0
 

@@ -265,7 +265,7 @@ def test_a_saved_plan_from_which_a_consent_was_taken_is_refused(cli: Cli) -> Non
     (cli.root / "plan.json").write_text(json.dumps(saved))
     result = cli("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 6
-    assert "it would expose something else now" in result.stderr
+    assert "it would now expose something else" in result.stderr
 
 
 def test_a_state_that_was_carried_elsewhere_asks_again(cli: Cli) -> None:

@@ -92,7 +92,7 @@ def test_a_request_in_doubt_keeps_its_address_until_it_is_known_what_became_of_i
     assert [str(step.address) for step in plan.steps if "/site/docs" in str(step.address) or "handbook" in str(step.address)] == []
     blocked = {str(one.address): one for one in plan.blocked}
     assert "a request of an earlier run for acme/site/docs is in doubt" in blocked["acme/site/handbook"].reason
-    assert blocked["acme/site/handbook"].remedy == "reconciler apply reads what became of it"
+    assert blocked["acme/site/handbook"].remedy == "reconciler apply finds out what happened to it"
 
 
 def test_what_is_renamed_by_hand_is_not_renamed_again_by_its_line() -> None:

@@ -85,9 +85,9 @@ def test_into_a_project_goes_only_what_it_lacks_and_comments_stay(acme: Cli) -> 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--org", "org_acme"), "it is not said where to write"),
+        (("--org", "org_acme"), "no directory was given"),
         (("new", "--org", "org_none"), "there is no org_none within reach"),
-        (("--into",), "it is not said into which project"),
+        (("--into",), "no project was given"),
         (("acme", "--into", "--org", "org_none"), "the project does not declare org_none"),
     ],
 )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from reconciler.model import State
     from reconciler.resource import Kinds
 
-WITHOUT_PROJECT = "not looked at: the project is wrong"
+WITHOUT_PROJECT = "not checked: the project is invalid"
 
 
 def problem(check: str, error: ReconcilerError) -> Finding:
@@ -39,7 +39,7 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     except ConfigError as error:
         first = error.problems[0]
         more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
-        return None, Finding("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')} shows all of it.")
+        return None, Finding("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')} shows all of them.")
     declared = [one for one in found.desired.resources.values() if not one.implied]
     text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
     return found, Finding("project", Level.OK, text)
@@ -59,7 +59,7 @@ def service(options: Options, project: Project | None) -> Finding:
     if is_embedded(options, project):
         file = embedded.checked(options.sandbox or (settings.sandbox if settings is not None else None) or Path())
         if not file.exists() or file.stat().st_size == 0:
-            made = "the next plan or apply makes it"
+            made = "the next plan or apply creates it"
             return Finding("service", Level.SKIPPED, f"there is no sandbox {near(file)} yet; {made}")
         return Finding("service", Level.OK, f"the sandbox {near(file)}")
     given = options.base_url or os.environ.get(BASE_URL)
@@ -67,14 +67,14 @@ def service(options: Options, project: Project | None) -> Finding:
         if given:
             return Finding("service", Level.OK, f"{normalise(given)}, named by {'--base-url' if options.base_url else BASE_URL}")
         if settings is None or settings.base_url is None:
-            text = WITHOUT_PROJECT if settings is None else "it is not known where the service is"
+            text = WITHOUT_PROJECT if settings is None else "the URL of the service is not configured"
             return Finding("service", Level.PROBLEM, text, f"Write service.baseUrl, pass --base-url URL, or set {BASE_URL}.")
         url = normalise(settings.base_url)
     except ReconcilerError as error:
         return problem("service", error)
     if not trust.confirmed(settings.root, url):
         remedy = f"Pass --base-url {url} or set {BASE_URL}; or run plan on a terminal, which asks."
-        return Finding("service", Level.PROBLEM, f"{url} stands only in the YAML, and you have not confirmed it", remedy)
+        return Finding("service", Level.PROBLEM, f"{url} is only named in the YAML, and you have not confirmed it", remedy)
     return Finding("service", Level.OK, f"{url}, confirmed by you")
 
 
@@ -92,9 +92,9 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     foreign = not given and settings.state_in_yaml and not settings.state.startswith("sqlite:")
     if foreign and not trust.confirmed(settings.root, settings.state):
         remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
-        return None, [Finding("state", Level.PROBLEM, "its server stands only in the YAML, and you have not confirmed it", remedy)]
+        return None, [Finding("state", Level.PROBLEM, "its server is only named in the YAML, and you have not confirmed it", remedy)]
     if not trusted:
-        return None, [Finding("state", Level.SKIPPED, "not looked at: it is not known which service it belongs to")]
+        return None, [Finding("state", Level.SKIPPED, "not checked: the service is not known")]
     try:
         identity = known_service(screen, options, project) or _nowhere()
         with open_store(screen, options, project, identity, create=False) as store:
@@ -106,17 +106,17 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     if new is not None and new.named is not None:
         findings.append(Finding("state", Level.WARNING, new.fact.rstrip("."), new.remedy))
     elif condition.current is None:
-        findings.append(Finding("state", Level.OK, f"there is none yet; the first apply makes {condition.where}"))
+        findings.append(Finding("state", Level.OK, f"there is none yet; the first apply creates {condition.where}"))
     else:
         older = " (of an older version; the next apply brings it up to date)" if not condition.current else ""
-        findings.append(Finding("state", Level.OK, f"{condition.where}: {len(found.bindings)} bound, serial {found.serial}{older}"))
+        findings.append(Finding("state", Level.OK, f"{condition.where}: {len(found.bindings)} tracked, serial {found.serial}{older}"))
     if not condition.writable:
         remedy = "Check the permissions of the file and of its directory, or name another state with --state."
         findings.append(Finding("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy))
     if condition.held:
         holder = condition.holder
         who = f": {holder.who} runs `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
-        findings.append(Finding("state", Level.WARNING, f"another run holds it{who}", "Wait for it to end; its lock ends with it."))
+        findings.append(Finding("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it."))
     return found, [*findings, *_contents(options, project, found)]
 
 
@@ -133,10 +133,10 @@ def _contents(options: Options, project: Project, found: State) -> Iterator[Find
     doubtful = sorted({str(one.address) for one in found.intents})
     if doubtful:
         text = f"{count(len(found.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
-        yield Finding("state", Level.WARNING, text, f"{options.command_line('apply')} looks up what became of them first.")
+        yield Finding("state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.")
     former = {old for one in project.desired.resources.values() for old in one.previously} | {one.old for one in project.desired.moved}
     stray = [one for one in sorted(found.bindings) if one not in project.desired.resources and one not in former]
     stray = [one for one in stray if not any(one.is_within(old) for old in former)]
     if stray:
-        text = f"{count(len(stray), 'binding')} without a line: {listed([str(one) for one in stray], 3)}"
-        yield Finding("state", Level.WARNING, text, f"{options.command_line('plan')} shows what becomes of them.")
+        text = f"{count(len(stray), 'tracked resource')} no longer declared: {listed([str(one) for one in stray], 3)}"
+        yield Finding("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.")

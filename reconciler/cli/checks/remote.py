@@ -44,20 +44,20 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[s
             if error.status == 401:
                 return [problem("token", error)], None
             return [
-                Finding("token", Level.WARNING, f"accepted, but what it reaches cannot be listed: {error.message}", error.hint or "")
+                Finding("token", Level.WARNING, f"accepted, but its organizations cannot be listed: {error.message}", error.hint or "")
             ], {}
         except NotFound:
-            return [Finding("token", Level.OK, "not refused; the service does not list what it reaches")], {}
+            return [Finding("token", Level.OK, "accepted; the service does not list its organizations")], {}
         except ServiceError as error:
             remedy = (
-                error.hint or "Check the address, the network and a proxy (HTTPS_PROXY), and whether the service is up; then run again."
+                error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
             )
             return [Finding("service", Level.PROBLEM, error.message, remedy)], None
         found |= {str(one.get("id")): str(one.get("title", "")) for one in pages.items}
     if not found:
-        return [Finding("token", Level.WARNING, "accepted, but it reaches nothing", "Add its owner to what the project declares.")], found
+        return [Finding("token", Level.WARNING, "accepted, but it has access to no organization", "Add its owner to the organizations that the project declares.")], found
     names = [f"{id} {title!r}" for id, title in sorted(found.items())]
-    return [Finding("token", Level.OK, f"accepted; it reaches {listed(names, SHOWN)}")], found
+    return [Finding("token", Level.OK, f"accepted; it has access to {listed(names, SHOWN)}")], found
 
 
 # -- reach ----------------------------------------------------------------------------------------------------------------------------
@@ -81,14 +81,14 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         text = f"{kind}: {reason}" + (f" (and {scopes - 1} more like it)" if scopes > 1 else "")
         findings.append(
             Finding(
-                "reach", Level.PROBLEM, text, "What cannot be read is neither changed nor deleted. Give the owner of the token that right."
+                "reach", Level.PROBLEM, text, "What cannot be read is not changed or deleted. Grant the owner of the token that permission."
             )
         )
     if not actual.unknown:
         seen = sum(len(objects) for objects in actual.objects.values())
         findings.append(
             Finding(
-                "reach", Level.OK, f"all that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}"
+                "reach", Level.OK, f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}"
             )
         )
     return [*findings, *await _lister(reader, kinds, project, actual, found), *_permissions(kinds, project, actual, found)]
@@ -99,14 +99,14 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
     bound = state.bindings.get(one.address)
     where = f"{one.source.file}:{one.source.line}"
     if bound is not None and one.id is not None and bound.id != one.id:
-        text = f"{one.address} is bound to {bound.id}, and the YAML says {one.id} ({where})"
-        return Finding("reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or let go of it: reconciler state forget {one.address}")
+        text = f"{one.address} tracks {bound.id}, but the YAML says {one.id} ({where})"
+        return Finding("reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}")
     id = found.ids.get(one.address)
     seen = actual.find(one.kind, id) if id is not None else None
     if seen is None:
         others = listed([f"{each} {title!r}" for each, title in sorted(reachable.items())], SHOWN)
-        remedy = f"It reaches {others}: correct id: at {where}." if others else "Ask somebody there to add the owner of the token."
-        return Finding("reach", Level.PROBLEM, f"{one.address}: {one.id} does not exist, or the token does not reach it", remedy)
+        remedy = f"It has access to {others}: correct id: at {where}." if others else "Ask somebody there to add the owner of the token."
+        return Finding("reach", Level.PROBLEM, f"{one.address}: {one.id} does not exist, or the token has no access to it", remedy)
     return Finding("reach", Level.OK, f"{one.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
 
 
@@ -133,8 +133,8 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             Finding(
                 Service.MEMBER.value,
                 Level.PROBLEM,
-                f"service.member {lister.key} is no member of {container}",
-                "Write the e-mail of the token's owner.",
+                f"service.member {lister.key} is not a member of {container}",
+                "Use the e-mail of the token's owner.",
             )
         ]
     findings = []
@@ -182,9 +182,9 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
             lacking[(leave.flag, kind.name)].append(str(address))
     for (flag, name), addresses in sorted(lacking.items()):
         text = f"without the permission {flag!r} the token cannot change or make {count(len(addresses), name)}: {listed(addresses, SHOWN)}"
-        yield Finding("permissions", Level.WARNING, text, "Give the owner of the token that role; plan says which requests need it.")
+        yield Finding("permissions", Level.WARNING, text, "Grant the owner of the token that role; plan shows which requests require it.")
     if asked and not lacking:
-        yield Finding("permissions", Level.OK, f"nothing that is declared is forbidden to the token ({count(asked, 'flag')} looked at)")
+        yield Finding("permissions", Level.OK, f"the token has every permission that the project requires ({count(asked, 'flag')} checked)")
 
 
 def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Mapping[str, Any]:
@@ -200,22 +200,22 @@ def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Map
 def _pace(reader: Reader) -> Iterator[Finding]:
     quota = reader.allowance
     if quota is None:
-        yield Finding("rate limit", Level.OK, "the service tells of none")
+        yield Finding("rate limit", Level.OK, "the service does not report one")
         return
     text = f"{quota.remaining:,} of {quota.limit:,} requests left"
     if quota.remaining < quota.limit * SCARCE:
-        yield Finding("rate limit", Level.WARNING, text, "A run waits for the next window by itself; --max-rps N asks more slowly.")
+        yield Finding("rate limit", Level.WARNING, text, "A run waits for the next window automatically; --max-rps N sends requests more slowly.")
     else:
         yield Finding("rate limit", Level.OK, text)
 
 
 def _clock(reader: Reader) -> Iterator[Finding]:
     if reader.skew is None:
-        yield Finding("clock", Level.SKIPPED, "no answer had a date")
+        yield Finding("clock", Level.SKIPPED, "no response had a Date header")
     elif abs(reader.skew) > SKEW_MAX:
         text = f"the service's clock is {abs(reader.skew):,.0f} s {'ahead of' if reader.skew > 0 else 'behind'} this machine's"
         yield Finding(
-            "clock", Level.WARNING, text, "Set this machine's clock (NTP): times of requests in doubt are compared with the service's."
+            "clock", Level.WARNING, text, "Set this machine's clock (NTP): deadlines of requests in doubt are compared with the service's clock."
         )
     else:
         yield Finding("clock", Level.OK, "this machine's clock and the service's agree within 30 s")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reconciler.resource import Kinds
 
 
-@click.command("adopt", short_help="Bind one object to an address.")
+@click.command("adopt", short_help="Track an existing object at an address.")
 @click.argument("address", callback=shared.address)
 @click.argument("id", required=False)
 @shared.project()
@@ -80,7 +80,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [one for one in state.intents if one.address == address]
         made = [one for one in doubtful if one.verb == "create"]
-        again = [Ending(one.id, "not-sent", "settled by hand: planned afresh") for one in doubtful if one not in made]
+        again = [Ending(one.id, "not-sent", "resolved by hand: planned again") for one in doubtful if one not in made]
         journal.settle([*again, *(Ending(one.id, "recovered", None, bind=(binding,)) for one in made)])
         if not made:
             journal.remember(bind=[binding])
@@ -114,10 +114,10 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
     if id is None:
         return
     if held is not None and held.id != id:
-        raise Refused(f"{address} is bound to {bare(held.id)} already", hint="A binding is never replaced silently; let go of it first.")
+        raise Refused(f"{address} already tracks {bare(held.id)}", hint="Stop managing that object first: reconciler state forget ADDRESS.")
     other = next((one.address for one in state.bindings.values() if (one.kind, one.id) == (kind, id) and one.address != address), None)
     if other is not None:
-        raise Refused(f"{bare(id)} is bound to {other} already", hint=f"If its key changed, write previously: on {address}.")
+        raise Refused(f"{bare(id)} is already tracked as {other}", hint=f"If its key changed, write previously: on {address}.")
 
 
 def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Binding:

@@ -25,15 +25,15 @@ _KEY = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)")
 _SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
 
 
-@click.command("api", short_help="One authenticated call.")
+@click.command("api", short_help="Send one authenticated request.")
 @click.argument("method", type=click.Choice(METHODS, case_sensitive=False))
 @click.argument("path")
 @click.option(
-    "-f", "--field", "fields", metavar="KEY=VALUE", multiple=True, help="Of the body; of the query for GET. a[b]=c nests, a[]=c lists."
+    "-f", "--field", "fields", metavar="KEY=VALUE", multiple=True, help="Add a field to the body, or to the query of a GET. a[b]=c nests, a[]=c adds to a list."
 )
-@click.option("--input", "given", metavar="FILE", type=click.File("rb"), help="The whole body as JSON; - is the standard input.")
-@click.option("--paginate", is_flag=True, help="Read a list to its end; the result is its items.")
-@click.option("--jq", metavar="EXPR", help="A selection from the answer, e.g. .items[].title")
+@click.option("--input", "given", metavar="FILE", type=click.File("rb"), help="Read the body as JSON from a file; - is standard input.")
+@click.option("--paginate", is_flag=True, help="Read all pages of a list, and print its items.")
+@click.option("--jq", metavar="EXPR", help="Select part of the response, e.g. .items[].title")
 @shared.project_option()
 @shared.service()
 @shared.output()
@@ -67,10 +67,10 @@ def command(
     steps = selection(jq) if jq is not None else []
     place, query = target(path)
     if given is not None and (fields or method == "GET"):
-        raise UsageError("--input is the whole body, so it goes neither with -f nor with GET")
+        raise UsageError("--input is the complete body and cannot be combined with -f or GET")
     data = body(fields) if given is None else whole(given)
     if paginate and method != "GET":
-        raise UsageError("--paginate reads a list, so it goes with GET")
+        raise UsageError("--paginate reads a list and requires GET")
     here = options.project / PROJECT_FILE if options.project.is_dir() else options.project
     kinds = load_kinds() if here.is_file() else None
     project = load(screen, options, kinds) if kinds is not None else None
@@ -99,10 +99,10 @@ async def _call(screen: Screen, settings: Settings, method: str, path: str, quer
             unnamed = itertools.count()  # an item without an id is never taken for another
             listing = await reader.list(path, plain, key=lambda item: str(item["id"]) if "id" in item else f" {next(unnamed)}")
             if not listing.complete:
-                screen.say("The list did not come to its end: fewer items came than the service counts.")
+                screen.say("The list is incomplete: it contains fewer items than the service counts.")
             return list(listing.items)
     if query:
-        raise UsageError(f"a query belongs to GET, and this is {method}")
+        raise UsageError(f"only GET takes a query, and this is {method}")
     async with Writer(settings, listener=narration) as writer:
         return (await writer.send(method, path, data, retry=RetryClass.CREATE)).body  # whether it may be sent twice, only the user knows
 
@@ -143,7 +143,7 @@ def body(fields: tuple[str, ...]) -> Any:
         key, equals, text = field.partition("=")
         match = _KEY.fullmatch(key)
         if not equals or match is None:
-            raise UsageError(f"-f {field!r} is not KEY=VALUE", hint="Nested keys are written a[b]=c, items of a list a[]=c.")
+            raise UsageError(f"-f {field!r} is not KEY=VALUE", hint="Write a[b]=c for nested keys and a[]=c for items of a list.")
         path = [match[1], *re.findall(r"\[([^\[\]]*)\]", match[2])]
         _put(made, path, typed(text), field)
     return made
@@ -163,7 +163,7 @@ def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
         empty: Any = value if following is None else [] if following == "" else {}
         if name == "":
             if not isinstance(at, list):
-                raise UsageError(f"-f {field!r}: [] makes a list where there is a map already")
+                raise UsageError(f"-f {field!r}: [] makes it a list, but it is already a map")
             if not (following and at and isinstance(at[-1], dict) and following not in at[-1]):
                 at.append(empty)  # a[][b]=… a[][c]=… belong to one item; a name that comes again begins the next
             at = at[-1]
@@ -183,7 +183,7 @@ def selection(expression: str) -> list[str | int | None]:
         match = _SELECTION.match(expression, at)
         if match is None:
             raise UsageError(
-                f"--jq {expression!r} cannot be followed", hint="It takes paths like .items[0].title or .items[].id; pipe into jq for more."
+                f"--jq {expression!r} cannot be followed", hint="Use paths like .items[0].title or .items[].id; for more, pipe the output into jq."
             )
         key, index, quoted = match.groups()
         steps.append(key if key is not None else quoted if quoted is not None else int(index) if index else None)

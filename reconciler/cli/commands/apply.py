@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from reconciler.model import Outcome, Plan
 
 
-@click.command("apply", short_help="Recover, plan, ask, apply.")
+@click.command("apply", short_help="Apply changes after confirmation.")
 @shared.project()
 @shared.selection()
 @shared.guards()
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 @shared.service()
 @shared.state()
 @shared.creating()
-@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply what this saved plan shows, and nothing else.")
-@click.option("--partial", is_flag=True, help="With --plan: where part of it does not hold any more, apply the rest.")
-@click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
-@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="After a failed request.")
-@click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
+@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply exactly what this saved plan shows.")
+@click.option("--partial", is_flag=True, help="With --plan: if part of it is no longer valid, apply the rest.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
+@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="Stop after the first failed request, or continue with independent ones.")
+@click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
@@ -64,9 +64,9 @@ def command(
         use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes)
         options = use.options
     elif partial:
-        raise UsageError("--partial goes with --plan FILE", hint="--target GLOB applies a part of what a plan would do.")
+        raise UsageError("--partial requires --plan FILE", hint="To apply part of a plan without a file, use --target GLOB.")
     elif not yes and not screen.can_ask:
-        raise UsageError("there is no terminal to ask on", hint="Pass --yes to apply without being asked.")
+        raise UsageError("there is no terminal to ask for confirmation", hint="Pass --yes to apply without confirmation.")
     kinds = load_kinds()
     project = load(screen, options, kinds)
     with connect(screen, options, project, kinds) as service:
@@ -152,7 +152,7 @@ def agreed(
         again = session.plan()
         if again.plan == planned.plan:
             return again
-        screen.say("The service changed meanwhile; this is the plan now.")
+        screen.say("The service changed in the meantime; this is the new plan.")
         planned = again
 
 
@@ -172,5 +172,5 @@ def _question(plan: Plan, new: Unseen | None) -> str:
     told = f" It exposes {opened} thing{'s' if opened != 1 else ''}." if opened else ""
     told += f" It creates {new.where} for {new.project}." if new is not None else ""
     if not number:
-        return f"Apply this plan? It takes no request.{told}"
+        return f"Apply this plan? It needs no requests.{told}"
     return f"Apply {'this request' if number == 1 else f'these {number} requests'}?{told}"

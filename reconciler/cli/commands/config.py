@@ -13,9 +13,9 @@ from reconciler.cli.terminal.screen import Screen
 
 command = LazyGroup(
     name="config",
-    commands_by_name={"render": Lazy(f"{__name__}:render_command", "The project with every expression evaluated.")},
-    short_help="The effective configuration.",
-    help="""The effective configuration.
+    commands_by_name={"render": Lazy(f"{__name__}:render_command", "Print the project with every expression evaluated.")},
+    short_help="Show the evaluated configuration.",
+    help="""Show the evaluated configuration.
 
     \b
     Example:
@@ -24,7 +24,7 @@ command = LazyGroup(
 )
 
 
-@click.command("render", short_help="The project with every expression evaluated.")
+@click.command("render", short_help="Print the project with every expression evaluated.")
 @shared.project()
 @shared.output()
 @click.pass_obj

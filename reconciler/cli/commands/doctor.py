@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PATIENCE: Final = 120.0  # seconds for all that is asked
 
 
-@click.command("doctor", short_help="What would stand in the way of a run.")
+@click.command("doctor", short_help="Check prerequisites and diagnose problems.")
 @shared.project()
 @shared.service()
 @shared.state()
@@ -87,7 +87,7 @@ def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kin
             with narration.phase(f"Asking {service.where}"):
                 return asyncio.run(ask())
     except TimeoutError:
-        remedy = "It is slow, or holds requests back (a rate limit); -v shows every request."
-        return [Finding("service", Level.PROBLEM, f"the service did not answer everything within {PATIENCE:g} s", remedy)]
+        remedy = "It is slow or limits the rate of requests; -v shows every request."
+        return [Finding("service", Level.PROBLEM, f"the service did not answer all requests within {PATIENCE:g} s", remedy)]
     except ReconcilerError as error:
         return [problem("service", error)]

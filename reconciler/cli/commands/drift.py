@@ -15,15 +15,15 @@ from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 
 
-@click.command("drift", short_help="Show what was changed outside.")
+@click.command("drift", short_help="Show what was changed outside Reconciler.")
 @shared.project()
 @shared.targets()
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--coverage", is_flag=True, help="Read everything there is to read, and say how much of it is managed.")
-@click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Write what is there into the YAML; may be given several times.")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Known drift, with reasons and dates of expiry.")
+@click.option("--coverage", is_flag=True, help="Read every list, and show how much is managed.")
+@click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Accept a change into the YAML. Repeatable.")
+@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Ignore the known drift that this file lists, with reasons and expiry dates.")
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
 @reports.option()
 @shared.output(formats=("text", "json", "markdown", "html", "github"))
@@ -87,6 +87,6 @@ def command(
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
     if options.format == "text" and found.resources:
-        screen.out(f"Set it back with: {options.command_line('apply')}\n")
-        screen.out(f"Or keep it with:  {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
+        screen.out(f"Restore it with: {options.command_line('apply')}\n")
+        screen.out(f"Or accept it with: {options.command_line('drift')} --accept ADDRESS[.FIELD]\n")
     return exits.of_drift(found)

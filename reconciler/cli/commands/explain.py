@@ -12,7 +12,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 
-@click.command("explain", short_help="What a kind or a field means.")
+@click.command("explain", short_help="Describe a kind or a field.")
 @click.argument("word", metavar="[KIND[.FIELD]]", default="")
 @shared.output()
 @click.pass_obj

@@ -15,10 +15,10 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 
 
-@click.command("fmt", short_help="The canonical layout of a project's files.")
+@click.command("fmt", short_help="Format the files of a project.")
 @click.argument("project", type=click.Path(path_type=Path), default=Path())
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 where a file would change.")
-@click.option("--diff", is_flag=True, help="Write nothing; show what would change, and exit with 1 where something would.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change, and exit with 1 if a file would.")
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
@@ -89,5 +89,5 @@ def _summary(files: int, changed: int, *, written: bool) -> str:
     from reconciler.report.words import count
 
     if not changed:
-        return f"{count(files, 'file')} in canonical layout already."
-    return f"{changed} of {count(files, 'file')} {'laid out anew' if written else 'would change'}."
+        return f"{count(files, 'file')} already formatted."
+    return f"{changed} of {count(files, 'file')} {'reformatted' if written else 'would change'}."

@@ -11,9 +11,9 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 
 
-@click.command("graph", short_help="Resources or steps as mermaid or dot.")
+@click.command("graph", short_help="Draw resources or requests as a Mermaid or Graphviz graph.")
 @shared.project()
-@click.option("--steps", is_flag=True, help="The requests of a plan, instead of the declared resources. Reads the service.")
+@click.option("--steps", is_flag=True, help="Draw the requests of a plan instead of the declared resources. Reads the service.")
 @shared.selection()
 @shared.absences()
 @shared.service()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reconciler.state import Store
 
 
-@click.command("history", short_help="Every run: who, when, what it did.")
+@click.command("history", short_help="List runs: who ran what, when, and what it did.")
 @shared.project()
 @shared.service()
 @shared.state()
@@ -44,7 +44,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
         screen.say("Nothing has run yet.")
 
 
-@click.command("show", short_help="What one run did, request by request.")
+@click.command("show", short_help="Show what a run did, request by request.")
 @click.argument("run")
 @shared.project()
 @shared.service()

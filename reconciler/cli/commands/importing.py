@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 
 
-@click.command("import", short_help="Write a project from what is there.")
+@click.command("import", short_help="Import an existing organization as a project.")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="DIR", required=False)
-@click.option("--org", metavar="ID", help="The organization; without it those within reach are listed.")
-@click.option("--dry-run", is_flag=True, help="Print what would be written; write nothing, bind nothing.")
+@click.option("--org", metavar="ID", help="The id of the organization to import. Without it, list the available organizations.")
+@click.option("--dry-run", is_flag=True, help="Print the files without writing or tracking anything.")
 @click.option("--into", is_flag=True, help="Add to the project in DIR what it does not declare yet.")
-@click.option("--member", metavar="EMAIL", help="Whose token it is, written as service.member; else one who reaches everything is taken.")
+@click.option("--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything.")
 @shared.service()
 @shared.state()
 @shared.creating()
@@ -56,11 +56,11 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     kinds = load_kinds()
     narration = Narration(screen)
     if org is not None and directory is None:
-        raise UsageError("it is not said where to write", hint=f"Name a directory: reconciler import DIR --org {org}")
+        raise UsageError("no directory was given", hint=f"Name a directory: reconciler import DIR --org {org}")
     if into and directory is None:
-        raise UsageError("it is not said into which project", hint="Name its directory: reconciler import DIR --into")
+        raise UsageError("no project was given", hint="Name its directory: reconciler import DIR --into")
     if into and member is not None:
-        raise UsageError("--member is for a new project", hint="Write service.member into reconciler.yaml.")
+        raise UsageError("--member only applies to a new project", hint="Set service.member in reconciler.yaml.")
     project = load(screen, options, kinds) if into else None
     with connect(screen, options, project, kinds if into else None) as service:
         org = org if project is None else _declared(project, org)
@@ -101,7 +101,7 @@ def _list(screen: Screen, narration: Narration, service: Service, kinds: Kinds) 
         found = asyncio.run(_with_reader(narration, service, lambda reader: roots(reader, kinds)))
     for one in found:
         screen.out(f"{terminal(str(one.get('id', '')))}  {terminal(str(one.get('title', '')))}\n")
-    screen.say("Next: reconciler import DIR --org ID" if found else "This token reaches no organization.")
+    screen.say("Next: reconciler import DIR --org ID" if found else "This token has no access to any organization.")
 
 
 def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Actual:
@@ -111,7 +111,7 @@ def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Act
     with narration.phase(f"Reading {org} from {service.where}"):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
     if not any(actual.find(kind.name, org) for kind in kinds.roots):
-        raise UsageError(f"there is no {org} within reach", hint="Without --org those within reach are listed: reconciler import")
+        raise UsageError(f"organization {org} does not exist, or the token has no access to it", hint="To list the available organizations: reconciler import")
     return actual
 
 
@@ -178,12 +178,12 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
     if named is not None:
         owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
         if owner is None:
-            raise UsageError(f"{named} is no member there", hint="Name one by e-mail: --member ada@acme.example")
+            raise UsageError(f"{named} is not a member of the organization", hint="Pass the e-mail of a member: --member ada@acme.example")
         return owner
     able = keys(sorted(reaching(kinds, actual.objects), key=lambda one: one.id))
     if len(able) > 1:
-        told = f"Took {terminal(able[0])}, one of {len(able)} who reach everything, for the owner of the token."
-        screen.say(f"{told} If that is wrong, mend service.member.")
+        told = f"Took {terminal(able[0])}, one of {len(able)} with access to everything, as the owner of the token."
+        screen.say(f"{told} If that is wrong, correct service.member.")
     return able[0] if able else None
 
 
@@ -191,7 +191,7 @@ def _check_empty(directory: Path) -> None:
     file = directory / "reconciler.yaml"
     if file.exists() or file.is_symlink():
         hint = "Add what is missing with --into, or name another directory."
-        raise UsageError(f"{near(directory)} holds a project already", hint=hint)
+        raise UsageError(f"{near(directory)} already contains a project", hint=hint)
 
 
 def _adopt(
@@ -226,7 +226,7 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
     there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
     if there:
-        raise UsageError(f"{near(directory / there[0])} exists already", hint="Name another directory, or move it away.")
+        raise UsageError(f"{near(directory / there[0])} already exists", hint="Name another directory, or move it away.")
     beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
     try:
         (directory / ".reconciler").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -252,7 +252,7 @@ def _tell(screen: Screen, directory: Path, made: Plan, found: Written) -> int:
     from reconciler.report.words import count
 
     files, objects = count(len(found.files), "file"), count(len(made.memory.bind), "object")
-    screen.out(f"Wrote {files} to {near(directory)} and bound {objects}.\n")
+    screen.out(f"Wrote {files} to {near(directory)} and tracked {objects}.\n")
     _tell_missing(screen, found)
     differing = [str(step.address) for step in made.steps] + [f"{one.address}: {one.reason}" for one in made.blocked]
     if differing:
@@ -265,4 +265,4 @@ def _tell_missing(screen: Screen, found: Written) -> None:
     for one in found.missing[:FOUND_MAX]:
         screen.say(one)
     if len(found.missing) > FOUND_MAX:
-        screen.say(f"… and {len(found.missing) - FOUND_MAX} more; the files say all of them.")
+        screen.say(f"… and {len(found.missing) - FOUND_MAX} more; the files list all of them.")

@@ -54,9 +54,9 @@ organizations:
 IGNORED = "/.reconciler/\n"
 
 
-@click.command("init", short_help="Write a small project.")
+@click.command("init", short_help="Create a small project.")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="[DIR]", default=Path())
-@click.option("--sandbox", is_flag=True, help="One that runs at once, on the embedded service.")
+@click.option("--sandbox", is_flag=True, help="Create a project that is ready to run on the embedded sandbox.")
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> None:
@@ -83,7 +83,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
         directory / ".reconciler" / "config.schema.json": dumped(load_kinds()),
     }
     if file.exists() or file.is_symlink():
-        raise UsageError(f"{file} exists already", hint="Name another directory: reconciler init DIR")
+        raise UsageError(f"{file} already exists", hint="Name another directory: reconciler init DIR")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / ".reconciler").mkdir(mode=0o700, exist_ok=True)

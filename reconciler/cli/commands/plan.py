@@ -22,9 +22,9 @@ from reconciler.cli.terminal.screen import Screen
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan (readable by you only).")
-@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 where changes are pending.")
-@click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan to a file that only you can read.")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
+@click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
 @shared.output(formats=("text", "json", "markdown", "html", "github"))
 @click.pass_obj

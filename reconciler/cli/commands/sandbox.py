@@ -16,15 +16,15 @@ command = LazyGroup(
     name="sandbox",
     commands_by_name={
         "serve": Lazy(f"{__name__}:serve_command", "Serve a sandbox on this machine."),
-        "seed": Lazy(f"{__name__}:seed_command", "Put in what exists beforehand."),
-        "clock": Lazy("reconciler.cli.commands.sandbox_whole:clock_command", "Show, stop or move its clock."),
-        "faults": Lazy("reconciler.cli.commands.sandbox_faults", "Let requests go wrong, on demand."),
+        "seed": Lazy(f"{__name__}:seed_command", "Load initial data."),
+        "clock": Lazy("reconciler.cli.commands.sandbox_whole:clock_command", "Show, stop or move the clock."),
+        "faults": Lazy("reconciler.cli.commands.sandbox_faults", "Inject faults."),
         "readers": Lazy("reconciler.cli.commands.sandbox_readers:readers_command", "Show who can read what."),
-        "export": Lazy("reconciler.cli.commands.sandbox_whole:export_command", "Everything it holds, as JSON."),
-        "reset": Lazy("reconciler.cli.commands.sandbox_whole:reset_command", "Begin anew."),
+        "export": Lazy("reconciler.cli.commands.sandbox_whole:export_command", "Export everything as JSON."),
+        "reset": Lazy("reconciler.cli.commands.sandbox_whole:reset_command", "Reset the sandbox."),
     },
-    short_help="The embedded service.",
-    help="""The embedded service: the whole of it in one file, on this machine.
+    short_help="Run and control the embedded sandbox.",
+    help="""Run and control the embedded sandbox: the complete service in one file, on this machine.
 
     \b
     Example:
@@ -33,13 +33,13 @@ command = LazyGroup(
     """,
 )
 
-DB = click.option("--db", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file it keeps its data in.")
+DB = click.option("--db", type=click.Path(path_type=Path), required=True, metavar="FILE", help="The file that stores the data.")
 
 
 @click.command("serve", short_help="Serve a sandbox on this machine.")
 @DB
-@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Of 127.0.0.1; 0 is any free one.")
-@click.option("--token", metavar="T", help="Opens the control endpoints; unless seeded, acts as the first admin.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port on 127.0.0.1; 0 chooses a free one.")
+@click.option("--token", metavar="T", help="The token of the control endpoints; without a seed, also the access token of the first admin.")
 @shared.output()
 @click.pass_obj
 def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **words: Any) -> None:
@@ -59,7 +59,7 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
         serve(db, port=port, token=token, ready=lambda line: screen.out(line + "\n"))
 
 
-@click.command("seed", short_help="Put in what exists beforehand.")
+@click.command("seed", short_help="Load initial data.")
 @DB
 @click.argument("seed", type=click.Path(path_type=Path), metavar="SEED.yaml")
 @shared.output()
@@ -82,4 +82,4 @@ def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
 
         plant(db, document)
     number = sum(len(found) for found in document.values() if isinstance(found, list))
-    screen.say(f"Put {count(number, 'object')} into {db}.")
+    screen.say(f"Loaded {count(number, 'object')} into {db}.")

@@ -17,13 +17,13 @@ from reconciler.errors import UsageError
 command = LazyGroup(
     name="faults",
     commands_by_name={
-        "set": Lazy(f"{__name__}:set_command", "Put rules in force, in place of all others."),
-        "show": Lazy(f"{__name__}:show_command", "The rules in force, and what they did."),
-        "log": Lazy(f"{__name__}:log_command", "Every request that went wrong."),
-        "clear": Lazy(f"{__name__}:clear_command", "Let everything go well again."),
+        "set": Lazy(f"{__name__}:set_command", "Replace the active rules."),
+        "show": Lazy(f"{__name__}:show_command", "List the active rules and how often they were used."),
+        "log": Lazy(f"{__name__}:log_command", "List the requests that a rule affected."),
+        "clear": Lazy(f"{__name__}:clear_command", "Remove all rules."),
     },
-    short_help="Let requests go wrong, on demand.",
-    help="""Let requests of a sandbox go wrong, on demand: late, cut, refused, limited, spoiled. Control itself never goes wrong.
+    short_help="Inject faults.",
+    help="""Inject faults into the requests of a sandbox: delays, cut connections, refusals, limits, corrupt responses. Control requests are never affected.
 
     \b
     Example:
@@ -33,9 +33,9 @@ command = LazyGroup(
 )
 
 
-@click.command("set", short_help="Put rules in force, in place of all others.")
+@click.command("set", short_help="Replace the active rules.")
 @click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[RULES.yaml]")
-@click.option("--rule", "inline", metavar="JSON", multiple=True, help="A rule; after those of the file.")
+@click.option("--rule", "inline", metavar="JSON", multiple=True, help="Add a rule as JSON, after those of the file. Repeatable.")
 @where()
 @shared.output()
 @click.pass_obj
@@ -55,12 +55,12 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
     control = _control(screen, words)
     rules = [*(_read(file) if file is not None else []), *(_parsed(text) for text in inline)]
     if not rules:
-        raise UsageError("there are no rules to set", hint="Name a file, or pass --rule JSON; faults clear takes all away.")
+        raise UsageError("there are no rules to set", hint="Pass a file or --rule JSON; to remove all rules: faults clear.")
     found = control("PUT", "/faults", {"rules": rules})
-    screen.say(f"{count(len(found['rules']), 'rule')} in force.")
+    screen.say(f"{count(len(found['rules']), 'rule')} active.")
 
 
-@click.command("show", short_help="The rules in force, and what they did.")
+@click.command("show", short_help="List the active rules and how often they were used.")
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
@@ -78,7 +78,7 @@ def show_command(screen: Screen, /, **words: Any) -> None:
         screen.document(found)
         return
     if not found["rules"]:
-        screen.say("No rules are in force.")
+        screen.say("No rules are active.")
     else:
         rows = [(one["name"], one["fault"], one["operation"], str(one["seen"]), str(one["injected"])) for one in found["rules"]]
         screen.out(table([("rule", "fault", "operation", "seen", "injected"), *rows]))
@@ -86,7 +86,7 @@ def show_command(screen: Screen, /, **words: Any) -> None:
         screen.say(f"Not done yet: {one['method']} {one['path']}")
 
 
-@click.command("log", short_help="Every request that went wrong.")
+@click.command("log", short_help="List the requests that a rule affected.")
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
@@ -106,11 +106,11 @@ def log_command(screen: Screen, /, **words: Any) -> None:
     elif found["items"]:
         screen.out(table([fields, *([str(one[field]) for field in fields] for one in found["items"])]))
     else:
-        screen.say("Nothing went wrong.")
+        screen.say("No requests were affected.")
 
 
-@click.command("clear", short_help="Let everything go well again.")
-@click.option("--log", "whole", is_flag=True, help="Empty the log too.")
+@click.command("clear", short_help="Remove all rules.")
+@click.option("--log", "whole", is_flag=True, help="Also clear the log.")
 @where()
 @shared.output()
 @click.pass_obj
@@ -125,7 +125,7 @@ def clear_command(screen: Screen, /, whole: bool, **words: Any) -> None:
     control("DELETE", "/faults")
     if whole:
         control("DELETE", "/faults/log")
-    screen.say("No rules are in force.")
+    screen.say("No rules are active.")
 
 
 def _control(screen: Screen, words: dict[str, Any]) -> Control:
@@ -140,7 +140,7 @@ def _read(path: Path) -> list[Any]:
     document = read_document(path)
     rules = document.get("rules") if isinstance(document, dict) else document
     if not isinstance(rules, list):
-        raise UsageError(f"{path} is not a list of rules", hint="It begins like: - {fault: error, status: 503, rate: 0.1}")
+        raise UsageError(f"{path} is not a list of rules", hint="Example: - {fault: error, status: 503, rate: 0.1}")
     return rules
 
 

@@ -19,7 +19,7 @@ UNSAID: Final = ("admin", "member:")  # the same for every object, or in the lis
 
 @click.command("readers", short_help="Show who can read what.")
 @click.option("--org", metavar="ID", help="Show one organization only.")
-@click.option("--condition", multiple=True, metavar="C", help="Ask about visitors for whom this is true too; repeatable.")
+@click.option("--condition", multiple=True, metavar="C", help="Also show visitors for whom this condition is true. Repeatable.")
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj

@@ -14,9 +14,9 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 
-@click.command("clock", short_help="Show, stop or move its clock.")
-@click.option("--now", metavar="TIME", help="Stop it at this moment, ISO 8601.")
-@click.option("--advance", type=float, metavar="SECONDS", help="Move it; whether it stands or runs stays.")
+@click.command("clock", short_help="Show, stop or move the clock.")
+@click.option("--now", metavar="TIME", help="Stop the clock at this time (ISO 8601).")
+@click.option("--advance", type=float, metavar="SECONDS", help="Move the clock forward, without starting or stopping it.")
 @where()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
@@ -35,7 +35,7 @@ def clock_command(screen: Screen, /, now: str | None, advance: float | None, **w
         screen.out(f"{found['now']} ({'standing' if found['still'] else 'running'})\n")
 
 
-@click.command("export", short_help="Everything it holds, as JSON.")
+@click.command("export", short_help="Export everything as JSON.")
 @where()
 @shared.output()
 @click.pass_obj
@@ -49,9 +49,9 @@ def export_command(screen: Screen, /, **words: Any) -> None:
     screen.document(_control(screen, words)("GET", "/export"))
 
 
-@click.command("reset", short_help="Begin anew.")
-@click.option("--seed", type=click.Path(path_type=Path), metavar="SEED.yaml", help="Put this in afterwards.")
-@click.option("--export", type=click.Path(path_type=Path), metavar="FILE", help="Put back what was exported.")
+@click.command("reset", short_help="Reset the sandbox.")
+@click.option("--seed", type=click.Path(path_type=Path), metavar="SEED.yaml", help="Load this seed afterwards.")
+@click.option("--export", type=click.Path(path_type=Path), metavar="FILE", help="Restore an export.")
 @where()
 @shared.output()
 @click.pass_obj
@@ -67,10 +67,10 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **w
 
     control = _control(screen, words)
     if seed is not None and export is not None:
-        raise UsageError("--seed and --export name two beginnings", hint="Pass one of them.")
+        raise UsageError("--seed and --export cannot be combined", hint="Pass one of them.")
     body = {"seed": read_seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
     found = control("POST", "/reset", body)
-    screen.say(f"It holds {count(found['objects'], 'object')} now.")
+    screen.say(f"It contains {count(found['objects'], 'object')} now.")
 
 
 def _control(screen: Screen, words: dict[str, Any]) -> Control:

@@ -14,7 +14,7 @@ from reconciler.errors import UsageError
 SUFFIX = ".schema.json"
 
 
-@click.command("schema", short_help="The JSON Schemas.")
+@click.command("schema", short_help="Print JSON Schemas.")
 @click.argument("name", metavar="[NAME]", default="")
 @shared.output()
 @click.pass_obj

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 command = LazyGroup(
     name="state",
     commands_by_name={
-        "list": Lazy(f"{__name__}:list_command", "Every binding: address, kind, id."),
-        "show": Lazy(f"{__name__}:show_command", "What is remembered of one address."),
+        "list": Lazy(f"{__name__}:list_command", "List tracked objects: address, kind, id."),
+        "show": Lazy(f"{__name__}:show_command", "Show what the state records about an address."),
         "mv": Lazy("reconciler.cli.commands.state_mv", "Move what is tracked to another address, or from another project name."),
-        "forget": Lazy(f"{__name__}:forget_command", "Let go of an address, or of what is in doubt about it."),
-        "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "The whole state as one document."),
-        "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Put such a document where the state is."),
-        "unlock": Lazy("reconciler.cli.commands.state_unlock", "Who holds the state; take it from a run that hangs."),
+        "forget": Lazy(f"{__name__}:forget_command", "Stop managing an address, or close its requests in doubt."),
+        "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "Export the state as one JSON document."),
+        "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Import an exported state."),
+        "unlock": Lazy("reconciler.cli.commands.state_unlock", "Show who holds the state, or take the lease from a run that hangs."),
     },
-    short_help="What is remembered between runs.",
-    help="""What is remembered between runs: which object an address is bound to, what was sent, what was seen.
+    short_help="Inspect and change the state.",
+    help="""Inspect and change the state: the object at each address, what was sent, and what was seen after it.
 
     \b
     Example:
@@ -39,7 +39,7 @@ command = LazyGroup(
 )
 
 
-@click.command("list", short_help="Every binding: address, kind, id.")
+@click.command("list", short_help="List tracked objects: address, kind, id.")
 @shared.project()
 @shared.service()
 @shared.state()
@@ -66,7 +66,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
         screen.say("Nothing is tracked yet. reconciler apply tracks what it creates and adopts.")
 
 
-@click.command("show", short_help="What is remembered of one address.")
+@click.command("show", short_help="Show what the state records about an address.")
 @click.argument("address", callback=shared.address)
 @shared.project()
 @shared.service()
@@ -113,10 +113,10 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
         screen.out("\n" + table(lines))
 
 
-@click.command("forget", short_help="Let go of an address, or of what is in doubt about it.")
+@click.command("forget", short_help="Stop managing an address, or close its requests in doubt.")
 @click.argument("address", callback=shared.address)
 @shared.project()
-@click.option("--in-doubt", is_flag=True, help="Close its requests in doubt as not done; the binding stays.")
+@click.option("--in-doubt", is_flag=True, help="Close its requests in doubt as not done; the object stays tracked.")
 @shared.service()
 @shared.state()
 @click.pass_obj
@@ -144,7 +144,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
             if not found:
                 raise not_bound(address)
             journal.remember(forget=found)
-            screen.out("".join(f"{one} is let go of ({bare(state.bindings[one].id)}).\n" for one in sorted(found)))
+            screen.out("".join(f"{one} is no longer managed ({bare(state.bindings[one].id)}).\n" for one in sorted(found)))
 
 
 def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:

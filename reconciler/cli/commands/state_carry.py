@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 BYTES_MAX: Final = 1 << 30  # of a document; its history is the most of it
 
 
-@click.command("pull", short_help="The whole state as one document.")
+@click.command("pull", short_help="Export the state as one JSON document.")
 @shared.project()
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it there (readable by you only).")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write it to a file that only you can read.")
 @shared.service()
 @shared.state()
 @click.pass_obj
@@ -50,13 +50,13 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
             warned(screen, options, project, service, store)
             document = store.pull()
             if store.condition().held:
-                screen.say("A run holds the state; what it does from now on is not in the document.")
+                screen.say("A run holds the state; what it does from now on is not exported.")
     if document is None:
-        raise UsageError("there is no state yet", hint="reconciler apply makes it.")
+        raise UsageError("there is no state yet", hint="reconciler apply creates it.")
     found = without_secrets(document, kinds)
     if (place := hidden_in(found, screen.masked_data(found))) is not None:
-        hint = "If it comes from a variable that is no secret, say so with --public-var NAME; else take the value out of what is managed."
-        raise Refused(f"the state holds a value that is kept secret, in {place}; it is not written down", hint=hint)
+        hint = "If the variable is not a secret, pass --public-var NAME; otherwise remove the value from the managed resources."
+        raise Refused(f"the state contains a secret value, in {place}; it was not exported", hint=hint)
     text = as_json(found, indent=1) + "\n"
     if out is None:
         screen.made(text)
@@ -65,13 +65,13 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
         write_private(out, text)
     except OSError as error:
         raise UsageError(f"the state cannot be written to {out}: {(error.strerror or 'unknown reason').lower()}") from error
-    screen.say(f"Wrote the state to {out}: {len(found['bindings'])} bound, {len(found['runs'])} runs, serial {found['serial']}.")
+    screen.say(f"Wrote the state to {out}: {len(found['bindings'])} tracked, {len(found['runs'])} runs, serial {found['serial']}.")
 
 
-@click.command("push", short_help="Put such a document where the state is.")
+@click.command("push", short_help="Import an exported state.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True))
 @shared.project()
-@click.option("--force", is_flag=True, help="Over another state, or a newer one, too. Not over a request in doubt.")
+@click.option("--force", is_flag=True, help="Overwrite another state or a newer one. Requests in doubt are never overwritten.")
 @shared.service()
 @shared.state()
 @click.pass_obj
@@ -93,7 +93,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
-        raise UsageError("the sandbox does not exist yet, so that nothing can be bound to it", hint="Pass the sandbox the state is about.")
+        raise UsageError("the sandbox does not exist yet, so it contains no objects to track", hint="Pass the sandbox that the state belongs to.")
     with open_store(screen, options, project, service, create=False) as reader:
         document = reader.check(found)
         new = unseen(options, project, service, reader)
@@ -107,7 +107,7 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
         journal.replace(document, force=force)
         journal.finish(exit_code=exits.DONE, summary={})
         now = journal.state()
-    screen.out(f"The state is there: {len(now.bindings)} bound, {len(document['runs'])} runs, serial {now.serial}.\n")
+    screen.out(f"The state was imported: {len(now.bindings)} tracked, {len(document['runs'])} runs, serial {now.serial}.\n")
 
 
 def without_secrets(document: StateDocument, kinds: Kinds) -> StateDocument:

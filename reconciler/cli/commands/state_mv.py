@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command("mv", short_help="Move what is tracked to another address, or from another project name.")
 @click.argument("words", metavar="{FROM TO | --project OLD} [PROJECT]", nargs=-1)
-@click.option("--project", "old", metavar="OLD", help="Move all that the project called OLD tracked, with its history, to this project.")
+@click.option("--project", "old", metavar="OLD", help="Move everything that the project OLD tracked, with its history, to this project.")
 @shared.project_words()
 @shared.service()
 @shared.state()
@@ -55,7 +55,7 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
         state = journal.state()
         rename = renamed(state, source, target)
         journal.remember(rename=rename, fulfilled={**after(state.fulfilled, rename), source: target})
-    screen.out("".join(f"{to} is bound to {bare(state.bindings[at].id)} (was {at}).\n" for at, to in sorted(rename.items())))
+    screen.out("".join(f"{to} now tracks {bare(state.bindings[at].id)} (was {at}).\n" for at, to in sorted(rename.items())))
 
 
 def rename_project(screen: Screen, options: Options, old: str) -> None:
@@ -70,7 +70,7 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
     service, new = known_service(screen, options, project), project.settings.project
     if old == new:
         raise UsageError(
-            f"the project is called {new} already", hint="Rename it in the YAML first (project: …), then name the old one here."
+            f"the project is already called {new}", hint="Rename it in the YAML first (project: …), then name the old one here."
         )
     if service is None:
         raise UsageError(NO_SANDBOX)
@@ -88,7 +88,7 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
         journal.rename()
         journal.finish(exit_code=exits.DONE, summary={})
         tracked, runs = len(journal.state().bindings), len(store.runs()) - 1
-    screen.out(f"The project {old} is called {new} from now on: {count(tracked, 'resource')} and {count(runs, 'run')} were moved.\n")
+    screen.out(f"The project {old} is now called {new}: {count(tracked, 'resource')} and {count(runs, 'run')} were moved.\n")
     screen.say(f"Next: {options.command_line('plan')}")
 
 
@@ -105,19 +105,19 @@ def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
             hint="An object keeps its kind; only keys and containers change.",
         )
     if old == new:
-        raise UsageError(f"{old} is where it is already", hint="Name another address.")
+        raise UsageError(f"{old} is already at that address", hint="Name another address.")
     if new.is_within(old):
-        raise UsageError(f"{new} lies below {old}", hint="Move what lies between them first.")
+        raise UsageError(f"{new} is below {old}", hint="Move the resources between them first.")
     container = new.container
     if container is not None and container not in state.bindings:
-        raise UsageError(f"{container} is not bound, so that nothing can be bound below it", hint="reconciler state list shows what is.")
+        raise UsageError(f"{container} is not tracked, so nothing below it can be", hint="reconciler state list shows the tracked addresses.")
     doubtful = next((one.address for one in state.intents if one.address == old or one.address.is_within(old)), None)
     if doubtful is not None:
-        raise Refused(f"a request of {doubtful} is in doubt", hint="reconciler apply reads what became of it.")
+        raise Refused(f"a request of {doubtful} is in doubt", hint="reconciler apply finds out what happened to it.")
     moves = {at: Address(new.parts + at.parts[len(old.parts) :]) for at in state.bindings if at == old or at.is_within(old)}
     taken = next((to for to in sorted(moves.values()) if to in state.bindings and to not in moves), None)
     if taken is not None:
         raise Refused(
-            f"{taken} is bound already, to {bare(state.bindings[taken].id)}", hint=f"Let go of it first: reconciler state forget {taken}"
+            f"{taken} already tracks {bare(state.bindings[taken].id)}", hint=f"Stop managing it first: reconciler state forget {taken}"
         )
     return moves

@@ -19,9 +19,9 @@ SHORTEST: Final = 8  # characters of a run's id that name it
 ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only shows who holds the state."
 
 
-@click.command("unlock", short_help="Who holds the state; take it from a run that hangs.")
+@click.command("unlock", short_help="Show who holds the state, or take the lease from a run that hangs.")
 @shared.project()
-@click.option("--force", metavar="RUN", help="Take the lease from this run, which can write nothing from then on.")
+@click.option("--force", metavar="RUN", help="Take the lease from this run; it can no longer write.")
 @shared.service()
 @shared.state()
 @click.pass_obj
@@ -68,17 +68,17 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     ):
         journal.finish(exit_code=exits.DONE, summary={})
     screen.out(f"The state is free. Run {holder.run[:SHORTEST]} of {_shown(holder.who)} can write nothing more to it.\n")
-    screen.say("What that run sent last may still arrive; the next apply waits for it, and reads what became of it.")
+    screen.say("What that run sent last may still arrive; the next apply waits for it, and finds out what happened to it.")
 
 
 def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
     """A lock that the kernel keeps: there is nothing that one could take away."""
     if not found.held:
-        screen.out("Nobody holds the state. There is nothing to unlock in a file: its lock ends with its process, however that ends.\n")
+        screen.out("Nobody holds the state. The lock of a file ends with its process, so there is nothing to unlock.\n")
         return
     holder = found.holder
     whose = f"process {holder.pid}" if holder is not None and holder.pid is not None else "the process that holds it"
-    way = f"End {whose}, and it is free: the lock of a file ends with its process, however that ends."
+    way = f"End {whose}: the lock of a file ends with its process."
     says = _held(holder) if holder is not None else "Another process holds the state"
     if force is not None:
         raise Locked(f"{says[0].lower()}{says[1:]}, and a file's lock cannot be taken away", hint=way)
@@ -102,7 +102,7 @@ def _shown(text: str) -> str:
 def _meant(holder: Holder, force: str) -> Holder:
     """The holder, if it is the one that was named."""
     if len(force) < SHORTEST:
-        raise UsageError(f"--force {force} is too short to name a run", hint=f"Pass the first {SHORTEST} characters of its id, or all.")
+        raise UsageError(f"--force {force} is too short to identify a run", hint=f"Pass the first {SHORTEST} characters of its id, or all.")
     if not holder.run.startswith(force):
-        raise Refused(f"it is not run {force} that holds the state: {_held(holder)}", hint="reconciler state unlock shows who does.")
+        raise Refused(f"run {force} does not hold the state: {_held(holder)}", hint="reconciler state unlock shows who does.")
     return holder

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from reconciler.undo import Cannot, Inverse, Line
 
 
-@click.command("undo", short_help="Plan and apply the inverse of a run.")
+@click.command("undo", short_help="Plan and apply the reverse of a run.")
 @click.argument("run")
 @shared.project()
 @shared.guards()
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--yes", is_flag=True, help="Do not ask. Overrides no guard.")
-@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="After a failed request.")
-@click.option("--full", is_flag=True, help="Do not fold alike changes into one line.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
+@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="Stop after the first failed request, or continue with independent ones.")
+@click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
@@ -59,7 +59,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     project = load(screen, options, kinds)
     past = _past(screen, options, project, run)
     if not yes and not screen.can_ask:
-        raise UsageError("there is no terminal to ask on", hint="Pass --yes to undo without being asked.")
+        raise UsageError("there is no terminal to ask for confirmation", hint="Pass --yes to undo without confirmation.")
     with (
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
@@ -76,7 +76,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         _tell_what_turns(screen, found.turns)
         planned = agreed(screen, options, session, ask=not yes, full=full)
         if planned is not None and found.turns and not yes and not planned.plan.pending:
-            planned = planned if click.confirm("Change the state? It takes no request.", default=False, err=True) else None
+            planned = planned if click.confirm("Change the state? This needs no requests.", default=False, err=True) else None
         if planned is None:
             screen.say("Nothing was undone.")
             journal.finish(exit_code=exits.FAILED, summary={})
@@ -91,7 +91,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     if options.format == "json":
         screen.document(undo_document(past, outcome, turned, found.cannot, lines))
     elif outcome.results or outcome.notes:
-        done = f"Run {past.id[:ID_SHOWN]} is undone{', but for what is named' if found.cannot else ''}."
+        done = f"Run {past.id[:ID_SHOWN]} is undone{', except for what is listed' if found.cannot else ''}."
         again = f"reconciler undo {past.id[:ID_SHOWN]} again"
         screen.spans(outcome_text(screen.masked_data(outcome), width=screen.width, onward=Onward(done, again)))
     _tell_what_wants_it_again(screen, lines)
@@ -132,7 +132,7 @@ def _turned(screen: Screen, journal: Journal, outcome: Outcome, turns: Collectio
     if not turns:
         return ()
     if outcome.plan.deferred or outcome.plan.blocked or any(one.status is not Status.DONE for one in outcome.results):
-        screen.say(f"The state stays as it is, because not everything was done. Once it can be: reconciler undo {run}")
+        screen.say(f"The state was not changed, because not everything was done. To try again: reconciler undo {run}")
         return ()
     forget, rename, protect = as_remembered(turns)
     journal.remember(forget=forget, rename=rename, protect=protect)
@@ -163,10 +163,10 @@ def _tell_what_turns(screen: Screen, turns: Collection[Turn]) -> None:
     from reconciler.report.state_changes import turn_line
 
     if turns:
-        screen.say("In the state, without a request:\n" + "\n".join(f"  {turn_line(one)}" for one in turns))
+        screen.say("Changes of the state, without requests:\n" + "\n".join(f"  {turn_line(one)}" for one in turns))
 
 
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[Line]) -> None:
     if lines:
         said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
-        screen.say("Change this in the YAML before the next apply, or that does it again:\n" + "\n".join(f"  {one}" for one in said))
+        screen.say("Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said))

@@ -13,7 +13,7 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError
 
 
-@click.command("validate", short_help="Read and check a project, without the service.")
+@click.command("validate", short_help="Check a project without contacting the service.")
 @shared.project()
 @shared.output(formats=("text", "github"))
 @click.pass_obj

@@ -25,9 +25,9 @@ def where() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (
-            click.option("--token", metavar="T", help=f"The token it was served with; also {TOKEN}."),
-            click.option("--base-url", metavar="URL", help="A sandbox that is served on this machine."),
-            click.option("--db", type=click.Path(path_type=Path), metavar="FILE", help="The file of a sandbox, served or not."),
+            click.option("--token", metavar="T", help=f"The token that the sandbox was started with; also {TOKEN}."),
+            click.option("--base-url", metavar="URL", help="The URL of a running sandbox on this machine."),
+            click.option("--db", type=click.Path(path_type=Path), metavar="FILE", help="The file of a sandbox, running or not."),
         ):
             function = option(function)
         return function
@@ -40,24 +40,24 @@ class Control:
 
     def __init__(self, screen: Screen, *, db: Path | None, base_url: str | None, token: str | None) -> None:
         if (db is None) == (base_url is None):
-            raise UsageError("which sandbox is meant?", hint="Pass --db FILE, or --base-url URL and its --token.")
+            raise UsageError("no sandbox was given", hint="Pass --db FILE, or --base-url URL and its --token.")
         self.db, self.base_url = db, base_url
         self.token = token or os.environ.get(TOKEN, "")
         if db is not None:
             checked(db, said="--db")
             if not db.exists() or db.stat().st_size == 0:
-                raise UsageError(f"there is no sandbox {db}", hint=f"Make it from a seed: reconciler sandbox seed --db {db} SEED.yaml")
+                raise UsageError(f"there is no sandbox {db}", hint=f"Create it from a seed: reconciler sandbox seed --db {db} SEED.yaml")
             return
         try:
             host = urlsplit(base_url or "").hostname
         except ValueError:
             host = None
         if host not in LOOPBACK or not str(base_url).startswith(("http://", "https://")):
-            raise UsageError(f"{base_url} is not a sandbox: they answer on this machine only", hint="Write it like http://127.0.0.1:8080.")
+            raise UsageError(f"{base_url} is not a sandbox: sandboxes only listen on this machine", hint="Write it like http://127.0.0.1:8080.")
         if not self.token:
-            raise UsageError("there is no control token", hint=f"Pass the --token it was served with, or set {TOKEN}.")
+            raise UsageError("there is no control token", hint=f"Pass the --token that it was started with, or set {TOKEN}.")
         if not self.token.isascii() or not self.token.isprintable():
-            raise UsageError("that is not a token: it holds characters that cannot be sent")
+            raise UsageError("the token contains characters that cannot be sent")
         screen.hide([self.token])
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
@@ -102,13 +102,13 @@ class Control:
         try:
             found = answer.json()
         except ValueError as error:
-            raise ReconcilerError(f"what answers at {self.base_url} is not a sandbox") from error
+            raise ReconcilerError(f"the server at {self.base_url} is not a sandbox") from error
         if answer.is_success:
             return found
         refusal = found.get("error") if isinstance(found, dict) else None
         message = str(refusal.get("message", "")) if isinstance(refusal, dict) else ""
         if answer.status_code == 401:
-            raise UsageError("the token is not the one the sandbox was served with", hint="reconciler sandbox serve prints it.")
+            raise UsageError("the sandbox was started with a different token", hint="reconciler sandbox serve prints it.")
         if answer.status_code == 400:
             raise UsageError(message)
-        raise ReconcilerError(f"what answers at {self.base_url} is not this sandbox: {answer.status_code} {message}".rstrip())
+        raise ReconcilerError(f"the server at {self.base_url} is not this sandbox: {answer.status_code} {message}".rstrip())

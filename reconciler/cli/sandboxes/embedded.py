@@ -26,14 +26,14 @@ EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
 def checked(path: Path, *, said: str = "--sandbox") -> Path:
     """The path of a sandbox's file. Raises `UsageError` with the right spelling for what cannot be one."""
     if path.is_dir():
-        raise UsageError(f"{said} {path} is a directory", hint=f"Name a file in it: {said} {path / 'sandbox.db'}")
+        raise UsageError(f"{said} {path} is a directory", hint=f"Pass a file in it: {said} {path / 'sandbox.db'}")
     if path.exists() and not path.is_file():
-        raise UsageError(f"{said} {path} is not a regular file", hint=f"Name a file: {said} {Path('.reconciler') / 'sandbox.db'}")
+        raise UsageError(f"{said} {path} is not a regular file", hint=f"Pass a file: {said} {Path('.reconciler') / 'sandbox.db'}")
     if path.suffix in (".yaml", ".yml"):
         example = Path(".reconciler") / "sandbox.db"
-        hint = f"It is the file the service keeps its data in: {said} {example}"
+        hint = f"Pass the file that stores the data of the sandbox: {said} {example}"
         if said == "--sandbox":
-            hint += f"\nWhat exists beforehand goes in with: reconciler sandbox seed --db {example} {path}"
+            hint += f"\nLoad initial data with: reconciler sandbox seed --db {example} {path}"
         raise UsageError(f"{said} {path} is a YAML file", hint=hint)
     return path
 
@@ -46,7 +46,7 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
 
     fresh = not path.exists() or path.stat().st_size == 0
     if fresh and (project is None or kinds is None):
-        raise UsageError(f"there is no sandbox {path}", hint=f"Make it from a seed: reconciler sandbox seed --db {path} SEED.yaml")
+        raise UsageError(f"there is no sandbox {path}", hint=f"Create it from a seed: reconciler sandbox seed --db {path} SEED.yaml")
     seed = seed_document(project, kinds) if fresh and project is not None and kinds is not None else None
     with sandbox_errors():
         context = start(path, seed=seed)
@@ -84,7 +84,7 @@ def sandbox_errors() -> Iterator[None]:
     except NotASandbox as error:
         raise UsageError(str(error)) from error
     except SeedError as error:
-        raise UsageError(f"the seed is wrong: {error}") from error
+        raise UsageError(f"the seed is invalid: {error}") from error
     except OSError as error:
         raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}") from error
 
@@ -108,7 +108,7 @@ def _installed(name: str) -> bool:
 def _without_extra(missing: Sequence[str]) -> ReconcilerError:
     from reconciler.text.install import installing
 
-    return ReconcilerError(f"the sandbox needs what is not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}")
+    return ReconcilerError(f"the sandbox requires packages that are not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}")
 
 
 # -- the seed of a new file -------------------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ def read_seed(path: Path) -> Mapping[str, Any]:
     """A seed document, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
     document = read_document(path)
     if not isinstance(document, Mapping):
-        raise UsageError(f"{path} is not a map of lists", hint="It begins like: organizations: [{id: org_acme, title: Acme}]")
+        raise UsageError(f"{path} is not a map of lists", hint="Example: organizations: [{id: org_acme, title: Acme}]")
     return document
 
 

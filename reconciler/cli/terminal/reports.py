@@ -24,7 +24,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def option() -> Decorator:
     """The option; its value is a tuple of (format, file)."""
     return click.option(
-        "--report", multiple=True, metavar="FORMAT=FILE", callback=_pairs, help=f"Write it to a file too: {', '.join(FORMATS)}; several."
+        "--report", multiple=True, metavar="FORMAT=FILE", callback=_pairs, help=f"Also write the result to a file: {', '.join(FORMATS)}. Repeatable."
     )
 
 
@@ -100,5 +100,5 @@ def write(
             file.write_text(text, encoding="utf-8", errors="backslashreplace")
         except OSError as error:
             raise ReconcilerError(
-                f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The folder must be there."
+                f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The directory must exist."
             ) from None

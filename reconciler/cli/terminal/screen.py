@@ -168,13 +168,13 @@ class Screen:
         for problem in error.problems:
             self._line(str(problem))
         number = len(error.problems)
-        rest = ", and the rest was not looked at" if error.more else ""
+        rest = ", and the rest was not checked" if error.more else ""
         self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
 
     def defect(self, error: Exception) -> None:
         """Something nobody foresaw; its traceback only on request, and masked: also what the environment gives to variables."""
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
-        self.error(f"this is a defect of reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
+        self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
         if self.verbose:
             import traceback
 

@@ -46,7 +46,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
         raise
     for each in picked:
         where = f" in {each.one.source.file}" if each.one.source is not None else ""
-        screen.out(f"{each}: its lines are moved.\n" if each.moved else f"{each} is written{where}.\n")
+        screen.out(f"{each}: its lines were moved.\n" if each.moved else f"{each} was updated{where}.\n")
 
 
 def _as_it_was(text: str, before: str) -> str:
@@ -77,7 +77,7 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     try:
         desired = load(screen, options, kinds).desired
     except ConfigError as error:
-        raise ReconcilerError(f"the files would not be valid with that, and are as before: {error.message}") from None
+        raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}") from None
     again = plan(kinds, desired, planned.state, planned.actual)
 
     def pending(made: Plan) -> set[str]:
@@ -87,4 +87,4 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
     left = sorted(every & {str(each) for each in picked} | every - before)
     if left:
-        raise ReconcilerError(f"the YAML could not be made to say it, and is as before: {', '.join(left)}", hint="Write it by hand.")
+        raise ReconcilerError(f"the change could not be written to the YAML, which was not changed: {', '.join(left)}", hint="Change it by hand.")

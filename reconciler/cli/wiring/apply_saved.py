@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
 NAMED: Final = 50  # addresses that are said at most
 GLOBS_MAX: Final = 1_000  # patterns of one option; more than anybody types
-AGAIN: Final = "Make a new one: reconciler plan --out FILE."
+AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 
 
 @dataclass
@@ -50,12 +50,12 @@ class Use:
             ("service", document["service"], service.identity),
         ):
             if asked != now:
-                raise StalePlan(f"{self.saved.path} was made for the {what} {_quoted(asked)}, and this is {_quoted(now)}", hint=AGAIN)
+                raise StalePlan(f"{self.saved.path} was created for the {what} {_quoted(asked)}, and this is {_quoted(now)}", hint=AGAIN)
 
     def check_new(self, new: Unseen) -> None:
         """Raise `StalePlan` where the file was made from a state and this one has never seen the project."""
         if self.saved.document["digests"]["lineage"] != "":
-            reason = f"{self.saved.path} was made from another state than this one"
+            reason = f"{self.saved.path} was created from a different state"
             raise StalePlan(f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}", hint=f"Correct {new.named}. {AGAIN}")
 
     def agree(self, session: Session, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
@@ -84,7 +84,7 @@ class Use:
             if again.plan == planned.plan and self.approval.refused == told.refused:
                 planned = again
                 break
-            self.screen.say("The service changed meanwhile; this is what holds now.")
+            self.screen.say("The service changed in the meantime; this is what is still valid.")
             planned = again
         if new is not None:
             self.screen.say(new.fact)
@@ -104,11 +104,11 @@ class Use:
         if untouched and code != exits.DONE:
             onward = "Nothing was done, so the plan file can be used again."
         elif code != exits.DONE:
-            onward = "The plan file is used; for the rest make a new plan."
+            onward = "The plan file has been used; create a new plan for the rest."
         elif self.approval.new:
-            onward = "The plan file is done; what is new since needs a new plan."
+            onward = "The plan file was applied; newer changes need a new plan."
         else:
-            onward = "The plan file is done."
+            onward = "The plan file was applied."
         return replace(outcome, onward=onward, withheld=self._withheld()), code
 
     def nothing(self, run: str) -> Outcome | None:
@@ -118,7 +118,7 @@ class Use:
         if self.approval is None:
             return None
         plan = replace(self.approval.planned.plan, changes=(), steps=())
-        stopped, onward = "the saved plan does not hold any more", "Nothing was applied, so the plan file can be used again."
+        stopped, onward = "the saved plan is no longer valid", "Nothing was applied, so the plan file can be used again."
         return Outcome(run, plan, stopped=stopped, onward=onward, withheld=self._withheld())
 
     def _withheld(self) -> Withheld:
@@ -130,12 +130,12 @@ class Use:
     def _check_state(self, session: Session, store: Store) -> None:
         lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage
         if lineage not in ("", now):
-            raise StalePlan(f"{self.saved.path} was made from another state than this one", hint=f"Is --state right? {AGAIN}")
+            raise StalePlan(f"{self.saved.path} was created from a different state", hint=f"Is --state right? {AGAIN}")
         for run in store.users(self.saved.digest):
             if run.did or "in-doubt" in run.undone:
                 raise StalePlan(
-                    f"{self.saved.path} was used already, by the run {run.id} of {run.who}",
-                    hint=f"reconciler show {run.id[:8]} tells what it did. For what is left: reconciler plan --out FILE.",
+                    f"{self.saved.path} was already used by run {run.id} of {run.who}",
+                    hint=f"reconciler show {run.id[:8]} shows what it did. For what is left: reconciler plan --out FILE.",
                 )
 
     def _approved(self, session: Session, store: Store) -> Planned:
@@ -156,7 +156,7 @@ class Use:
         try:
             fresh = session.plan()
         except UsageError as error:  # a target that is nothing any more
-            raise StalePlan(f"{self.saved.path} does not fit the project any more: {error.message}", hint=AGAIN) from error
+            raise StalePlan(f"{self.saved.path} no longer fits the project: {error.message}", hint=AGAIN) from error
         self.approval = approve(self.saved.document, fresh, describe=describe, narrow=session.narrowed)
         if self.approval.only is not None:
             session.selection = replace(session.selection, only=self.approval.only)
@@ -166,10 +166,10 @@ class Use:
         assert self.approval is not None
         refused, new = self.approval.refused, self.approval.new
         if refused:
-            self.screen.say("Of the saved plan this does not hold any more, and is not done:")
+            self.screen.say("These parts of the saved plan are no longer valid and were not applied:")
             self._list(f"{at}: {why}" for at, why in sorted(refused.items()))
         if new:
-            self.screen.say("This is not in the saved plan, and is not done:")
+            self.screen.say("These changes are not in the saved plan and were not applied:")
             self._list(new)
 
     def _list(self, lines: Iterable[str]) -> None:
@@ -192,16 +192,16 @@ class Use:
         first = ", ".join(f"{at} ({why})" for at, why in sorted(refused.items())[:3])
         more = f" and {len(refused) - 3:,} more" if len(refused) > 3 else ""
         if not (planned.plan.changes or planned.plan.steps):
-            raise StalePlan(f"nothing of {self.saved.path} can be done any more: {first}{more}", hint=AGAIN)
+            raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}{more}", hint=AGAIN)
         number = len(planned.plan.steps)
-        rest = f"the {number:,} request{'s' if number != 1 else ''} that still hold{'s' if number == 1 else ''}"
+        rest = f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
         if self.partial:
             return True
         if self.ask and self.screen.can_ask:
             return click.confirm(f"Apply {rest}?", default=False, err=True)
         raise StalePlan(
-            f"part of {self.saved.path} does not hold any more: {first}{more}",
-            hint=f"--partial applies {rest}. Or make a new plan: reconciler plan --out FILE.",
+            f"part of {self.saved.path} is no longer valid: {first}{more}",
+            hint=f"--partial applies {rest}. Or create a new plan: reconciler plan --out FILE.",
         )
 
 
@@ -210,7 +210,7 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
     from reconciler.cli.wiring.plan_file import read
 
     if options.target or options.exclude or options.allow_replace:
-        raise UsageError("--plan FILE says what the run is about", hint="Leave --target, --exclude and --allow-replace out.")
+        raise UsageError("--plan FILE already selects the addresses", hint="Remove --target, --exclude and --allow-replace.")
     saved = read(path)
     said = saved.document["options"]
     about = replace(
@@ -226,11 +226,11 @@ def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
     from reconciler.address import Glob
 
     if len(texts) > GLOBS_MAX:
-        raise UsageError(f"{path} is no saved plan: it names {len(texts):,} patterns, and {GLOBS_MAX:,} are the most", hint=AGAIN)
+        raise UsageError(f"{path} is not a saved plan: it names {len(texts):,} patterns, and {GLOBS_MAX:,} are the most", hint=AGAIN)
     try:
         return tuple(Glob.parse(text) for text in texts)
     except ValueError as error:
-        raise UsageError(f"{path} is no saved plan: {str(error)[:200]}", hint=AGAIN) from error
+        raise UsageError(f"{path} is not a saved plan: {str(error)[:200]}", hint=AGAIN) from error
 
 
 def _quoted(name: str | None) -> str:

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from reconciler.cli.wiring.run import Planned
     from reconciler.model import Plan
 
-GONE = "there is nothing left to change there"
+GONE = "nothing is left to change there"
 OTHER_OBJECT = "the object changed since the plan was saved"
-OTHER_CHANGE = "it would be changed otherwise now"
-OTHER_REQUESTS = "it takes other requests now, or they carry other values"
+OTHER_CHANGE = "it would now be changed differently"
+OTHER_REQUESTS = "it now requires different requests or values"
 ALONE = "it cannot be done without the rest"
-OTHER_EXPOSURE = "it would expose something else now"
+OTHER_EXPOSURE = "it would now expose something else"
 
 
 @dataclass
@@ -106,7 +106,7 @@ def _why(at: str, asked: Grant, now: Grant | None, plan: Plan) -> str:
     if at in map(str, plan.in_doubt):
         return "a request of an earlier run is in doubt there"
     if at in map(str, plan.deferred):
-        return "it waits for a second run now"
+        return "it now waits for a second run"
     if now is None:
         failed = f"; {plan.unknown[0].kind} could not be read" if plan.unknown else ""
         return GONE + failed

@@ -85,7 +85,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     if file is not None:
         with embedded.embedded(file, project, kinds) as running:
             if running.created:
-                screen.say(f"Made the sandbox {near(file)}, with what the project takes for granted.")
+                screen.say(f"Created the sandbox {near(file)}, with the objects that the project expects to exist.")
             screen.hide([running.token])
             settings = _settings(screen, options, project, running.base_url, running.token)
             yield Service(f"sandbox:{running.identity}", settings, f"the sandbox {near(file)}", embedded=True)
@@ -93,7 +93,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     url = _base_url(screen, options, project)
     token = os.environ.get(TOKEN, "")
     if not token:
-        raise UsageError("there is no token for the service", hint=f"Set {TOKEN}, or try it on the embedded service: --sandbox FILE.")
+        raise UsageError("there is no token for the service", hint=f"Set {TOKEN}, or use the embedded sandbox: --sandbox FILE.")
     screen.hide([token])
     settings = _settings(screen, options, project, url, token)
     yield Service(settings.base_url, settings, settings.base_url, embedded=False)
@@ -102,11 +102,11 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
 def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> Path | None:
     if options.sandbox is not None:
         if options.base_url is not None:
-            raise UsageError("--sandbox and --base-url name two services", hint="Pass one of them.")
+            raise UsageError("--sandbox and --base-url cannot be combined", hint="Pass one of them.")
         return embedded.checked(options.sandbox)
     if options.base_url is None and project is not None and project.settings.sandbox is not None:
         if os.environ.get(BASE_URL):
-            screen.say(f"{BASE_URL} is not used: the project names a sandbox.")
+            screen.say(f"{BASE_URL} is ignored: the project uses a sandbox.")
         return embedded.checked(project.settings.sandbox, said="service.sandbox:")
     return None
 
@@ -118,8 +118,8 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
     if given:
         return normalise(given)
     if project is None or project.settings.base_url is None:
-        hint = f"Pass --base-url URL or set {BASE_URL}; or try it on the embedded service: --sandbox FILE."
-        raise UsageError("it is not known where the service is", hint=hint)
+        hint = f"Pass --base-url URL or set {BASE_URL}; or use the embedded sandbox: --sandbox FILE."
+        raise UsageError("the URL of the service is not configured", hint=hint)
     url = normalise(project.settings.base_url)
     trust.require(screen, project.settings.root, url, what="the service", instead=f"--base-url {url}, or set {BASE_URL}")
     return url
@@ -149,7 +149,7 @@ def open_store(screen: Screen, options: Options, project: Project, service: Serv
     if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
             f"service.timeout is {project.settings.timeout:g} s, and a state on a server allows {SEND_SECONDS_MAX:g}",
-            hint="A request must be over before the lease on the state can end: write a smaller service.timeout.",
+            hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
     scope = Scope(project.settings.project, options.env or None, service.identity)
     return Store.open(

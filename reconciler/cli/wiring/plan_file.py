@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 1_500_000  # commas, colons and opening brackets, which decoding takes memory for; that plan has about 1,100,000
-HINT: Final = "Make a new one: reconciler plan --out FILE."
+HINT: Final = "Create a new one: reconciler plan --out FILE."
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: M
     document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
     text = as_json(document, indent=1) + "\n"
     if _too_large(text.encode("utf-8", "replace")):
-        raise UsageError("the plan is too large to be saved and read again", hint="Save it in parts: --target GLOB.")
+        raise UsageError("the plan is too large to be saved", hint="Save it in parts: --target GLOB.")
     try:
         write_private(path, text)
     except OSError as error:
@@ -88,11 +88,11 @@ def read(path: Path) -> Saved:
     document = _decoded(path, _bytes(path))
     found = document.get("format") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(found, str):
-        raise _no_plan(path, "it does not say which format it has")
+        raise _no_plan(path, "it has no format")
     if found != PLAN_FORMAT:
         raise UsageError(f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", hint=HINT)
     if "requests" not in document and "preconditions" not in document:
-        raise UsageError(f"{path} is a plan to be read, not one that was saved", hint="plan --out FILE saves one; --format json does not.")
+        raise UsageError(f"{path} is a printed plan, not a saved one", hint="Use plan --out FILE to save a plan; --format json only prints it.")
     wrong = problem(SavedPlanDocument, document)
     if wrong is not None:
         raise _no_plan(path, wrong)
@@ -100,7 +100,7 @@ def read(path: Path) -> Saved:
 
 
 def _no_plan(path: Path, why: str) -> UsageError:
-    return UsageError(f"{path} is no saved plan: {why}", hint=HINT)
+    return UsageError(f"{path} is not a saved plan: {why}", hint=HINT)
 
 
 def _bytes(path: Path) -> bytes:

@@ -81,7 +81,7 @@ def _check_targets(selection: Selection, desired: Desired, state: State, made: P
     addresses = [*desired.resources, *state.bindings, *(change.address for change in made.changes), *(one.address for one in made.blocked)]
     for glob in selection.targets:
         if not any(glob.matches(address) for address in addresses):
-            raise UsageError(f"--target {glob} matches no address", hint="reconciler state list shows those that are bound.")
+            raise UsageError(f"--target {glob} matches no address", hint="reconciler state list shows the tracked addresses.")
 
 
 def read_only(
@@ -165,7 +165,7 @@ class Session:
         if not self.journal.state().intents and not self.journal.kept():
             return ()
         lasting = self.service.lasting(self.project)
-        with self.narration.phase("Reading what became of requests in doubt"):
+        with self.narration.phase("Resolving requests in doubt"):
             return self._runner.run(
                 recover(self.writer, self.kinds, self.project.desired, self.journal, settle=lasting, wait=self._wait)
             )  # fmt: skip

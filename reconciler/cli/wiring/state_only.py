@@ -42,4 +42,4 @@ def changing(screen: Screen, options: Options, address: Address, *, command: str
 
 def not_bound(address: Address) -> UsageError:
     """What is said of an address that is not bound."""
-    return UsageError(f"{address} is not bound", hint="reconciler state list shows what is.")
+    return UsageError(f"{address} is not tracked", hint="reconciler state list shows the tracked addresses.")

@@ -25,9 +25,9 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) ->
     if confirmed(root, url):
         return
     if not screen.can_ask:
-        raise UsageError(f"{what} {host} stands only in the YAML, and you have not confirmed it", hint=f"Pass {instead}.")
+        raise UsageError(f"{what} {host} is only named in the YAML, and you have not confirmed it", hint=f"Pass {instead}.")
     screen.say(f"The YAML of {root} names {what} {host}.")
-    if not click.confirm("Send your credentials there, from now on?", default=False, err=True):
+    if not click.confirm("Trust it with your credentials from now on?", default=False, err=True):
         raise UsageError(f"{what} {host} was not confirmed", hint=f"Pass {instead}.")
     _remember(root, host)
 

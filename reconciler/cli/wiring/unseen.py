@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reconciler.config import Project
     from reconciler.state import Scope, Store
 
-NO_SANDBOX: Final = "The sandbox does not exist yet, so that no state can have seen this project. The first plan or apply creates it."
+NO_SANDBOX: Final = "The sandbox does not exist yet, so no state has seen this project. The first plan or apply creates it."
 NAMED: Final = 3  # other projects that are named
 
 

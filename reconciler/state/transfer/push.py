@@ -108,7 +108,7 @@ def refuse(connection: Connection, state: int, found: Document, *, by: str, forc
     )
     lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in told), None)
     if lost is not None:
-        hint = f"Run `reconciler apply` there first, which reads what became of it; or `reconciler state forget {lost} --in-doubt`."
+        hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `reconciler state forget {lost} --in-doubt`."
         raise Refused(f"a request of {lost} is in doubt in the state that is there, and would be forgotten", hint=hint)
     if force or not _used(connection, state, by):
         return

@@ -52,7 +52,7 @@ def refuse(connection: Connection, old: int, new: int) -> None:
     )
     if (address := connection.execute(doubtful.limit(1)).scalar()) is not None:
         hint = (
-            f"Run `reconciler apply`, which reads what became of it; or `reconciler state forget {address} --in-doubt`. Then repeat this."
+            f"Run `reconciler apply`, which finds out what happened to it; or `reconciler state forget {address} --in-doubt`. Then repeat this."
         )
         raise Refused(f"a request of {address} is in doubt under the name {name}", hint=hint)
     tracked = select(bindings.c.address, bindings.c.kind, bindings.c.id)
