@@ -28,7 +28,7 @@ def _table(kind: Kind) -> str:
             name = kind.place.section_in(kind.within) if field.name == kind.place.value_is else field.name
             lines.append(f"| `{name}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
     for flag in load().flags(kind.name):
-        lines.append(f"| `{flag}` | true | One for each parent; readers land there. |")
+        lines.append(f"| `{flag}` | true | The default: readers see it first. One per parent. |")
     return "\n".join(lines)
 
 
@@ -37,9 +37,9 @@ def _notes(kind: Kind, field: Field) -> str:
     if field.required:
         notes.append("Required.")
     if field.role is Role.SEED:
-        notes.append("Used once, when it is made.")
+        notes.append("Used once, at creation.")
     elif field.role is Role.LOCAL:
-        notes.append("Kept in the state, never sent.")
+        notes.append("Stored in the state, never sent.")
     elif field.on_change == "refuse":
         notes.append("Cannot be changed later.")
     elif field.on_change == "report":

@@ -119,7 +119,7 @@ class Address:
     def child(self, kind: str, key: str | None = None) -> Address:
         """The address of `kind` and `key` in this one; without a key, of its singleton. Raises ValueError below a singleton."""
         if self.is_singleton:
-            raise ValueError(f"nothing lies below {str(self)!r}: it is the only {self.key} of its container")
+            raise ValueError(f"nothing is below {str(self)!r}: it is the only {self.key} of its container")
         return Address((*self.parts, kind) if key is None else (*self.parts, kind, key))
 
     def is_within(self, other: Address) -> bool:

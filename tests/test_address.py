@@ -92,7 +92,7 @@ def test_what_is_no_address_is_refused_with_the_segment_named(text: str, says: s
 
 
 def test_nothing_lies_below_a_singleton() -> None:
-    with pytest.raises(ValueError, match="nothing lies below 'acme/agent-instructions'"):
+    with pytest.raises(ValueError, match="nothing is below 'acme/agent-instructions'"):
         Address.parse("acme/agent-instructions").child("site", "docs")
 
 

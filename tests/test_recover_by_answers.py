@@ -126,7 +126,7 @@ def bound(address: Address, id: str, **parts: Any) -> Binding:
 
 def test_what_is_found_is_bound_with_what_it_agrees_to_and_kept_for_the_history() -> None:
     done = recovered({TEAMS: [team(), team("t2", "Others")]}, intent(writes={"title": "Writers", "nonsense": 1}), settle=30)
-    assert done.notes == ("acme/team/writers: was made by an earlier run (t1)",)
+    assert done.notes == ("acme/team/writers: was created by an earlier run (t1)",)
     assert (done.waits, done.endings, done.service.seen) == ([], [(1, "recovered")], [TEAMS])
     (ending,) = done.journal.endings
     assert ending.bind == (Binding(WRITERS, "team", "t1", Origin.RECOVERED, {"title": "Writers"}, {"title": "Writers"}),)
@@ -145,7 +145,7 @@ def test_what_differs_from_what_was_sent_is_not_taken_for_sent() -> None:
 def test_nothing_is_believed_absent_before_deadline_and_settle_time_by_the_clock_of_the_service() -> None:
     done = recovered({TEAMS: []}, intent(), settle=30)
     assert done.waits == [(50.0, "a request for acme/team/writers may still take effect")]
-    assert (done.notes, done.endings) == (("acme/team/writers: was not made",), [(1, "not-sent")])
+    assert (done.notes, done.endings) == (("acme/team/writers: was not created",), [(1, "not-sent")])
     assert done.service.seen == [TEAMS, TEAMS]
 
 
@@ -191,7 +191,7 @@ def test_where_no_request_outlives_its_run_nothing_waits() -> None:
 
 def test_several_that_match_are_listed_once_and_nothing_waits() -> None:
     done = recovered({TEAMS: [team(), team("t2")]}, intent(), settle=30)
-    assert done.notes == ("acme/team/writers: still in doubt, t1, t2 could be it; reconciler adopt acme/team/writers ID",)
+    assert done.notes == ("acme/team/writers: still in doubt, t1, t2 match; reconciler adopt acme/team/writers ID",)
     assert (done.waits, done.endings) == ([], [])
 
 
@@ -215,7 +215,7 @@ def test_a_list_of_something_else_leaves_it_in_doubt(item: Any) -> None:
 
 def test_a_kind_that_is_no_more_is_closed() -> None:
     done = recovered({}, intent(address=Address.parse("acme/badge/x")), settle=30)
-    assert (done.notes, done.endings, done.waits) == (("acme/badge/x: was not made",), [(1, "not-sent")], [])
+    assert (done.notes, done.endings, done.waits) == (("acme/badge/x: was not created",), [(1, "not-sent")], [])
 
 
 SECTION = Address.parse("acme/site/docs/section/guides")
@@ -274,32 +274,32 @@ def spaces(*shown: dict[str, Any], **tree: Any) -> dict[str, Any]:
 
 def test_copies_of_one_source_are_interchangeable() -> None:
     done = recovered(spaces(space("c1"), space("c2")), copy(1, "one"), copy(2, "two"), settle=30)
-    assert done.notes == tuple(f"acme/space/{name}: was made by an earlier run ({id})" for name, id in (("one", "c1"), ("two", "c2")))
+    assert done.notes == tuple(f"acme/space/{name}: was created by an earlier run ({id})" for name, id in (("one", "c1"), ("two", "c2")))
     assert (done.waits, done.service.seen.count(SPACES)) == ([], 1)
 
 
 def test_as_many_as_are_found_are_bound_and_the_rest_was_not_made() -> None:
     done = recovered(spaces(space("c1")), copy(1, "one"), copy(2, "two"))
-    assert done.notes == ("acme/space/one: was made by an earlier run (c1)", "acme/space/two: was not made")
+    assert done.notes == ("acme/space/one: was created by an earlier run (c1)", "acme/space/two: was not created")
     waited = recovered(spaces(space("c1")), copy(1, "one"), copy(2, "two"), settle=30)
     assert (len(waited.waits), waited.notes) == (1, done.notes)
 
 
 def test_more_copies_than_were_asked_for_are_listed_for_each_and_nothing_waits() -> None:
     done = recovered(spaces(space("c1"), space("c2")), copy(1, "one"), settle=30)
-    assert done.notes == ("acme/space/one: still in doubt, c1, c2 could be it; reconciler adopt acme/space/one ID",)
+    assert done.notes == ("acme/space/one: still in doubt, c1, c2 match; reconciler adopt acme/space/one ID",)
     assert (done.endings, done.waits) == ([], [])
 
 
 def test_a_copy_whose_pages_differ_is_told_and_left() -> None:
     done = recovered(spaces(space("c1"), space("c2"), c1=pages("x")), copy(1, "one"), copy(2, "two"))
-    assert done.notes[:2] == ("acme/space/one: was made by an earlier run (c2)", "acme/space/two: was not made")
-    assert done.notes[2:] == ("c1: new, but not the same as what was to be copied, so taken for somebody else's",)
+    assert done.notes[:2] == ("acme/space/one: was created by an earlier run (c2)", "acme/space/two: was not created")
+    assert done.notes[2:] == ("c1: new, but not a copy of the source, so considered somebody else's",)
 
 
 def test_a_stranger_is_not_told_where_every_copy_was_found() -> None:
     done = recovered(spaces(space("c1"), space("c2"), c1=pages("x")), copy(1, "one"))
-    assert done.notes == ("acme/space/one: was made by an earlier run (c2)",)
+    assert done.notes == ("acme/space/one: was created by an earlier run (c2)",)
 
 
 def test_a_copy_that_went_meanwhile_is_none() -> None:
@@ -318,13 +318,13 @@ def test_copies_without_a_source_are_told_by_being_new_alone() -> None:
 
 def test_copies_of_two_sources_with_the_same_pages_are_told_by_their_titles() -> None:
     done = recovered(spaces(space("c1"), space("c2", "Handbook (copy)")), copy(1, "one"), copy(2, "two", "other"))
-    assert done.notes == ("acme/space/one: was made by an earlier run (c1)", "acme/space/two: was made by an earlier run (c2)")
+    assert done.notes == ("acme/space/one: was created by an earlier run (c1)", "acme/space/two: was created by an earlier run (c2)")
 
 
 def test_copies_whose_titles_tell_nothing_stay_in_doubt() -> None:
     done = recovered(spaces(space("c1", "Untitled")), copy(1, "one"), copy(2, "two", "other"))
     assert done.endings == []
-    assert all(note.endswith("a new space may be a copy of any of blank, other, whose pages are the same") for note in done.notes)
+    assert all(note.endswith("a new space may be a copy of any of blank, other, which have the same pages") for note in done.notes)
 
 
 def test_titles_are_not_asked_where_the_pages_of_the_other_source_differ() -> None:
@@ -372,7 +372,7 @@ def test_an_update_of_what_is_bound_no_more_or_to_something_else_binds_nothing()
 
 def test_an_update_that_is_not_there_is_planned_afresh_once_it_can_no_longer_come() -> None:
     done = recovered({f"{TEAMS}/t1": team()}, update(), settle=30, old=OLD)
-    assert (done.notes, done.endings) == (("acme/team/writers: update is planned afresh",), [(1, "not-sent")])
+    assert (done.notes, done.endings) == (("acme/team/writers: update is planned again",), [(1, "not-sent")])
     assert [seconds for seconds, _ in done.waits] == [50.0]
 
 
@@ -392,7 +392,7 @@ def test_what_only_a_list_shows_is_looked_for_by_its_id() -> None:
 
 def test_an_answer_that_is_something_else_leaves_a_write_in_doubt() -> None:
     done = recovered({f"{TEAMS}/t1": {"object": "checkout", "id": "t1"}}, update(), settle=30)
-    assert done.notes == (f"acme/team/writers: still in doubt, GET {TEAMS}/t1 answered something that is no team",)
+    assert done.notes == (f"acme/team/writers: still in doubt, GET {TEAMS}/t1 answered something that is not a team",)
     assert (done.endings, done.waits) == ([], [])
 
 

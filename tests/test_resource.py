@@ -54,10 +54,10 @@ def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
         ({"title": field(on="create", on_change="replace")}, "field title replaces, but the kind is not replaceable"),
         ({"title": field(on="create")}, "field title cannot be changed after creation: say on_change"),
         ({"other": field()}, "field other has no annotation"),
-        ({"id": field(), "__annotations__": {"id": str, "title": str}}, "field id is called like a reserved word"),
+        ({"id": field(), "__annotations__": {"id": str, "title": str}}, "field id has the name of a reserved word"),
         ({"reads": (One("/things"),)}, "/things reads one object but names none"),
         ({"reads": (Listing("/things", each="box"),)}, "/things has no {box} to fill"),
-        ({"words": {"local_ids": True}}, "local_ids are local to a container, and it stands in none"),
+        ({"words": {"local_ids": True}}, "local_ids are local to a container, but it has none"),
         ({"words": {"prune": "some"}}, "prune is 'some', not one of owned, all, none"),
     ],
 )

@@ -89,7 +89,7 @@ class Answers:
     def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
         raw = answer.body
         if not is_kind(kind, raw):
-            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is no {kind.name}")
+            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not a {kind.name}")
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
             self.journal.settle([Ending(intent.id, "failed", elsewhere)])
             return Result(step, Status.FAILED, elsewhere)
@@ -113,7 +113,7 @@ class Answers:
             return Result(step, Status.FAILED, "; ".join(refused.values()))
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]
         if missing:
-            return Result(step, Status.FAILED, f"the answer does not show {', '.join(missing)}; a second run finds it")
+            return Result(step, Status.FAILED, f"the response does not contain {', '.join(missing)}; a second run will find it")
         return Result(step, Status.DONE)
 
     def _elsewhere(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> str | None:
@@ -149,7 +149,7 @@ def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) ->
         if not (field.exact and field.readable) or field.role is Role.CHOICE or value == sent:
             continue
         if field.sensitive:
-            found[name] = f"the service did not answer {name} as it was sent: not taken"
+            found[name] = f"the service did not return {name} as it was sent: not taken"
         else:
             answered = f"answered {name}: {value!r}" if value is not UNSET else f"does not show {name}"
             found[name] = f"the service {answered} where {sent!r} was sent: not taken"

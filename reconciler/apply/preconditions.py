@@ -204,14 +204,14 @@ class Guards:
         old = self.expected.find(*key)
         assert old is not None
         if one.deleted_at is not None and old.deleted_at is None:
-            self._stale[key] = "it was deleted meanwhile"
+            self._stale[key] = "it was deleted in the meantime"
         elif one.deleted_at is None and old.deleted_at is not None:
-            self._stale[key] = "it was restored meanwhile"
+            self._stale[key] = "it was restored in the meantime"
         changed = [spelled(*each) for each in self.expected.differences(kind, key[1], one, self._names(kind, address))]
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
         if address in self._moved and key not in self._stale and strayed:
-            self._stale[key] = "it was moved among its siblings meanwhile"
+            self._stale[key] = "it was reordered in the meantime"
 
     def _judge_gate(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
         """Whether an object that decides who can read something lets more people in than the plan showed."""
@@ -220,7 +220,7 @@ class Guards:
         if observed is None or kind.audience is None:
             failed = next((failure for failure in now.unknown if failure.kind == kind.name), None)
             if failed is not None:
-                self._wider[key] = f"who can read it could not be read again: {failed.reason}"
+                self._wider[key] = f"its readers could not be read again: {failed.reason}"
             return
         names = [name for name in kind.audience.gates if name not in self.expected.loose[key]]
         if opens(kind, expected.values, {**expected.values, **{name: observed.values.get(name, UNSET) for name in names}}):
@@ -257,16 +257,16 @@ class Guards:
         gone = {id for _, id in self._gone}
         failed = next((each for each in now.unknown if self._may_hold(kind, each.kind) and each.scope not in gone), None)
         if failed is not None:
-            return Status.SKIPPED, f"not sent: what stands in it could not be read again: {failed.reason}"
+            return Status.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(world.contents(kind, outer.id)) for world in (self.expected.world, shown))
-        said = [f"{key[0]} {title(one)!r} came" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
-        said += [f"{key[0]} {title(one)!r} left" for key, one in before.items() if key not in after and self._whole(now, one)]
+        said = [f"{key[0]} {title(one)!r} was added" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
+        said += [f"{key[0]} {title(one)!r} was removed" for key, one in before.items() if key not in after and self._whole(now, one)]
         for key, one in after.items():
             if key in before:
                 inner = self.kinds[key[0]]
                 changed = self.expected.differences(inner, key[1], one, list(inner.fields))
                 said += [f"in {key[0]} {title(one)!r} {spelled(*each)}" for each in changed]
-        return (Status.STALE, f"what stands in it changed meanwhile: {'; '.join(said[:5])}") if said else None
+        return (Status.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
     def _may_hold(self, outer: Kind, name: str) -> bool:
         """Whether objects of the named kind may stand in one of the kind, at whatever depth."""
@@ -295,7 +295,7 @@ class Guards:
             return None
         key = (target.kind, target.id)
         if key in self._gone:  # a delete has then nothing to do, and is told so by the service
-            return None if step.verb == "delete" else (Status.STALE, "it is no longer there")
+            return None if step.verb == "delete" else (Status.STALE, "it no longer exists")
         if key in self._stale:
             return Status.STALE, self._stale[key]
         if key in self._unread:
@@ -306,7 +306,7 @@ class Guards:
 def spelled(field: Field, expected: Any, now: Any) -> str:
     """What is different, in words; nothing of a sensitive value."""
     if field.sensitive:
-        return f"{field.name} was changed meanwhile"
+        return f"{field.name} was changed in the meantime"
     return f"{field.name} was {_shown(field, expected)} and is now {_shown(field, now)}"
 
 

@@ -105,7 +105,7 @@ class _Recovery:
         self.notes.append(note)
 
     def _close(self, intent: Intent) -> None:
-        what = "was not made" if intent.verb == "create" else f"{intent.verb} is planned afresh"
+        what = "was not created" if intent.verb == "create" else f"{intent.verb} is planned again"
         self.end(intent, "not-sent", f"{intent.address}: {what}")
 
     def _bound(self) -> frozenset[tuple[str, str]]:
@@ -114,13 +114,13 @@ class _Recovery:
     def _doubt(self, intents: Sequence[Intent], found: Sequence[Observed]) -> bool:
         listing = ", ".join(one.id for one in found)
         for intent in intents:
-            self.notes.append(f"{intent.address}: still in doubt, {listing} could be it; reconciler adopt {intent.address} ID")
+            self.notes.append(f"{intent.address}: still in doubt, {listing} match; reconciler adopt {intent.address} ID")
         return True
 
     # -- creates told by their natural key -------------------------------------------------------------------------------------------
 
     async def _create(self, kind: Kind, intent: Intent, final: bool) -> bool:
-        """One object that is new since the intent and matches it is ours; none, and it was not made; several stop."""
+        """One object that is new since the intent and matches it is ours; none, and it was not created; several stop."""
         found = made_by(kind, intent, await self._listed(kind, [intent]), self._bound())
         if len(found) > 1:
             return self._doubt([intent], found)
@@ -144,12 +144,12 @@ class _Recovery:
                     one = observed(self.kinds, child, part, within=self._within(address))
                     bind.append(bound_as(self.desired, child, address, one, {}, Origin.RECOVERED))
                     after[address] = told(child, one.values)
-        self.end(intent, "recovered", f"{intent.address}: was made by an earlier run ({found.id})", bind, after)
+        self.end(intent, "recovered", f"{intent.address}: was created by an earlier run ({found.id})", bind, after)
 
     # -- copies, told by being new ---------------------------------------------------------------------------------------------------
 
     async def _copies(self, kind: Kind, intents: Sequence[Intent], final: bool) -> bool:
-        """Copies of one source are interchangeable: as many as are found are bound, the rest was not made; more than asked for stops."""
+        """Copies of one source are interchangeable: as many as are found are bound, the rest was not created; more than asked for stops."""
         found = could_be(kind, intents, await self._listed(kind, intents), self._bound())
         same = [await self._same_content(kind, intents[0], one) for one in found]
         mine = await self._own(kind, intents[0], [one for one, is_same in zip(found, same, strict=True) if is_same])
@@ -163,7 +163,7 @@ class _Recovery:
             self._close(intent)
         others = ", ".join(one.id for one, is_same in zip(found, same, strict=True) if not is_same)
         if others and len(mine) < len(intents):
-            self.notes.append(f"{others}: new, but not the same as what was to be copied, so taken for somebody else's")
+            self.notes.append(f"{others}: new, but not a copy of the source, so considered somebody else's")
         return True
 
     async def _own(self, kind: Kind, intent: Intent, found: Sequence[Observed]) -> list[Observed]:
@@ -179,7 +179,7 @@ class _Recovery:
         titles = {id: await self._title(kind, id) for id in (str(intent.target), *alike)}
         whose = [source_of(title(one), titles) for one in found]
         if None in whose:
-            raise ServiceError(f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, whose pages are the same")
+            raise ServiceError(f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, which have the same pages")
         return [one for one, source in zip(found, whose, strict=True) if source == intent.target]
 
     async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
@@ -204,7 +204,7 @@ class _Recovery:
     # -- writes to what exists -------------------------------------------------------------------------------------------------------
 
     async def _write(self, kind: Kind, intent: Intent, final: bool) -> bool:
-        """What is there as it was sent was done; what is not is planned afresh, once it can no longer come."""
+        """What is there as it was sent was done; what is not is planned again, once it can no longer come."""
         now = await self._target(kind, intent) if intent.lookup and intent.target is not None else None
         if now is not None and effect(kind, intent, now.one):
             old = self.journal.state().bindings.get(intent.address)
@@ -227,7 +227,7 @@ class _Recovery:
                 return Sight(None)
             self.date = answer.date or self.date
             if not is_kind(kind, answer.body):
-                raise ServiceError(f"GET {path} answered something that is no {kind.name}")
+                raise ServiceError(f"GET {path} answered something that is not a {kind.name}")
             return Sight(observed(self.kinds, kind, answer.body, within=self._within(intent.address)))
         return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
 
@@ -246,12 +246,12 @@ class _Recovery:
             reading = next((listing for listing in kind.listings if _fits(listing.path, path)), Listing(path))
             pages = await pages_of(self.reader, kind, reading, path)
             if not pages.complete:
-                raise ServiceError(f"GET {path} did not come to its end")
+                raise ServiceError(f"GET {path} is incomplete")
             self.date = pages.date or self.date
             for item in pages.items:
                 raw = reading.object(item)
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
-                    raise ServiceError(f"GET {path} answered something that is no {kind.name}")
+                    raise ServiceError(f"GET {path} answered something that is not a {kind.name}")
                 shown = observed(self.kinds, kind, raw, within=within)
                 objects.setdefault(shown.id, shown)
         return list(objects.values())

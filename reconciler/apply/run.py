@@ -139,7 +139,7 @@ class Run(Steps):
                         schedule.succeed(id)
                     else:
                         for skipped in schedule.fail(id):
-                            self._ended(Result(steps[skipped], Status.SKIPPED, f"needs step {id} ({steps[id].address})"))
+                            self._ended(Result(steps[skipped], Status.SKIPPED, f"requires step {id} ({steps[id].address})"))
         except StateError:
             if running:  # nothing new can be sent; what is under way gets an outcome
                 await asyncio.wait(running, timeout=GRACE)

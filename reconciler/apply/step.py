@@ -73,20 +73,22 @@ class Steps(Answers):
         retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
         left = self.landing.left(intent)
         if left <= 0:
-            message = "not sent: its time ran out while this run stood still"
+            message = "not sent: its deadline passed while this run was paused"
             self.journal.settle([Ending(intent.id, "not-sent", message)])
             return Result(step, Status.FAILED, message)
         try:
             self.sent += 1
             answer = await self.writer.send(step.method, path, body, retry=retry, deadline=min(left, self.timeout))
         except asyncio.CancelledError:
-            return Result(step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply finds out what happened to it")
+            return Result(
+                step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply finds out what happened to it"
+            )
         except Ambiguous as error:
             self.expected.doubted(kind, str(intent.target), writes)
             return Result(step, Status.IN_DOUBT, error.message)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
-                self.notes.append(f"{step.address}: was gone already when its {step.verb} was sent")
+                self.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
                 return self._answered(step, kind, intent, writes, Answer(404, None, None))
             self.journal.settle([Ending(intent.id, "failed", error.message)])
             return Result(step, Status.FAILED, error.message)

@@ -27,7 +27,7 @@ def take_in(kinds: Kinds, journal: Journal) -> tuple[str, ...]:
             continue
         bind = tuple(_whole(kinds, intent, one, state.bindings.get(one.address)) for one in ending.bind)
         journal.settle([replace(ending, bind=bind)])
-        notes.append(f"{intent.address}: {intent.verb} {ending.status}, as the earlier run kept beside the project")
+        notes.append(f"{intent.address}: {intent.verb} {ending.status}, as recorded next to the project by the earlier run")
     journal.discard_kept()
     return tuple(notes)
 

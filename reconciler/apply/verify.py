@@ -19,9 +19,9 @@ from reconciler.plan import plan as make_plan
 from reconciler.plan.simulate import World
 from reconciler.resource import UNSET, Field, Kind, Role
 
-GONE = "is gone: it was there when it was last read"
+GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
-STRAYED = "stands elsewhere among its siblings"
+STRAYED = "was reordered among its siblings"
 
 
 @dataclass(frozen=True)

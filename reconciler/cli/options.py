@@ -80,7 +80,11 @@ def project_option() -> Decorator:
     """The same where the arguments are something else."""
     return _all(
         click.option(
-            "--project", type=click.Path(path_type=Path), default=Path(), metavar="PATH", help="Directory or project file. Default: the current directory."
+            "--project",
+            type=click.Path(path_type=Path),
+            default=Path(),
+            metavar="PATH",
+            help="Directory or project file. Default: the current directory.",
         ),
         *reading(),
     )
@@ -90,9 +94,13 @@ def service() -> Decorator:
     """Where the service is and how hard it may be asked."""
     return _all(
         click.option("--sandbox", type=click.Path(path_type=Path), metavar="FILE", help="Use the embedded sandbox in this file."),
-        click.option("--base-url", metavar="URL", help="The URL of the service; also RECONCILER_BASE_URL. The token comes from RECONCILER_TOKEN."),
+        click.option(
+            "--base-url", metavar="URL", help="The URL of the service; also RECONCILER_BASE_URL. The token comes from RECONCILER_TOKEN."
+        ),
         click.option("--max-concurrency", type=click.IntRange(1, 1000), metavar="N", help="Send up to N requests at the same time."),
-        click.option("--max-rps", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Send at most this many requests per second."),
+        click.option(
+            "--max-rps", type=click.FloatRange(min=0, min_open=True), metavar="N", help="Send at most this many requests per second."
+        ),
     )
 
 
@@ -113,7 +121,13 @@ def creating() -> Decorator:
 def targets() -> Decorator:
     """Which addresses the run is about."""
     return _all(
-        click.option("--target", metavar="GLOB", multiple=True, callback=_glob, help="Limit the run to matching addresses and what they require. Repeatable."),
+        click.option(
+            "--target",
+            metavar="GLOB",
+            multiple=True,
+            callback=_glob,
+            help="Limit the run to matching addresses and what they require. Repeatable.",
+        ),
         click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="Exclude matching addresses. Repeatable."),
     )
 
@@ -122,7 +136,13 @@ def selection() -> Decorator:
     """What the run is about, and what it may make anew."""
     return _all(
         targets(),
-        click.option("--allow-replace", metavar="ADDRESS", multiple=True, callback=_glob, help="Allow matching objects to be deleted and recreated. Repeatable."),
+        click.option(
+            "--allow-replace",
+            metavar="ADDRESS",
+            multiple=True,
+            callback=_glob,
+            help="Allow matching objects to be deleted and recreated. Repeatable.",
+        ),
     )
 
 
@@ -136,10 +156,14 @@ def absences() -> Decorator:
 def guards() -> Decorator:
     """What this run may do although a guard would refuse it."""
     return _all(
+        click.option("--allow-delete", type=click.IntRange(0), metavar="N", help="Allow up to N deletions, instead of guards.maxDelete."),
         click.option(
-            "--allow-delete", type=click.IntRange(0), metavar="N", help="Allow up to N deletions, instead of guards.maxDelete."
+            "--allow-exposure",
+            metavar="ADDRESS",
+            multiple=True,
+            callback=_glob,
+            help="Allow matching addresses to become public or lose a protection. Repeatable.",
         ),
-        click.option("--allow-exposure", metavar="ADDRESS", multiple=True, callback=_glob, help="Allow matching addresses to become public or lose a protection. Repeatable."),
     )
 
 
@@ -147,10 +171,17 @@ def output(*, formats: tuple[str, ...] = ()) -> Decorator:
     """How results are written."""
     chosen: tuple[Decorator, ...] = ()
     if formats:
-        chosen = (click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="The format of the result."),)
+        chosen = (
+            click.option("--format", type=click.Choice(formats), default=formats[0], show_default=True, help="The format of the result."),
+        )
     return _all(
         *chosen,
-        click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Color the output; also NO_COLOR and FORCE_COLOR."),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            help="Color the output; also NO_COLOR and FORCE_COLOR.",
+        ),
         click.option("-q", "--quiet", is_flag=True, help="Suppress progress messages."),
         click.option("-v", "--verbose", is_flag=True, help="Show every request, without secrets."),
     )

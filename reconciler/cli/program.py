@@ -82,7 +82,7 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(name, self.by_name, n=1)
-            ctx.fail(f"there is no command {name!r}" + (f"; did you mean {near[0]}?" if near else ""))
+            ctx.fail(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""))
         return super().resolve_command(ctx, args)
 
 

@@ -72,8 +72,8 @@ class Silent:
         """Nothing."""
 
 
-LATE: Final = "there was no time left to send it"
-LIMITED: Final = "The service's rate limit is used up, by this run or by others. Run it again later; --max-rps makes a run slower."
+LATE: Final = "its deadline passed before it could be sent"
+LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
 
 
 class _HeldBack(Exception):
@@ -165,9 +165,9 @@ class Conversation:
             outcome: Outcome | None = None
             try:
                 if not self._breaker.allows(sent):
-                    raise _HeldBack("it was not sent, because the service has been failing")
+                    raise _HeldBack("it was not sent, because the service keeps failing")
                 if self._pace.is_hopeless(sent):
-                    raise _HeldBack("it was not sent, because the service has refused everything for 10 minutes (429)")
+                    raise _HeldBack("it was not sent, because the service has refused all requests for 10 minutes (429)")
                 self.requests += 1
                 self._listener.request(method, path)
                 outcome = await self._exchange.run(method, url, content, seconds=min(self._timeout, until - sent), wall=self._clock.wall())
@@ -194,7 +194,10 @@ def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt
     if outcome.result == 401:
         says, hint = f"the token was refused ({says})", f"Check the token in {TOKEN_VARIABLE}."
     elif outcome.result == 403:
-        says, hint = f"the token's owner may not do this ({says})", f"Give the owner of the token in {TOKEN_VARIABLE} that right."
+        says, hint = (
+            f"the token's owner is not allowed to do this ({says})",
+            f"Grant that permission to the owner of the token in {TOKEN_VARIABLE}.",
+        )
     if kind is Ambiguous:
-        says, hint = f"{says}; it may have been carried out", None
+        says, hint = f"{says}; its outcome is unknown", None
     return kind(f"{method} {path}: {says}", status=outcome.status, hint=hint)

@@ -66,7 +66,7 @@ class Exchange:
             async with asyncio.timeout(seconds):
                 outcome = await self._send(request, wall)
         except TimeoutError:
-            outcome = Outcome(Fault.BROKEN, f"there was no complete answer within {seconds:g} s")
+            outcome = Outcome(Fault.BROKEN, f"no complete response arrived within {seconds:g} s")
         return replace(outcome, says=printable(self._mask.text(outcome.says)))
 
     async def _send(self, request: httpx.Request, wall: float) -> Outcome:
@@ -75,7 +75,7 @@ class Exchange:
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
             return Outcome(Fault.NOT_SENT, f"the service cannot be reached: {error}")
         except (httpx.HTTPError, OSError) as error:
-            return Outcome(Fault.BROKEN, str(error) or "the connection broke off")
+            return Outcome(Fault.BROKEN, str(error) or "the connection was lost")
         try:
             return await self._read(response, request.method, read_hints(response.headers, wall))
         finally:
@@ -88,21 +88,21 @@ class Exchange:
         if status in EMPTY:
             return Outcome(status, "done", hints=hints)
         if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
-            return Outcome(Fault.UNREADABLE, f"it answered {status} in an encoding that was not asked for", hints=hints)
+            return Outcome(Fault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
         try:
             data = await _body(response, self._max_body)
         except httpx.DecodingError:
-            return Outcome(Fault.UNREADABLE, f"it answered {status} and a body that cannot be decompressed", hints=hints)
+            return Outcome(Fault.UNREADABLE, f"it answered {status} with a body that cannot be decompressed", hints=hints)
         except (httpx.HTTPError, OSError):
-            return Outcome(Fault.BROKEN, f"it answered {status}, but the answer was cut off", hints=hints)
+            return Outcome(Fault.BROKEN, f"it answered {status}, but the response was incomplete", hints=hints)
         if len(data) > self._max_body:
-            return Outcome(Fault.TOO_LARGE, f"it answered {status} and more than {self._max_body} bytes", hints=hints)
+            return Outcome(Fault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
         if not data and method != "GET" and _ends_by_itself(response):
             return Outcome(status, "done", hints=hints)
         try:
             return Outcome(status, "done", _decode(data), hints)
         except (ValueError, RecursionError):
-            return Outcome(Fault.UNREADABLE, f"it answered {status} and a body that is not JSON", hints=hints)
+            return Outcome(Fault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
 
 def printable(text: str) -> str:
@@ -131,7 +131,7 @@ async def _complaint(response: httpx.Response) -> str:
     """What an answer outside 2xx says: the message of its body, where that has one; anything else in it may be a secret."""
     status = response.status_code
     if 300 <= status <= 399:
-        return f"it answered {status}, a redirect, and those are never followed"
+        return f"it answered {status}, a redirect; redirects are never followed"
     prefix = f"it answered {status}"
     if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
         return prefix

@@ -33,23 +33,23 @@ def normalise(base_url: str) -> str:
         parts = urlsplit(base_url.strip())
         port = parts.port
     except ValueError:
-        raise UsageError("the base address of the service is not a URL", hint=hint) from None
+        raise UsageError("the URL of the service is invalid", hint=hint) from None
     if parts.username is not None or parts.password is not None:
-        raise UsageError("the base address of the service carries credentials", hint=f"Put the token into {TOKEN_VARIABLE} instead.")
+        raise UsageError("the URL of the service contains credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
     plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs without a word
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
-        raise UsageError(f"{base_url!r} is not the base address of a service", hint=hint)
+        raise UsageError(f"{base_url!r} is not the URL of a service", hint=hint)
     if {".", ".."} & set(path.split("/")):
-        raise UsageError(f"the base address {base_url!r} has a path that climbs", hint=hint)
+        raise UsageError(f"the URL {base_url!r} contains .. in its path", hint=hint)
     if path.endswith("/v1"):
-        raise UsageError(f"the base address {base_url!r} ends with /v1, which is added to every path", hint=hint)
+        raise UsageError(f"the URL {base_url!r} ends with /v1, which is added automatically", hint=hint)
     if "[" in parts.netloc:
         if not _is_address(host) or "%" in host:
-            raise UsageError(f"{base_url!r} is not the base address of a service", hint=hint)
+            raise UsageError(f"{base_url!r} is not the URL of a service", hint=hint)
         shown = f"[{host}]"
     elif _HOST.fullmatch(host) is None:
-        raise UsageError(f"the host in {base_url!r} is not written in ASCII", hint="Write an international name in its xn-- form.")
+        raise UsageError(f"the host in {base_url!r} is not ASCII", hint="Write an internationalized name in its xn-- form.")
     else:
         shown = host
     if parts.scheme == "http" and not is_loopback(host):
@@ -92,7 +92,7 @@ class Settings:
         if not self.token:
             raise UsageError("there is no token for the service", hint=f"Set {TOKEN_VARIABLE}.")
         if _TOKEN.fullmatch(self.token) is None:
-            raise UsageError("the token holds white space or characters outside ASCII", hint=f"Check {TOKEN_VARIABLE} for a line break.")
+            raise UsageError("the token contains white space or non-ASCII characters", hint=f"Check {TOKEN_VARIABLE} for a line break.")
         for name in ("timeout", "max_concurrency", "max_rps", "max_body"):
             value = getattr(self, name)
             if value is not None and not value > 0:

@@ -39,7 +39,7 @@ class OnlyGet(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Pass a GET on; raise WriteRefused for all else."""
         if request.method != "GET":
-            raise WriteRefused(f"a client that only reads was asked for {request.method}; nothing was sent")
+            raise WriteRefused(f"a read-only client refused to send {request.method}")
         return await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:
@@ -81,7 +81,7 @@ def _check_folders(folders: str) -> None:
     """Raise `UsageError` where SSL_CERT_DIR lists no directory with a certificate: OpenSSL would silently trust nobody."""
     if not any(HASHED.fullmatch(name) for folder in folders.split(os.pathsep) for name in _names(folder)):
         hint = f"`openssl rehash {folders}` makes the names OpenSSL looks for. {AUTHORITIES}"
-        raise UsageError(f"SSL_CERT_DIR names {folders}, where there is no certificate to be found", hint=hint)
+        raise UsageError(f"SSL_CERT_DIR names {folders}, which contains no certificates", hint=hint)
 
 
 def _names(folder: str) -> Iterator[str]:
@@ -109,7 +109,7 @@ def _proxy(host: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str,
         return None, {}
     parts = _parts(url)
     if parts is None:
-        raise UsageError(f"{name} is not the address of an HTTP proxy", hint=f"Write it like http://proxy.example:3128, or unset {name}.")
+        raise UsageError(f"{name} is not the URL of an HTTP proxy", hint=f"Write it like http://proxy.example:3128, or unset {name}.")
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if parts.username is None:
         return address, {}

@@ -96,7 +96,7 @@ def _connect_trouble(error: Exception) -> str:
         case aiohttp.ClientConnectorSSLError():
             return "the TLS handshake failed"
         case aiohttp.ClientConnectorDNSError():
-            return "its name cannot be resolved"
+            return "its host name cannot be resolved"
         case aiohttp.ConnectionTimeoutError():
             return "connecting took too long"
         case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
@@ -108,6 +108,6 @@ def _connect_trouble(error: Exception) -> str:
 def _broken(error: Exception) -> str:
     match error:
         case aiohttp.ClientResponseError():
-            return "the answer is not HTTP"
+            return "the response is not HTTP"
         case _:
-            return "the connection broke off"
+            return "the connection was lost"

@@ -45,7 +45,7 @@ def _long(path: str, value: Any, context: Any) -> str:
 
 def _short(path: str, value: Any, context: Any) -> str:
     least = context["min_length"]
-    return f"{path} is {_characters(len(value))}; the service wants at least {least}"
+    return f"{path} is {_characters(len(value))}; the service requires at least {least}"
 
 
 def _characters(count: int) -> str:
@@ -57,7 +57,7 @@ def _many(path: str, value: Any, context: Any) -> str:
 
 
 def _few(path: str, value: Any, context: Any) -> str:
-    return f"{path} has {context['actual_length']} items; the service wants at least {context['min_length']}"
+    return f"{path} has {context['actual_length']} items; the service requires at least {context['min_length']}"
 
 
 def _literal(path: str, value: Any, context: Any) -> str:

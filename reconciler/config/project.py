@@ -82,16 +82,16 @@ class _Load:
     def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
         file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
         if not file.is_file():
-            self.problems.found.append(Problem(str(self.path), 0, 0, f"there is no {PROJECT_FILE} here; reconciler init writes one"))
+            self.problems.found.append(Problem(str(self.path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one"))
             return None
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
         if (file.parent / ENVIRONMENTS).is_dir():
-            self.problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"{NO_ENVIRONMENTS}; take the folder away"))
+            self.problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"{NO_ENVIRONMENTS}; remove the directory"))
         if top is None:
             return None
         if not isinstance(top, Map):
-            self.problems.add(top.at, f"a project file is a map, not {described(top)}; it begins with version: 1")
+            self.problems.add(top.at, f"a project file must be a map, not {described(top)}; it must begin with version: 1")
             return None
         given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
@@ -103,7 +103,7 @@ class _Load:
         maps = [one for one in documents if isinstance(one, Map)]
         for one in documents:
             if not isinstance(one, Map):
-                self.problems.add(one.at, f"an included file is a map of sections, not {described(one)}")
+                self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}")
         for one in maps:
             evaluation.top(one)
         made = self._made(files, top, maps)
@@ -154,14 +154,14 @@ class _Load:
         words.known += ["vars", "include"]
         for key, entry in list(words.entries.items()):
             if key in LATER_TOP:
-                self.problems.add(entry.at, f"{key} is not supported yet; take it out")
+                self.problems.add(entry.at, f"{key} is not supported yet; remove it")
                 words.known.append(key)
             elif key == ENVIRONMENTS:
                 self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}")
                 words.known.append(key)
             elif key in inner and key not in words.known:
                 where = " or ".join(f"{section}: …" for section in self.roots)
-                self.problems.add(entry.at, f"{key} does not stand at the top of the project file; write it inside {where}, or include it")
+                self.problems.add(entry.at, f"{key} is not allowed at the top of the project file; write it inside {where}, or include it")
                 words.known.append(key)
         words.rest()
 
@@ -191,7 +191,7 @@ class _Load:
                 root = next(iter(roots.values()))
             elif entries:
                 choice = f"; write {kind.name}: {' or '.join(roots)}" if roots else ""
-                self.problems.absent(entries[0].at, f"this file does not say whose {entries[0].key} these are{choice}")
+                self.problems.absent(entries[0].at, f"this file does not say which organization its {entries[0].key} belong to{choice}")
             if root is not None:
                 tree.sections(root, entries)
         for key, entry in words.entries.items():
@@ -199,7 +199,7 @@ class _Load:
                 if key == ENVIRONMENTS:
                     self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}")
                 elif key in TOP or key in LATER_TOP:
-                    self.problems.add(entry.at, f"{key} stands in the project file only")
+                    self.problems.add(entry.at, f"{key} is only allowed in the project file")
                 else:
                     self.problems.add(entry.at, later(key) or f'unknown key "{key}"{did_you_mean(key, words.known)}')
 
@@ -207,7 +207,7 @@ class _Load:
         node = entry.node
         if not isinstance(node, Scalar) or node.null or node.empty:
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"{kind.name} is the key of one, not {what}")
+            self.problems.add(node.at, f"{kind.name} must be the key of one, not {what}")
         elif untainted(node, kind.name, self.problems.add):
             if node.text in roots:
                 return roots[node.text]

@@ -38,7 +38,7 @@ def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Pr
     for each in _entries(entry, problems, "defaults"):
         shape = shapes.get(each.key)
         if shape is None:
-            problems.add(each.at, f'no kind is called "{each.key}"{did_you_mean(each.key, shapes)}', "defaults")
+            problems.add(each.at, f'kind "{each.key}" does not exist{did_you_mean(each.key, shapes)}', "defaults")
             continue
         about = f"defaults.{each.key}"
         for one in _entries(each, problems, about):
@@ -58,7 +58,9 @@ def _entries(entry: Entry | None, problems: Problems, name: str) -> list[Entry]:
     if isinstance(entry.node, Map):
         return list(entry.node.entries.values())
     nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    problems.add(entry.node.at, empty(name) if nothing else f"{name} is a map, not {described(entry.node)}; write {{}} for an empty one")
+    problems.add(
+        entry.node.at, empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{}} for an empty one"
+    )
     return []
 
 
@@ -212,7 +214,7 @@ class Linker:
         if item.unread:
             return
         if kind.needs_id and item.id is None:
-            self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never made", about)
+            self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never created", about)
         for name, one in kind.fields.items():
             if one.required and name not in item.values and name not in item.meant:
                 self.problems.add(item.at, f"{name} is missing", about)
@@ -237,7 +239,7 @@ class Linker:
                 other = claims.setdefault((item.kind.name, name, value, *where), item)
                 if other is not item:
                     at = item.nodes[name].at if name in item.nodes else item.at
-                    self.problems.add(at, f"{name} {shown(value)} is that of {other.address} already, at {_place(other.at)}", item.address)
+                    self.problems.add(at, f"{name} {shown(value)} is already used by {other.address}, at {_place(other.at)}", item.address)
 
     def _loops(self) -> None:
         """Report each loop of seeds once: its members would wait for each other."""
@@ -254,7 +256,11 @@ class Linker:
                 loop = order[order.index(at) :]
                 label = next((one.label for one in self.items[at].kind.fields.values() if one.role is Role.SEED), None) or "copy"
                 names = " -> ".join(str(one) for one in (*loop, at))
-                wrong = f"it cannot {label} itself" if len(loop) == 1 else f"a circle of what to {label}: {names}; give one of them an id"
+                wrong = (
+                    f"it cannot {label} itself"
+                    if len(loop) == 1
+                    else f"these resources {label} each other in a circle: {names}; give one of them an id"
+                )
                 self.problems.add(self._seeds[at][1], wrong, at)
             done.update(path)
 

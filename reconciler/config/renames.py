@@ -18,7 +18,7 @@ from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean
 
-WAY: Final = "; remove the line if the rename was applied already, or to exchange two keys, declare the former key of that one too"
+WAY: Final = "; remove the line if the rename was already applied. To swap two keys, write previously on both"
 
 
 def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], problems: Problems) -> tuple[Moved, ...]:
@@ -52,7 +52,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         while last not in items and last in found and steps <= len(found):
             last, steps = found[last].new, steps + 1
         if last not in items:
-            hint = did_you_mean(str(last), (str(one) for one in items)) if steps <= len(found) else "; it moves in a circle"
+            hint = did_you_mean(str(last), (str(one) for one in items)) if steps <= len(found) else "; it is a circular move"
             problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{hint}")
         found[old] = Moved(old, last, move.source)
     return tuple(found.values())
@@ -109,14 +109,14 @@ def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:
     for entry in entries:
         if not isinstance(entry.node, List):
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            wrong = f"{entry.key} is a list, not {described(entry.node)}; write [] for an empty one"
+            wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [] for an empty one"
             problems.add(entry.node.at, empty(entry.key) if nothing else wrong)
             continue
         for node in entry.node.items:
             if isinstance(node, Map):
                 found.append(node)
             else:
-                problems.add(node.at, f"an item of {entry.key} is a map, not {_what(node)}")
+                problems.add(node.at, f"an item of {entry.key} must be a map, not {_what(node)}")
     return found
 
 
@@ -139,11 +139,11 @@ def _address(kinds: Kinds, words: Words, key: str, items: Collection[Address], p
     for index in range(1, len(address.parts), 2):
         part = address.parts[index]
         if part not in kinds:
-            problems.add(at, f'{name}: {text} names the kind "{part}", which there is not{did_you_mean(part, kinds)}')
+            problems.add(at, f'{name}: {text} names the kind "{part}", which does not exist{did_you_mean(part, kinds)}')
             return None
         outer = kinds.roots[0].name if index == 1 else address.parts[index - 2]
         if kinds[part].within != outer:
-            problems.add(at, f"{name}: {text} is no address: {a(part)} does not lie directly in {a(outer)}; {_form(kinds, part)}")
+            problems.add(at, f"{name}: {text} is not an address: {a(part)} is not directly inside {a(outer)}; {_form(kinds, part)}")
             return None
     if address.is_singleton:
         problems.add(at, f"{name}: {text} ends with a kind; add a key")

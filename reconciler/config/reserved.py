@@ -10,12 +10,12 @@ from reconciler.config.words import ADOPT, LATER_SECTIONS
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
-FOR_EACH = "forEach is not supported yet; write the resources one by one"
+FOR_EACH = "forEach is not supported yet; declare the resources one by one"
 
 
 def later(name: str) -> str | None:
     """The sentence for a word that a later version will know; None for any other."""
-    return f"{name} is not supported yet; take it out" if name in LATER_SECTIONS else None
+    return f"{name} is not supported yet; remove it" if name in LATER_SECTIONS else None
 
 
 def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
@@ -30,19 +30,19 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
         case "forEach":
             report(entry.at, FOR_EACH)
         case "key":
-            report(entry.at, f'key is not written here: it is "{item.address.key}" already')
+            report(entry.at, f'key is not allowed here: it is already "{item.address.key}"')
         case "previously":
             _previously(kinds, shape, item, entry, report)
         case "id" if isinstance(node, Scalar) and not node.null and is_key(node.text):
             item.id = node.text
         case "id" if isinstance(node, Scalar) and not node.null and node.text:
-            report(node.at, f"{described(node)} is no id of the service: it has letters, digits and . _ @ + - only")
+            report(node.at, f"{described(node)} is not a valid id: only letters, digits and . _ @ + - are allowed")
         case "id":
-            report(node.at, f"id is the text by which the service knows the object, not {described(node)}")
+            report(node.at, f"id must be the text that identifies the object on the service, not {described(node)}")
         case "protect" if isinstance(node, Scalar) and isinstance(node.core(), bool):
             item.protect = node.core()
         case "protect":
-            report(node.at, f"protect is true or false, not {described(node)}")
+            report(node.at, f"protect must be true or false, not {described(node)}")
         case "adopt" if isinstance(node, Scalar) and node.text in ADOPT:
             item.adopt = node.text != "never"
         case "adopt":
@@ -52,7 +52,7 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
 
 def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
     if not isinstance(entry.node, List):
-        report(entry.node.at, f"previously is a list of keys, not {described(entry.node)}; write [old-key]")
+        report(entry.node.at, f"previously must be a list of keys, not {described(entry.node)}; write [old-key]")
         return
     for node in entry.node.items:
         key = node.text if isinstance(node, Scalar) else ""

@@ -35,7 +35,7 @@ def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]
         return frozenset(name for name, kind in kinds.items() if kind.protected)
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("protect") if nothing else f"protect is a list of kinds, not {described(entry.node)}; write [] for none"
+        wrong = empty("protect") if nothing else f"protect must be a list of kinds, not {described(entry.node)}; write [] for none"
         problems.add(entry.node.at, wrong)
         return frozenset()
     found = set()
@@ -46,7 +46,7 @@ def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]
         if name in kinds:
             found.add(name)
         else:
-            problems.add(node.at, f"protect names {described(node)}, which is no kind{did_you_mean(name, kinds)}")
+            problems.add(node.at, f"protect names {described(node)}, which does not exist{did_you_mean(name, kinds)}")
     return frozenset(found)
 
 

@@ -22,7 +22,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
 TEXT: Schema = {"$ref": "#/$defs/text"}
 KEY: Schema = {"$ref": "#/$defs/key"}
-COMMENT: Schema = {"^x-": {"description": "Ignored: a home for YAML anchors."}}
+COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
 
 
@@ -31,9 +31,13 @@ def schema(kinds: Kinds) -> dict[str, Any]:
     made = _Maker(kinds)
     definitions: Schema = {
         "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": r"\$\{\{"},
-        "text": {"description": "Text; a text field takes the source as it stands.", "type": TEXTLIKE},
-        "key": {"description": "A stable name; changing it makes another resource.", "type": TEXTLIKE, "pattern": f"^{KEY_PATTERN}$"},
-        "address": {"description": "A resource's name, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
+        "text": {"description": "Text; a text field uses the text as it is written.", "type": TEXTLIKE},
+        "key": {
+            "description": "A stable name; changing it declares a different resource.",
+            "type": TEXTLIKE,
+            "pattern": f"^{KEY_PATTERN}$",
+        },
+        "address": {"description": "The address of a resource, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
         "variable": _variable(),
         "project": made.project(),
         "fragment": made.fragment(),
@@ -71,25 +75,33 @@ class _Maker:
         return _map(
             {
                 "version": {"description": "The version of this language.", "const": 1},
-                "project": _text("With the environment and the service it scopes the state."),
+                "project": _text("The name of the project; the state is stored under it."),
                 Service.SECTION: _map(
                     {
-                        Service.BASE_URL: _text("Where the service is; used once confirmed."),
-                        Service.SANDBOX: _text("The file of the embedded service, used instead of baseUrl."),
-                        Service.MEMBER: _text("The e-mail of the member whose token it is: reaches everything, must stay an admin."),
-                        Service.TIMEOUT: _value({"description": "Seconds for one request, everything included.", **seconds}),
+                        Service.BASE_URL: _text("The URL of the service; used after it is confirmed."),
+                        Service.SANDBOX: _text("The file of an embedded sandbox, instead of baseUrl."),
+                        Service.MEMBER: _text(
+                            "The e-mail of the member who owns the token; must have access to everything and stay an admin."
+                        ),
+                        Service.TIMEOUT: _value({"description": "Seconds for one request, including retries.", **seconds}),
                     }
                 ),
-                "state": _text("The URL of the state database; a password never stands here."),
+                "state": _text("The URL of the state database, without a password."),
                 "recovery": _map(
                     {
-                        "settle": _value({"description": "Seconds to wait out a request in doubt.", "type": "number", "minimum": 0}),
+                        "settle": _value(
+                            {
+                                "description": "Seconds after which a request in doubt can no longer take effect.",
+                                "type": "number",
+                                "minimum": 0,
+                            }
+                        ),
                         "createStrategy": _value({"enum": list(CREATE_STRATEGIES)}),
                     }
                 ),
                 "include": {"description": "More files, by name or pattern.", "type": "array", "items": {"type": "string"}},
                 "vars": {
-                    "description": "Variables, declared once.",
+                    "description": "Variables.",
                     "type": "object",
                     "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
                     "additionalProperties": {"$ref": "#/$defs/variable"},
@@ -99,9 +111,9 @@ class _Maker:
                         name: {"description": f"Default: {kind.prune}.", **_value({"enum": list(PRUNE_SCOPES)})}
                         for name, kind in self.kinds.items()
                     },
-                    "What becomes of objects whose lines are gone, per kind.",
+                    "What happens to objects whose lines are removed, by kind.",
                 ),
-                "protect": {"description": "Kinds whose deletes want consent.", "type": "array", "items": names},
+                "protect": {"description": "Kinds whose deletion requires consent.", "type": "array", "items": names},
                 "guards": _map(
                     {
                         "maxDelete": _map(
@@ -112,9 +124,11 @@ class _Maker:
                         ),
                         "minAdmins": _value({"type": "integer", "minimum": 0}),
                     },
-                    "Limits of a run.",
+                    "Limits for one run.",
                 ),
-                "defaults": _map({name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields not written."),
+                "defaults": _map(
+                    {name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields that are not written."
+                ),
                 **self._everywhere(),
             },
             required=("version", "project"),
@@ -124,7 +138,7 @@ class _Maker:
     def fragment(self) -> Schema:
         held: Schema = {}
         for root in self.kinds.roots:
-            held[root.name] = {"description": f"The key of the {root.name} this file belongs to.", **KEY}
+            held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
             held |= self._sections(root)
         return {**_map({**held, **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
 
@@ -135,8 +149,8 @@ class _Maker:
         moved = _map({"from": address, "to": address}, required=("from", "to"))
         return {
             **{root.place.section_in(None): self._section(root) for root in self.kinds.roots},
-            "removed": {"description": "What becomes of single addresses that are gone.", "type": "array", "items": removed},
-            "moved": {"description": "Addresses that were renamed, with all below them.", "type": "array", "items": moved},
+            "removed": {"description": "What happens to addresses that are no longer declared.", "type": "array", "items": removed},
+            "moved": {"description": "Addresses that were renamed, with everything below them.", "type": "array", "items": moved},
         }
 
     # -- resources -----------------------------------------------------------------------------------------------------------------
@@ -150,12 +164,14 @@ class _Maker:
     def resource(self, kind: Kind) -> Schema:
         """The map of one resource, without what a node adds."""
         reserved = {
-            "id": _text("The id of an object that exists: it is adopted."),
-            "previously": {"description": "Keys it had before.", "type": "array", "items": KEY},
-            "protect": _value({"description": "Whether its delete wants consent.", "type": "boolean"}),
-            "adopt": _value({"description": "Whether an object with its natural key is adopted.", "enum": list(ADOPT)}),
+            "id": _text("The id of an existing object to adopt."),
+            "previously": {"description": "The keys that it had before.", "type": "array", "items": KEY},
+            "protect": _value({"description": "Whether its deletion requires consent.", "type": "boolean"}),
+            "adopt": _value({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
         }
-        flags = {flag: {"description": "The one that its parent shows first.", "const": True} for flag in self.kinds.flags(kind.name)}
+        flags = {
+            flag: {"description": "The default: the one that readers see first.", "const": True} for flag in self.kinds.flags(kind.name)
+        }
         full = _map({**self._fields(kind), **flags, **self._sections(kind), **reserved}, kind.doc)
         if not kind.place.in_list and kind.place.bare_is is not None:
             return {"description": kind.doc, "anyOf": [full, self._field(kind, kind.fields[kind.place.bare_is])]}
@@ -225,10 +241,10 @@ def _value(made: Schema) -> Schema:
 def _variable() -> Schema:
     return _map(
         {
-            "default": {"description": "Its value where nothing else gives one."},
-            "type": {"description": "Without it: the type of the default, else string.", "enum": list(TYPES)},
+            "default": {"description": "The value if no other is given."},
+            "type": {"description": "The type; the default is the type of default, else string.", "enum": list(TYPES)},
             "env": {
-                "description": "The environment variable it comes from.",
+                "description": "The environment variable to read.",
                 "type": "string",
                 "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$",
             },

@@ -82,7 +82,9 @@ class Words:
             return cls(name, entry.node.entries, problems)
         if entry is not None:
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            problems.add(entry.node.at, empty(name) if nothing else f"{name} is a map, not {described(entry.node)}; write {{{example}}}")
+            problems.add(
+                entry.node.at, empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{{example}}}"
+            )
         return cls(name, {}, problems)
 
     def path(self, key: str) -> str:
@@ -101,7 +103,7 @@ class Words:
         if isinstance(node, Scalar) and node.empty:
             self.problems.add(node.at, empty(name))
         elif not isinstance(node, Scalar) or node.null:
-            self.problems.add(node.at, f"{name} is one value, not {described(node)}")
+            self.problems.add(node.at, f"{name} must be one value, not {described(node)}")
         elif untainted(node, name, self.problems.add):
             return node
         return None
@@ -111,7 +113,7 @@ class Words:
         if node is None:
             return None
         if not node.text:
-            self.problems.add(node.at, f"{self.path(key)} is text, not {described(node)}")
+            self.problems.add(node.at, f"{self.path(key)} must be text, not {described(node)}")
             return None
         return node.text, node.at
 
@@ -132,7 +134,7 @@ class Words:
             return default
         value = node.core()
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.problems.add(node.at, f"{self.path(key)} is a number, not {described(node)}")
+            self.problems.add(node.at, f"{self.path(key)} must be a number, not {described(node)}")
         elif not (least < value if above else least <= value) or not value <= most:
             bounds = f"{'more than' if above else 'at least'} {least:g} and at most {most:g}"
             self.problems.add(node.at, f"{self.path(key)} is {described(node)}; it is {bounds}")
@@ -144,7 +146,7 @@ class Words:
         value = self.number(key, float(default), most=1_000_000_000)
         if value != int(value):
             node = self.entries[key].node
-            self.problems.add(node.at, f"{self.path(key)} is a whole number, not {described(node)}")
+            self.problems.add(node.at, f"{self.path(key)} must be a whole number, not {described(node)}")
             return default
         return int(value)
 
@@ -165,19 +167,19 @@ def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> 
         problems.add(begin, "version is missing; write version: 1")
     project = top.text("project")
     if project is None and "project" not in top.entries:
-        problems.add(begin, "project is missing; it names the state")
+        problems.add(begin, "project is missing; write the name of the project")
     elif project is not None and _PROJECT.fullmatch(project[0]) is None:
-        problems.add(project[1], f"project is {shown(project[0])}; it is 1 to 100 letters, digits or any of . _ -")
+        problems.add(project[1], f"project is {shown(project[0])}; it must be 1 to 100 letters, digits or any of . _ -")
     service = Words.of(Service.SECTION, top.entry(Service.SECTION), problems)
     base, sandbox, member = service.text(Service.BASE_URL), service.text(Service.SANDBOX), service.text(Service.MEMBER)
     timeout = service.number(Service.TIMEOUT, TIMEOUT_DEFAULT, above=True)
     service.rest()
     if base is not None and not _is_base(base[0]):
-        problems.add(base[1], f"service.baseUrl is {_safe(base[0])}; it is https://host, with no user, query or fragment")
+        problems.add(base[1], f"service.baseUrl is {_safe(base[0])}; it must be https://host, without user, query or fragment")
     if base is not None and sandbox is not None:
-        problems.add(sandbox[1], "service.sandbox stands instead of service.baseUrl; write one of them")
+        problems.add(sandbox[1], "service.sandbox and service.baseUrl cannot be combined; write one of them")
     if member is not None and _EMAIL.fullmatch(member[0]) is None:
-        problems.add(member[1], f"service.member is {shown(member[0])}; it is the e-mail of the member whose token is used")
+        problems.add(member[1], f"service.member is {shown(member[0])}; it must be the e-mail of the member who owns the token")
         member = None
     recovery = Words.of("recovery", top.entry("recovery"), problems)
     settle = recovery.number("settle", SETTLE_DEFAULT)
@@ -229,21 +231,21 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
         return f"sqlite:///{root / DEFAULT_STATE}"
     url, at = found
     if _STATES.fullmatch(url) is None:
-        problems.add(at, f"state is {_safe(url)}; it is sqlite:///FILE or postgresql+psycopg://HOST/DATABASE")
+        problems.add(at, f"state is {_safe(url)}; it must be sqlite:///FILE or postgresql+psycopg://HOST/DATABASE")
         return ""
     if url.startswith("sqlite:"):
         path = url.removeprefix("sqlite:///")
         if path == url or not path or "?" in path:
-            problems.add(at, f"state is {shown(url)}; a file is written sqlite:///FILE, relative to the project")
+            problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project")
             return ""
         return f"sqlite:///{root / path}"
     try:
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() in SECRETS for key, _ in parse_qsl(parts.query))
     except ValueError:
-        problems.add(at, "state is no URL that can be read; it is postgresql+psycopg://HOST/DATABASE")
+        problems.add(at, "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE")
         return ""
     if secret:
-        problems.add(at, "state holds a password, which never stands in the YAML; give the whole URL in RECONCILER_STATE")
+        problems.add(at, "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE")
         return ""
     return url

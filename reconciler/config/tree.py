@@ -20,7 +20,7 @@ from reconciler.model import Source
 from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
 from reconciler.text.suggest import a, closest, did_you_mean
 
-LITERAL: Final = "keys are literal text only: write it out"
+LITERAL: Final = "keys must be literal text: write it out"
 
 
 @dataclass(eq=False)
@@ -94,7 +94,7 @@ class Tree:
         if isinstance(entry.node, Scalar) and entry.node.empty:
             self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about)
         else:
-            self.problems.add(entry.node.at, f"{entry.key} is a map, not {described(entry.node)}; write {{}} for an empty one", about)
+            self.problems.add(entry.node.at, f"{entry.key} must be a map, not {described(entry.node)}; write {{}} for an empty one", about)
         return []
 
     def _list(self, members: tuple[Kind, ...], parent: Item, entry: Entry) -> None:
@@ -102,13 +102,15 @@ class Tree:
             self._mark(kind, parent)
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
-            self.problems.add(entry.at, f"{entry.key} is ordered and stands in one file; it is also at {_place(first)}", parent.address)
+            self.problems.add(
+                entry.at, f"{entry.key} is ordered and cannot be split across files; it is also at {_place(first)}", parent.address
+            )
             return
         if not isinstance(entry.node, List):
             if isinstance(entry.node, Scalar) and entry.node.empty:
                 self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address)
             else:
-                wrong = f"{entry.key} is a list, not {described(entry.node)}; write [] for an empty one"
+                wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [] for an empty one"
                 self.problems.add(entry.node.at, wrong, parent.address)
             return
         found: list[Item] = []
@@ -121,7 +123,7 @@ class Tree:
                 continue
             other = next((each for each in found if each.kind is not one.kind), None)
             if other is not None:
-                wrong = f"{a(one.kind.name)} stands in {entry.key} only beside its own kind; {other.address} at {_place(other.at)} is none"
+                wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; {other.address} at {_place(other.at)} is of another kind"
                 self.problems.add(one.at, wrong, one.address)
                 break
 
@@ -144,12 +146,12 @@ class Tree:
         if len(present) == 1:
             return self._tagged(tags[present[0]], parent, section, node)
         if present:
-            wrong = f"an item of {section} is one thing, not {' and '.join(present)} at once"
+            wrong = f"an item of {section} must be one thing, not {' and '.join(present)} at once"
             self.problems.add(node.entries[present[1]].at, wrong, parent.address)
         else:
             first = next(iter(node.entries.values()), None)
             hint = did_you_mean(first.key, tags) if first is not None else ""
-            self.problems.add(first.at if first else node.at, f"an item of {section} says what it is: {choices}{hint}", parent.address)
+            self.problems.add(first.at if first else node.at, f"an item of {section} must say what it is: {choices}{hint}", parent.address)
         return None
 
     def _tagged(self, kind: Kind, parent: Item, section: str, node: Map) -> Item | None:
@@ -167,7 +169,7 @@ class Tree:
         elif isinstance(value, Named) and isinstance(entry.node, Scalar) and entry.node.computed:
             self.problems.add(
                 entry.node.at,
-                f"{tag} is the key too and comes from an expression, and {LITERAL}, or add a key of its own: key: …",
+                f"{tag} is also the key and comes from an expression, but {LITERAL}, or add a key of its own: key: …",
                 parent.address,
             )
             return None
@@ -181,7 +183,7 @@ class Tree:
                 )
         if value is INVALID or key is None:
             return None
-        item = self._item(kind, entry, key, parent, section, advice="; give one of them another key: …")
+        item = self._item(kind, entry, key, parent, section, advice="; give one of them a different key: …")
         if item is not None:
             item.values[tag] = value
             item.nodes[tag] = entry.node
@@ -197,14 +199,14 @@ class Tree:
     def _key_text(self, entry: Entry, about: Address) -> str | None:
         node = entry.node
         if isinstance(node, Scalar) and node.computed:
-            self.problems.add(node.at, f"{entry.key} comes from an expression, and {LITERAL}", about)
+            self.problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about)
         elif isinstance(node, Scalar) and node.value is UNREAD and not node.null and not node.empty:
             return node.text
         elif isinstance(node, Scalar) and isinstance(node.value, str) and untainted(node, entry.key, self.problems.about(about)):
             return node.value
         elif not isinstance(node, Scalar) or not node.taint:
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"{entry.key} is a key, not {what}", about)
+            self.problems.add(node.at, f"{entry.key} must be a key, not {what}", about)
         return None
 
     def _item(self, kind: Kind, entry: Entry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
@@ -217,7 +219,7 @@ class Tree:
         if isinstance(value, str):
             key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
         if holds_expression(key):
-            self.problems.add(entry.at, f"{shown(key)} is an expression, and {LITERAL}", about)
+            self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about)
             return None
         if not is_key(key):
             wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
@@ -260,9 +262,9 @@ class Tree:
                 return
             item.unread = True
             if isinstance(node, Scalar) and node.empty:
-                report(node.at, f"{empty(item.address.key)} ({{}} where there is nothing to say)")
+                report(node.at, f"{empty(item.address.key)} ({{}} for no fields)")
             else:
-                report(node.at, f"{a(item.kind.name)} is a map, not {described(node)}")
+                report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}")
             return
         for name, entry in node.entries.items():
             if name in skip:
@@ -286,13 +288,11 @@ class Tree:
         report = self.problems.about(item.address)
         if not isinstance(entry.node, Scalar) or entry.node.core() is not True or entry.node.taint:
             what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
-            report(
-                entry.node.at, f'{entry.key} is only ever true, not {what}; write "{entry.key}: true" on the one that is the {entry.key}'
-            )
+            report(entry.node.at, f'{entry.key} can only be true, not {what}; write "{entry.key}: true" on the {entry.key}')
             return
         chooser, chosen = _chooser(shape.flags[entry.key], item)
         if chooser is None or chosen is None:
-            report(entry.at, f"nothing around it chooses a {entry.key} {item.kind.name}")
+            report(entry.at, f"its container has no {entry.key} {item.kind.name}")
         elif chosen.name in chooser.flagged:
             other = chooser.flagged[chosen.name]
             report(entry.at, f"{chooser.address} has two {entry.key}s; the other is {other.address} at {_place(other.at)}")
@@ -317,11 +317,11 @@ def _unknown(shape: Shape, item: Item, name: str) -> str:
     """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
-        return f"{name} is not written: the key is the {name}"
+        return f"{name} is not allowed here: the key is the {name}"
     if known is not None and known.role is Role.CHOICE:
-        return f'{name} is not written here; write "{known.flag}: true" on the {known.to} that is meant'
+        return f'{name} is not allowed here; write "{known.flag}: true" on the {known.to}'
     if known is not None:
-        return f"{name} is not written: it follows from where the {shape.kind.name} stands"
+        return f"{name} is not allowed here: it follows from the location of the {shape.kind.name}"
     meant = closest(name, shape.words)
     item.meant += [meant] if meant is not None else []
     return f'unknown field "{name}"{did_you_mean(name, shape.words)}'

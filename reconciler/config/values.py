@@ -60,7 +60,7 @@ class Reader:
             if node.null:
                 if self.field.clear:
                     return None
-                report(node.at, f"{name} cannot be cleared; take the line out to leave it as it is")
+                report(node.at, f"{name} cannot be cleared; remove the line to stop managing it")
                 return INVALID
         failed: list[bool] = []
 
@@ -88,7 +88,7 @@ def readers(kind: Kind) -> dict[str, Reader]:
 
 
 def empty(name: str) -> str:
-    return f"{name} is a key with nothing behind it; write a value, or take the line out"
+    return f"{name} has no value; write one, or remove the line"
 
 
 def untainted(node: Node, name: str, report: Report) -> bool:
@@ -100,7 +100,7 @@ def untainted(node: Node, name: str, report: Report) -> bool:
     report(
         tainted.at,
         f"{name} would show a value from the environment ({sources}), which may be a secret; "
-        f"if it is none: {' '.join(f'--public-var {one}' for one in tainted.taint)}",
+        f"if it is not: {' '.join(f'--public-var {one}' for one in tainted.taint)}",
     )
     return False
 
@@ -151,9 +151,9 @@ def _text(node: Node, name: str, report: Report) -> Any:
         if isinstance(node.value, str):
             return node.value
         if node.value is not UNREAD and node.value is not None:
-            report(node.at, f"{name} is text, and the expression gives {described(node)}; declare the variable with type: string")
+            report(node.at, f"{name} is text, but the expression is {described(node)}; declare the variable with type: string")
             return INVALID
-    report(node.at, f"{name} is text, not {_what(node)}")
+    report(node.at, f"{name} must be text, not {_what(node)}")
     return INVALID
 
 
@@ -164,7 +164,7 @@ def _what(node: Node) -> str:
 def _boolean(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, bool):
-        report(node.at, f"{name} is true or false, not {_what(node)}")
+        report(node.at, f"{name} must be true or false, not {_what(node)}")
         return INVALID
     return value
 
@@ -172,7 +172,7 @@ def _boolean(node: Node, name: str, report: Report) -> Any:
 def _integer(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int) or isinstance(value, bool):
-        report(node.at, f"{name} is a whole number, not {_what(node)}")
+        report(node.at, f"{name} must be a whole number, not {_what(node)}")
         return INVALID
     return value
 
@@ -180,7 +180,7 @@ def _integer(node: Node, name: str, report: Report) -> Any:
 def _number(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
-        report(node.at, f"{name} is a number, not {_what(node)}")
+        report(node.at, f"{name} must be a number, not {_what(node)}")
         return INVALID
     return float(value)
 
@@ -206,7 +206,7 @@ def _list(made: Any, inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, List):
             null = isinstance(node, Scalar) and node.null
-            report(node.at, f"{name} is a list, not {_what(node)}; write {'[]' if null else _listed(node)}")
+            report(node.at, f"{name} must be a list, not {_what(node)}; write {'[]' if null else _listed(node)}")
             return INVALID
         values = [inner(item, f"{name}[{index}]", report) for index, item in enumerate(node.items)]
         if unordered:
@@ -230,7 +230,7 @@ def _listed(node: Node) -> str:
 def _mapping(inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} is a map, not {_what(node)}; write {{…}}")
+            report(node.at, f"{name} must be a map, not {_what(node)}; write {{…}}")
             return INVALID
         return {key: inner(entry.node, f"{name}.{key}", report) for key, entry in node.entries.items()}
 

@@ -57,7 +57,8 @@ def chosen(drift: Drift, words: Sequence[str]) -> list[Accepted]:
         one, name = _named(drift, word)
         if one.status is Kept.DELETED:
             raise Refused(
-                f"{one.address} was deleted outside", hint="Take its lines out of the YAML to accept that, or apply to bring it back."
+                f"{one.address} was deleted outside Reconciler",
+                hint="Remove its lines from the YAML to accept this, or apply to restore it.",
             )
         if one.place is not None and name is None:
             found[(one.address, None)] = Accepted(one, None)
@@ -151,9 +152,7 @@ class Acceptance:
         kind = self.kinds[declared.kind]
         field = kind.fields[name]
         if field.sensitive:
-            raise Refused(
-                f"{each} is sensitive: its value is not written down", hint=f"Change it where it comes from{_at(declared.source)}."
-            )
+            raise Refused(f"{each} is sensitive: its value is not written to files", hint=f"Change its source{_at(declared.source)}.")
         now = self._now(each)
         if field.role is Role.CHOICE:
             self._choose(each, str(field.flag), str(field.to), now)
@@ -165,7 +164,7 @@ class Acceptance:
         try:
             value = written(reader, now, lambda of, id: self._reference(address, of, id), lambda of, key: self._id(address, of, key))
         except Unwritable as error:
-            raise Refused(f"{each} cannot be written: {error}", hint="Apply sets it back.") from None
+            raise Refused(f"{each} cannot be written: {error}", hint="Run apply to restore it.") from None
         edits = self._edits[address]
         edits[name] = Loose(value) if field.unordered and isinstance(value, list) else value
         if name == kind.place.tag and raw(self._text(address), self._place(address), "key") is None:
@@ -180,7 +179,7 @@ class Acceptance:
             return each.delta.before
         value = found.values.get(each.delta.name, UNSET) if found is not None else UNSET
         if value is UNSET:
-            raise Refused(f"the service does not show {each}", hint="Take the line out to leave it as it is.")
+            raise Refused(f"the service does not show {each}", hint="Remove the line to stop managing it.")
         return value
 
     def _choose(self, each: Accepted, flag: str, kind: str, now: Any) -> None:
@@ -212,7 +211,7 @@ class Acceptance:
             at = at or self.desired.resources[address].source
             raise Refused(
                 f"{each} comes from an expression: {found.splitlines()[0]}",
-                hint=f"Change what it is made of, or the line itself: {at.file}:{at.line}:{at.column}.",
+                hint=f"Change the expression or its sources: {at.file}:{at.line}:{at.column}.",
             )
 
     # -- references ----------------------------------------------------------------------------------------------------------------

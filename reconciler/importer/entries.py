@@ -96,7 +96,7 @@ class Writer:
             if value is UNSET or (usual(one, value, thing.one.raw) and not one.required):
                 continue
             if one.sensitive:
-                comments.append(f"{name} is a secret and is not written here")
+                comments.append(f"{name} is a secret and was not written")
                 continue
             try:
                 said = self._value(thing, one)
@@ -121,7 +121,7 @@ class Writer:
         """What the service never shows of these things."""
         kinds = dict.fromkeys(thing.kind for thing in things)
         return [
-            f"{name} of a {kind.name} is not written here: the service does not show it"
+            f"{name} of a {kind.name} was not written: the service does not show it"
             for kind in kinds
             for name, one in kind.fields.items()
             if one.role is Role.VALUE and not one.readable

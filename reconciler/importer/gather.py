@@ -125,7 +125,7 @@ class Gathered:
             return
         node = self.things.get((inside.to or "", stands))
         if node is None or node is thing:
-            self._leave(thing, f"the {inside.to} {stands} it stands in could not be seen")
+            self._leave(thing, f"the {inside.to} {stands} that contains it could not be read")
         else:
             thing.host, thing.section = node, thing.kind.place.section_in(node.kind.name)
 
@@ -161,7 +161,7 @@ class Gathered:
         for other in [one for one in self.things.values() if one.host is thing]:
             if thing.host is not None:
                 other.section, other.host = thing.section, thing.host
-            self._leave(other, f"it stands in {thing.name}, which is not written")
+            self._leave(other, f"it is in {thing.name}, which was not written")
 
     def _alone(self) -> None:
         """A list of nodes that stand only beside their own kind holds nothing else."""
@@ -172,7 +172,7 @@ class Gathered:
         for some in lists.values():
             for thing in some:
                 if thing.kind.place.alone and any(other.kind is not thing.kind for other in some):
-                    self._leave(thing, "it stands beside other things than its own kind")
+                    self._leave(thing, "its siblings are of other kinds")
 
     # -- what they are called ------------------------------------------------------------------------------------------------------
 
@@ -192,7 +192,7 @@ class Gathered:
         container = self.things.get((kind.within, thing.one.within.get(kind.within, ""))) if kind.within is not None else None
         around = container.address if container is not None else None
         if kind.within is not None and around is None:
-            self._leave(thing, "what it stands in is not written")
+            self._leave(thing, "its container was not written")
             return
         if kind.one_per and around is not None:
             thing.address = kind.address(around, "")
@@ -200,7 +200,7 @@ class Gathered:
         taken = self._taken[(around, kind.name)]
         key = self._settled(thing) if kind.place.key_is is not None else self._new(thing, container, taken)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
-            self._leave(thing, "it cannot be a key in the YAML")
+            self._leave(thing, "it cannot be used as a key")
             return
         taken.add(key)
         thing.address = Address((key,)) if around is None else around.child(kind.name, key)

@@ -87,12 +87,12 @@ class Moves:
             found = self.actual.find(kind, id)
             called = f' "{title(found)}"' if found is not None else ""
             raise Refused(
-                f"{address} stands in {kind} {id}{called}, which the YAML does not declare",
-                hint="reconciler import --into writes down what is not declared; apply brings it back to where its line stands.",
+                f"{address} is now in {kind} {id}{called}, which the YAML does not declare",
+                hint="reconciler import --into declares it; apply moves the object back to its declared location.",
             )
         section = place.section_in(self.desired.resources[one.host].kind)
         if not section:
-            raise Refused(f"{address} stands in {one.host}, which has no list for it", hint=f"Its line is at {at.file}:{at.line}.")
+            raise Refused(f"{address} is now in {one.host}, which has no list for it", hint=f"It is declared at {at.file}:{at.line}.")
         return one.host, section
 
     def _depth(self, host: Address) -> int:
@@ -134,7 +134,7 @@ class Moves:
     def _move(self, address: Address, row: Row, behind: Address | None) -> None:
         host = row[0]
         if self.moving.stands_in(host, address):
-            raise Refused(f"{host} stands in {address}, by the YAML", hint=f"Accept its move as well: --accept {host}")
+            raise Refused(f"the YAML declares {host} inside {address}", hint=f"Accept its move too: --accept {host}")
         for others in self.rows.values():
             if address in others:
                 others.remove(address)

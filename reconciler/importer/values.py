@@ -42,9 +42,9 @@ def written(reader: Reader, value: Any, name: Name, id_of: Callable[[str, str], 
     try:
         json.dumps(found, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise Unwritable("it holds half a character") from None
+        raise Unwritable("it contains an incomplete character") from None
     if field.body(_ids(read, id_of)) != value:
-        raise Unwritable("it would not stay as it is")
+        raise Unwritable("it would change")
     return found
 
 

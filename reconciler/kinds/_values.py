@@ -79,9 +79,9 @@ _PROXY: Final = r"^(?:[A-Za-z0-9_-]+\.)*[A-Za-z0-9_-]+\.[A-Za-z]{2,}(?:/[A-Za-z0
 def _uri(value: str) -> str:
     rest = value.partition(":")[2]
     if not value.isascii() or re.fullmatch(_URI, value) is None or rest in ("", "//") or re.search(r"%(?![0-9A-Fa-f]{2})", value):
-        raise PydanticCustomError("uri", "expected an address such as https://acme.example/x, other characters written as %41")
+        raise PydanticCustomError("uri", "expected a URL such as https://acme.example/x, with other characters escaped as %41")
     if re.match(r"https?:", value, re.IGNORECASE) and not re.match(r"//[^/?#]", rest):
-        raise PydanticCustomError("uri", "expected an address with a host, such as https://acme.example/x")
+        raise PydanticCustomError("uri", "expected a URL with a host, such as https://acme.example/x")
     return value
 
 
@@ -181,11 +181,11 @@ def _loosened(before: Any, after: Any) -> bool:
     return not kept if held is None else any(rule not in kept for rule in held)
 
 
-LOOSER = Exposes("merging may want less than before", when=_loosened)
+LOOSER = Exposes("merging may require fewer reviews than before", when=_loosened)
 """Of merge rules."""
 
 
-CONDITION = Exposes("visitors see it who did not before")
+CONDITION = Exposes("more visitors can see it")
 """Of a condition."""
 
 

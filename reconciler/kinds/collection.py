@@ -57,12 +57,12 @@ class Collection(
 
     organization = within("organization")
     parent = inside("collection", on=("create", "move"), key=True)
-    title: Annotated[str, Len(0, 50)] = field("Its name.", key=True, required=True)
+    title: Annotated[str, Len(0, 50)] = field("The name.", key=True, required=True)
     description: Annotated[Annotated[str, Len(0, 100)] | None, Wire(body=_null_to_blank, show=_shown)] = field(
-        "One line about it.", on="update", clear=True, initial=""
+        "A one-line description.", on="update", clear=True, initial=""
     )
     defaultLevel: Level = field(
-        "What members may do with what stands in it.",
+        "What members may do with its contents.",
         on="update",
         initial=None,
         exposes=Exposes("members may do more with what it contains"),

@@ -18,7 +18,7 @@ class Group(
     replaceable=True,
     leave=Leave("createContent", of="organization"),
 ):
-    """A group of sections, which may stand in another group."""
+    """A group of sections or of other groups."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/section-groups"),)
     api = Api(
@@ -33,5 +33,5 @@ class Group(
 
     site = within("site")
     parent = inside("group", on="create", on_change="replace", read="sectionGroup")
-    title: Annotated[str, Len(1, 100)] = field("Its name.", key=True, required=True)
-    icon: Icon = field("An icon's name.", clear=True)
+    title: Annotated[str, Len(1, 100)] = field("The name.", key=True, required=True)
+    icon: Icon = field("The name of an icon.", clear=True)

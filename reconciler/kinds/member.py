@@ -27,5 +27,5 @@ class Member(
     organization = within("organization")
     email: Email = field(on=(), key=True, read="user.email")
     role: MemberRole = field(
-        "What the member may do.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
+        "The role of the member.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
     )

@@ -82,7 +82,7 @@ class OpenApi(
     organization = within("organization")
     slug: Annotated[str, Len(1, 100)] = field(on=(), key=True)
     source: Annotated[Source, AfterValidator(_either), _EITHER] = field(
-        "Where the document is, or the document itself.", on=("create", "refresh"), read=_source, required=True
+        "The URL of the document, or the document itself.", on=("create", "refresh"), read=_source, required=True
     )
     visibility: Literal["private", "public"] = field(
         "Who can see it.",

@@ -66,14 +66,14 @@ class Organization(
     seeds="organizations",
     leave=Leave("admin"),
 ):
-    """The account that holds members, teams, content and sites."""
+    """The account that contains members, teams, content and sites."""
 
     reads = (Listing("/orgs"), One("/orgs/{id}"))
     api = Api(update=PATCH("/orgs/{id}"))
 
-    title: Annotated[str, Len(2, 255)] = field("Its name.")
+    title: Annotated[str, Len(2, 255)] = field("The name.")
     emailDomains: frozenset[str] = field(
-        "Domains whose verified addresses may join.", exposes=Exposes("whoever has such an address may join", when=_added)
+        "Domains whose verified addresses may join.", exposes=Exposes("everybody with such an address may join", when=_added)
     )
     hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.", address="whole")
     defaultRole: MemberRole = field("What new members may do.", exposes=Exposes("new members may do more", ROLES))

@@ -22,7 +22,7 @@ def _other(before: Any, after: Any) -> bool:
     return bool(before != after)
 
 
-_ELSEWHERE = Exposes("who may sign in is decided elsewhere", when=_other)
+_ELSEWHERE = Exposes("another provider decides who may sign in", when=_other)
 
 
 class Saml(
@@ -32,7 +32,7 @@ class Saml(
     seeds="saml",
     object="saml-provider",
     protected=True,
-    loses="people no longer sign in through it",
+    loses="people can no longer sign in through it",
     needed=Needed("sso", True),
     leave=Leave("admin", of="organization"),
 ):
@@ -46,11 +46,13 @@ class Saml(
     )
 
     organization = within("organization")
-    label: Annotated[str, Len(1, 30)] = field("Its name on the sign-in page.", required=True)
-    entityID: Annotated[str, Len(1, 1024)] = field("The provider's own identifier.", key=True, required=True)
-    ssoURL: Uri = field("Where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
-    certificate: Annotated[str, Len(1, 10_000)] = field("The provider's certificate, PEM.", required=True, lossy=True, exposes=_ELSEWHERE)
+    label: Annotated[str, Len(1, 30)] = field("The name on the sign-in page.", required=True)
+    entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True)
+    ssoURL: Uri = field("The URL where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
+    certificate: Annotated[str, Len(1, 10_000)] = field(
+        "The certificate of the provider, in PEM format.", required=True, lossy=True, exposes=_ELSEWHERE
+    )
     defaultTeam: Annotated[Address, To("team")] = field(
         "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)
     )
-    defaultRole: MemberRole = field("What new members may do.", initial=None, exposes=Exposes("new members may do more", ROLES))
+    defaultRole: MemberRole = field("The role of new members.", initial=None, exposes=Exposes("new members may do more", ROLES))

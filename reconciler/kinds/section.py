@@ -61,16 +61,16 @@ class Section(
         wire="sectionId",
     )
     spaceId = first("site-space", "space")
-    title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
-    icon: Icon = field("An icon's name.", clear=True)
+    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
+    icon: Icon = field("The name of an icon.", clear=True)
     path: Path = field(
-        "Its place in the published address.",
+        "Its path in the published URL.",
         on="update",
         unique=True,
         usual=path_of_title,
         derived=Derived("title", slug),
         address="segment",
     )
-    description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("One line about it.", on="update", clear=True)
-    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)
+    description: Annotated[Annotated[str, Len(0, 256)] | None, BLANK_IS_NULL] = field("A one-line description.", on="update", clear=True)
+    condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, exposes=CONDITION)
     defaultSiteSpace = choice("site-space", flag="default", on="update")

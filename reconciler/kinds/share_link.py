@@ -40,7 +40,7 @@ class ShareLink(
     leave=Leave("createContent", of="organization"),
     audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
 ):
-    """A secret address of a site. The secret itself is never shown or kept."""
+    """A secret URL of a site. The secret itself is never shown or kept."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/share-links"),)
     api = Api(
@@ -52,9 +52,9 @@ class ShareLink(
     site = within("site")
     name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True)
     active: bool = field(
-        "Whether it works.",
+        "Enable the link.",
         on="update",
         initial=True,
-        exposes=Exposes("whoever has the link can read the site"),
+        exposes=Exposes("everybody with the link can read the site"),
         opens=(True,),
     )

@@ -98,26 +98,24 @@ class Site(
     )
 
     organization = within("organization")
-    title: Annotated[str, Len(2, 128)] = field("Its name.", key=True, required=True)
-    type: str = field("basic, premium, ultimate, …; set when the site is made.", on="create", on_change="refuse")
+    title: Annotated[str, Len(2, 128)] = field("The name.", key=True, required=True)
+    type: str = field("basic, premium, ultimate, …; set when the site is created.", on="create", on_change="refuse")
     visibility: Literal["public", "unlisted", "share-link", "visitor-auth"] = field(
         "Who can read it.",
         initial="public",
         exposes=Exposes("more people can read it"),
         opens=("public", "unlisted"),
     )
-    basename: Path = field(
-        "Its place in the published address.", on="update", unique=True, derived=Derived("title", slug), address="segment"
-    )
+    basename: Path = field("Its path in the published URL.", on="update", unique=True, derived=Derived("title", slug), address="segment")
     published: bool = field(
-        "Once published it stays published.",
+        "Publish the site. A published site cannot be unpublished.",
         on="publish",
         one_way=True,
         initial=False,
-        exposes=Exposes("its readers can read it, and that cannot be taken back"),
+        exposes=Exposes("its readers can read it, and this cannot be undone"),
     )
     agentsContext: Literal["included", "excluded"] = field(
-        "Whether agents may read it.", on="update", initial="excluded", exposes=Exposes("agents can read it")
+        "Allow agents to read it.", on="update", initial="excluded", exposes=Exposes("agents can read it")
     )
     adaptiveContent: AdaptiveContent = field(
         "Content that depends on the visitor.",
@@ -127,7 +125,7 @@ class Site(
         exposes=Exposes("conditions no longer hide anything"),
     )
     proxy: Proxy | None = field(
-        "Host and path it is served under; no scheme.", on="update", clear=True, read=_proxy, lossy=True, address="whole"
+        "The host and path that serve it, without a scheme.", on="update", clear=True, read=_proxy, lossy=True, address="whole"
     )
     defaultSiteSection = choice("section", flag="default", on="update")
     defaultSiteSpace = choice("site-space", flag="default", on="update")

@@ -42,7 +42,7 @@ class SiteSpace(
     leave=Leave("createContent", of="organization"),
     audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("section", "site"), shows=("space",)),
 ):
-    """A space as it stands in a site."""
+    """A space in a site."""
 
     reads = (Listing("/orgs/{organization}/sites/{site}/site-spaces", ordered=True),)
     api = Api(
@@ -57,13 +57,13 @@ class SiteSpace(
 
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
-    space: Annotated[Address, To("space")] = field("What it shows.", wire="spaceId", read=_space, key=True, required=True)
+    space: Annotated[Address, To("space")] = field("The space that it shows.", wire="spaceId", read=_space, key=True, required=True)
     path: Path = field(
-        "Its place in the published address.",
+        "Its path in the published URL.",
         on="update",
         unique=True,
         usual=path_of_title,
         derived=Derived("space.title", slug),
         address="segment",
     )
-    condition: Condition | None = field("Which visitors see it.", on="update", clear=True, exposes=CONDITION)
+    condition: Condition | None = field("The condition for visitors to see it.", on="update", clear=True, exposes=CONDITION)

@@ -67,7 +67,7 @@ class Space(
     leave_to_make=Leave("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
 ):
-    """A container of pages and files. The service makes one only as a copy of another."""
+    """A container of pages and files. The service creates one only as a copy of another."""
 
     reads = (
         Listing("/collections/{collection}/spaces", each="collection", ordered=True),
@@ -85,11 +85,11 @@ class Space(
 
     organization = within("organization")
     parent = inside("collection", on="move", key=True)
-    duplicateOf: Annotated[Address, To("space")] = seed("The space it starts as a copy of.", "space", label="duplicate")
-    title: Annotated[str, Len(0, 50)] = field("Its name.", on="update", key=True, required=True)
+    duplicateOf: Annotated[Address, To("space")] = seed("The space to copy.", "space", label="duplicate")
+    title: Annotated[str, Len(0, 50)] = field("The name.", on="update", key=True, required=True)
     emoji: Annotated[Annotated[str, Len(1, 50)] | None, BLANK_IS_NULL] = field("Shown beside the title.", on="update", clear=True)
     editMode: Literal["live", "locked"] = field(
-        "Whether people may edit directly.",
+        "Allow direct edits (`live`) or require change requests (`locked`).",
         on="update",
         usual="live",
         exposes=Exposes("people may edit without a change request", ("locked", "live")),
@@ -98,7 +98,7 @@ class Space(
     language: Language = field("The language of its content.", on="update", usual="en")
     mergeRules: MergeRules = field("Who must review a change request.", on="update", usual={"type": "inherit"}, exposes=LOOSER)
     template: bool = local(
-        "Whether its content is no secret, so that copies of it may be published.",
-        exposes=Exposes("whatever is copied from it may be published without another question", (False, True)),
+        "Declare that the content is not confidential, so copies of it may be published.",
+        exposes=Exposes("copies of it may be published without further consent", (False, True)),
     )
     visibility = output()

@@ -18,7 +18,7 @@ class Team(
     leave=Leave("admin"),
     leave_to_make=Leave("admin", of="organization"),
 ):
-    """A group of organization members. The service tells only how many members a team has."""
+    """A group of organization members. The service only shows how many members a team has."""
 
     reads = (Listing("/orgs/{organization}/teams"), One("/orgs/{organization}/teams/{id}"))
     api = Api(
@@ -28,7 +28,7 @@ class Team(
     )
 
     organization = within("organization")
-    title: Annotated[str, Len(1, 64)] = field("Its name.", key=True, required=True)
+    title: Annotated[str, Len(1, 64)] = field("The name.", key=True, required=True)
     members: frozenset[Annotated[Address, To("member")]] = field(
-        "E-mails; sent when the team is made.", on="create", on_change="report", readable=False
+        "E-mails; sent when the team is created.", on="create", on_change="report", readable=False
     )

@@ -178,7 +178,7 @@ class Exposure:
 
 @dataclass(frozen=True)
 class BrokenUrl:
-    """A public address that stops working by a change of the plan.
+    """A published URL that stops working by a change of the plan.
 
     `before`: the address, None where it is a secret. `after`: where the same is read then, None where nowhere or where only the service
     can tell. `reason`: one sentence.

@@ -105,7 +105,7 @@ class State:
     `foreign`: (kind, id) of what other projects and environments in the same database bind on the same service.
     `former`: those among them of a project in the same environment that tracks all that this one tracks, with its name: this project may
     have been called so.
-    `unfinished`: the last run that was not refused did not come to its end, or not well. `rules`: those of the project's last run that
+    `unfinished`: the last run that was not refused is incomplete, or not well. `rules`: those of the project's last run that
     went through; None where none did, or none since states remember them.
     `held`: (kind, container) of the lists in which
     this run makes nothing, because it could not be read what an earlier one made there. `marks`: (kind, mark) of creates that were closed

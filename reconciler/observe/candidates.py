@@ -106,8 +106,8 @@ class Landing:
         if not needed:
             return None
         raise ServiceError(
-            f"a copy at the root could not be told from other {kind.name}s: no member was found who reaches them all",
-            hint="name one as service.member",
+            f"a copy at the top level could not be told from other {kind.name}s: no member with access to all of them was found",
+            hint="set service.member to one",
         )
 
     async def _reaching(self, within: Mapping[str, str]) -> list[str]:
@@ -125,5 +125,5 @@ class Landing:
             return
         pages = await self.reader.list(path, key=reading.id)
         if not pages.complete:
-            raise ServiceError(f"GET {path} did not come to its end")
+            raise ServiceError(f"GET {path} is incomplete")
         self._read[path] = (frozenset(reading.id(item) for item in pages.items), pages.date)

@@ -73,7 +73,7 @@ class _Look:
         else:
             return
         if self.survey.actual().find(kind.name, id) is None:
-            self._doubt(kind, address, id, f"it cannot be told whether {id} is gone")
+            self._doubt(kind, address, id, f"it is unknown whether {id} was deleted")
 
     def _holes(self, address: Address) -> dict[str, str]:
         return path_ids(self.survey.kinds, address.container, self.found.id)
@@ -93,14 +93,14 @@ class _Look:
         """Why an absence is not believed: the root, or what else is bound below it, does not answer now. None where both do."""
         root = address.root
         if address == root:
-            return f"{root} itself answered 404 twice: it is gone, or the token no longer reaches it"
+            return f"{root} itself answered 404 twice: it was deleted, or the token no longer has access"
         now = self.survey.actual().find(self.survey.kinds.of(root).name, self.found.ids.get(root, ""))
         if now is None or not await self._answers(root, now):
             return f"{address} was not found twice, but {root} does not answer either"
         others = [at for at in self.survey.state.bindings if at.is_within(root) and not self._missing(at)]
         witness = next(self._witnesses(others, kind), None)
         if witness is None and others:
-            return f"{address} was not found twice, but nothing else that is bound in {root} could be read"
+            return f"{address} was not found twice, but no other tracked object in {root} could be read"
         if witness is not None and not await self._answers(*witness):
             return f"{address} was not found twice, but {witness[0]} does not answer either"
         return None

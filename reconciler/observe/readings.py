@@ -18,7 +18,7 @@ from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed
 from reconciler.resource import Kind, Kinds, Listing, placeholders
 
-CORRECT_IT: Final = "Correct service.baseUrl, --base-url or RECONCILER_BASE_URL where it is not; /v1 and what follows it are added to it."
+CORRECT_IT: Final = "If not, correct service.baseUrl, --base-url or RECONCILER_BASE_URL; /v1 is added automatically."
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Readings:
         if self._errors and not seen:
             error = self._errors[0]
             if type(error) is ServiceError and error.hint is None:  # an answer of no use: perhaps of something else
-                error.hint = f"Is {self.reader.base_url} the base address of the service? {CORRECT_IT}"
+                error.hint = f"Is {self.reader.base_url} the URL of the service? {CORRECT_IT}"
             raise error
 
     def missing_roots(self) -> list[Kind]:
@@ -100,7 +100,7 @@ class Readings:
                     if listed.reading.lister:  # that member does not reach everything; what the list shows is there nevertheless
                         del self._listed[(kind.name, scope)]
                     else:
-                        self.doubt(kind, scope, f"GET {listed.path} lacks {one.id}, which is there")
+                        self.doubt(kind, scope, f"GET {listed.path} lacks {one.id}, which exists")
 
     def is_absent(self, kind: Kind, id: str) -> bool:
         """Whether the object was asked for by its id and is not there."""
@@ -156,12 +156,12 @@ class Readings:
         within = {name: holes[name] for name in self.kinds.containers(kind.name)}
         raws: list[Any] = [reading.object(item) for item in pages.items]
         if not all(is_kind(kind, raw) for raw in raws):
-            self.doubt(kind, scope, f"GET {path} answered something that is no {kind.name}")
+            self.doubt(kind, scope, f"GET {path} answered something that is not a {kind.name}")
             return
         for rank, raw in enumerate(raws):
             self._keep(kind, raw, within, rank if reading.ordered else None)
         if not pages.complete:
-            self.doubt(kind, scope, f"GET {path} did not come to its end")
+            self.doubt(kind, scope, f"GET {path} is incomplete")
         elif scope is not None:
             ids = frozenset(kind.identity(kind.own_id(raw), within) for raw in raws)
             self._listed[(kind.name, scope)] = Listed(reading, path, holes, ids, self.reader.clock.monotonic())
@@ -191,7 +191,7 @@ class Readings:
             self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
         elif kind.identity(kind.own_id(raw), holes) != id:
             if kind.by_id is not None and "id" in placeholders(kind.by_id.path):
-                self.doubt_one(kind, id, f"GET {path} answered another {kind.name}")
+                self.doubt_one(kind, id, f"GET {path} answered a different {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
         elif (owner := _owner(kind, raw, holes)) is not None:

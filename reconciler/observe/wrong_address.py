@@ -33,13 +33,13 @@ async def _look(readings: Readings, kind: Kind, reading: Listing) -> None:
     except ServiceError as error:
         raise not_the_service(reader, error.message) from None
     if not all(is_kind(kind, item) for item in listed):
-        raise not_the_service(reader, f"GET /v1{reading.path} answered something that is no {kind.name}")
+        raise not_the_service(reader, f"GET /v1{reading.path} answered something that is not a {kind.name}")
     readings.note_roots(kind, tuple(sorted(str(item["id"]) for item in listed)))
 
 
 def not_the_service(reader: Reader, reason: str) -> ServiceError:
     """The error for an address behind which something else answers."""
     return ServiceError(
-        f"{reader.base_url} is not the base address of the service: {reason}",
-        hint="Correct service.baseUrl, --base-url or RECONCILER_BASE_URL; /v1 and what follows it are added to it.",
+        f"{reader.base_url} is not the URL of the service: {reason}",
+        hint="Correct service.baseUrl, --base-url or RECONCILER_BASE_URL; /v1 is added automatically.",
     )

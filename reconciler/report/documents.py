@@ -46,7 +46,7 @@ SECOND_RUN: Final = "reconciler apply, once more when this run is done"
 
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
     """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
-    waiting = tuple(Blocked(address, f"after a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
+    waiting = tuple(Blocked(address, f"in a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
     blocked = (*plan.blocked, *waiting)
     count = Counter(action for change in plan.changes for action in change.actions)
     return {

@@ -40,7 +40,7 @@ def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) ->
         page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not called drift")
     for each in drift.unknown:
         page.head(each.what)
-        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not called drift")
+        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not reported as drift")
     if drift.unjudged:
         page.head(f"{count(len(drift.unjudged), 'resource')} not tracked")
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
@@ -90,13 +90,13 @@ def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool, zone
 
 
 def deleted(one: Drifted, zone: tzinfo | None = UTC) -> str:
-    """`outside, 2026-11-18 15:02:11 CET; it can be restored for 4 days (until 22 Nov 2026, 15:02 CET)`."""
+    """`outside Reconciler, 2026-11-18 15:02:11 CET; it can be restored for 4 days (until 22 Nov 2026, 15:02 CET)`."""
     if one.deleted_at is None:
-        return "outside"
+        return "outside Reconciler"
     again = f"it can be restored for {left_over(one.left)}" if one.left else "it can no longer be restored"
     if one.left and one.until is not None:
         again += f" (until {minute(one.until, zone)})"
-    return f"outside, {clock_time(one.deleted_at, zone)}; {again}"
+    return f"outside Reconciler, {clock_time(one.deleted_at, zone)}; {again}"
 
 
 def values(delta: Delta) -> list[tuple[str, str]]:
@@ -142,7 +142,7 @@ def summary(drift: Drift) -> str:
     rest = [
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",
         f"{count(len(drift.unmanaged), 'object')} unmanaged" if drift.unmanaged else "",
-        f"{len(drift.silenced):,} known and silenced" if drift.silenced else "",
+        f"{len(drift.silenced):,} known and ignored" if drift.silenced else "",
         f"{count(unknown, 'reading')} failed" if unknown else "",
     ]
     said = "; ".join(filter(None, [f"Drift: {told}" if told else "Drift is unknown" if drift.blind else "No drift", *rest]))

@@ -13,7 +13,7 @@ from reconciler.resource import RESERVED, Field, Kind, Kinds, Role
 from reconciler.text.suggest import a
 
 COLUMN: Final = 20  # where values begin
-WITHOUT: Final = "it is not managed, and keeps whatever value it has"
+WITHOUT: Final = "it is not managed and keeps its value"
 
 Row = tuple[str, str]
 
@@ -119,7 +119,7 @@ def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
     place, hosts = kind.place, kind.place.hosts(kind.within)
     what = "list" if place.in_list else "map" if place.value_is is None else "value"
     stands = [f"the {what} {section} of {a(host)}" for host, section in hosts.items()]
-    yield "stands in", " or ".join(stands) or f"the {what} {place.section_in(None)} at the top of a file"
+    yield "defined in", " or ".join(stands) or f"the {what} {place.section_in(None)} at the top of a file"
     if place.bare_is is not None:
         bare = place.bare_is
         yield "short form", f"- KEY for - {{{bare}: KEY}}" if place.in_list else f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
@@ -133,14 +133,14 @@ def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
     if "create" not in kind.api:
         yield "made", "never: it must exist already"
     if "delete" not in kind.api:
-        yield "deleted", "never: it is only ever let go of"
+        yield "deleted", "never: it is only no longer managed"
     else:
-        wants = "; wants consent, as the kind is protected" if kind.protected else ""
-        yield "deleted", ("only where prune says so" if kind.prune == "none" else "when its lines are gone") + wants
+        wants = "; requires consent, because the kind is protected" if kind.protected else ""
+        yield "deleted", ("only if prune allows it" if kind.prune == "none" else "when its lines are removed") + wants
     if kind.restore_days:
-        yield "restored", f"for {kind.restore_days} days after it was deleted"
+        yield "restored", f"for {kind.restore_days} days after deletion"
     if kind.replaceable:
-        yield "replaced", "deleted and made anew where a change wants it, with --allow-replace"
+        yield "replaced", "deleted and recreated if a change requires it, with --allow-replace"
     if kind.ordered:
         yield "order", "the order of the lines is the order on the page"
 
@@ -158,7 +158,7 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
     if to is not None:
         yield "refers to", f"{a(to)} by its key, or {{id: …}} for one outside the project"
     if kind.place.key_is == field.name:
-        yield "written", "as the key of the map; it cannot be changed, since another key is another resource"
+        yield "written", "as the key of the map; a new key is a new resource"
         return
     if kind.place.value_is == field.name:
         yield "written", f"as the value behind {kind.place.section_in(kind.within)}"
@@ -168,43 +168,43 @@ def _of_field(kind: Kind, field: Field) -> Iterator[Row]:
     yield "a change", _change(kind, field)
     yield "null", "clears it" if field.clear else "is refused: it cannot be cleared"
     if field.key:
-        yield "identity", "an object that exists already is found by it"
+        yield "identity", "an existing object is matched by it"
     if field.unique:
-        yield "unique", "no two siblings may hold the same value"
+        yield "unique", "siblings must have different values"
     if field.scarce is not None:
         yield "guarded", f"guards.minAdmins objects keep the value {field.scarce}"
     if field.sensitive:
         yield "secret", "it is never shown, and may come from the environment"
     if field.role is Role.LOCAL:
-        yield "reading", "the service does not know it"
+        yield "reading", "it is not sent to the service"
     elif not field.readable:
-        yield "reading", "the service never shows it: what was sent last is compared"
+        yield "reading", "the service never shows it: compared with what was sent last"
     elif field.lossy:
-        yield "reading", "the service may store it in other words: what was sent last is compared too"
+        yield "reading", "the service may store it differently: also compared with what was sent last"
 
 
 def _absent(field: Field) -> str:
     if field.role is Role.SEED:
         return "the object must exist already (id: …), unless defaults give one"
     if field.role is Role.LOCAL:
-        return "nothing is said"
+        return "no effect"
     return "an error" if field.required else WITHOUT
 
 
 def _change(kind: Kind, field: Field) -> str:
     if field.role is Role.SEED:
-        return "means nothing: it is used once, when the object is made"
+        return "has no effect: it is used once, at creation"
     if field.role is Role.LOCAL:
-        return "is kept in the state; nothing is sent"
+        return "is stored in the state; nothing is sent"
     carriers = [verb for verb in kind.carriers if verb.name in field.on]
     once = "true" if field.one_way else ""
     if carriers:
         sent = "sent with " + " or ".join(f"{verb.method} ({verb.name})" for verb in carriers)
-        return f"{sent}; once {once} it stays {once}" if once else sent
+        return f"{sent}; once {once}, it stays {once}" if once else sent
     return {
-        "refuse": "refused: it cannot be changed once the object is made",
-        "report": "is reported, and stays: no request can carry it once the object is made",
-        "replace": "deletes the object and makes it anew, with --allow-replace",
+        "refuse": "refused: it cannot be changed after creation",
+        "report": "is reported and not sent: no request can change it after creation",
+        "replace": "deletes and recreates the object, with --allow-replace",
         "send": "is not sent",
     }[field.on_change]
 
@@ -224,7 +224,7 @@ def _of_word(kinds: Kinds, kind: Kind, word: str) -> Iterator[Row]:
         yield "value", "true, on one of the siblings"
         yield "chosen by", " or ".join(f"the {parent.name} ({field.name})" for parent, field in flags[word])
     if word in sections or word in lists:
-        yield "when absent", f"nothing of it is managed; {'{}' if word in sections else '[]'} says that there is none"
+        yield "when absent", f"nothing in it is managed; {'{}' if word in sections else '[]'} declares that there is none"
     elif word in flags:
         yield "when absent", "the choice is not managed"
     else:

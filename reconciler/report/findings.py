@@ -46,7 +46,7 @@ def findings_text(findings: Sequence[Finding], *, width: int) -> list[Span]:
             page.field(Style.DIM, "", "", f"-> {one.remedy}", column=24)
     page.blank()
     problems, warnings = (sum(one.level is level for one in findings) for level in (Level.PROBLEM, Level.WARNING))
-    page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "All is well.")
+    page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "No problems found.")
     return page.spans
 
 

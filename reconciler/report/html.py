@@ -38,7 +38,7 @@ tr + tr td { border-top: 1px solid var(--edge); } .sign { width: 3.4rem; text-al
 @media print { body { max-width: none; padding: 0; } }
 """  # noqa: E501  one line a rule
 
-GOES: Final = {"plan": "What goes", "outcome": "What failed", "drift": "Deleted outside"}
+GOES: Final = {"plan": "Deletions", "outcome": "Failed", "drift": "Deleted outside Reconciler"}
 STYLES: Final = ("create", "update", "move", "delete", "drift", "blocked", "dim")
 
 
@@ -55,9 +55,9 @@ def html(sheet: Sheet, *, created_at: datetime) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="robots" content="noindex">',
             f"<title>{title}</title>\n<style>{CSS}{''.join(_colour(name) for name in STYLES)}</style>\n</head>\n<body>\n<main>",
             f'<h1>{title}</h1>\n<p class="when">{_text(when)}</p>\n<p class="summary">{_text(sheet.summary)}</p>',
-            f"<figure>{bar(sheet.parts)}</figure>" if sheet.parts else '<p class="nothing">Everything is as it is declared.</p>',
+            f"<figure>{bar(sheet.parts)}</figure>" if sheet.parts else '<p class="nothing">Everything matches the declaration.</p>',
             *_section(GOES[sheet.kind] if rest else "", last),
-            *_section("Everything else" if last else "", rest),
+            *_section("Other changes" if last else "", rest),
             *(["<h2>Coverage</h2>", f"<figure>{coverage(sheet.coverage)}</figure>"] if sheet.coverage else []),
             *(["<h2>Remarks</h2>\n<ul>", *(f"<li>{_text(note)}</li>" for note in sheet.notes), "</ul>"] if sheet.notes else []),
             "</main>\n</body>\n</html>\n",

@@ -39,7 +39,7 @@ def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
             continue
         kept.append(text)
         room -= len(text) + 1
-    more = f"\n{count(left, 'entry', 'entries')} more do not fit here; the report in HTML or JSON has all.\n" if left else ""
+    more = f"\n{count(left, 'entry', 'entries')} more do not fit here; the HTML and JSON reports have all of them.\n" if left else ""
     return head + _fenced(kept) + more + covered + notes
 
 
@@ -58,7 +58,7 @@ def _fitting(entries: Sequence[Entry], room: int) -> list[str]:
     if sum(map(len, short)) + len(short) <= room:
         return short
     words = Counter(line.name for entry in entries for line in entry.lines if line.style is Style.DELETE)
-    return [f"- {number:,} × {word}: too many to name here" for word, number in words.items()]
+    return [f"- {number:,} × {word}: too many to list here" for word, number in words.items()]
 
 
 def _entry(entry: Entry) -> str:
@@ -85,7 +85,7 @@ def _fenced(parts: Sequence[str]) -> str:
 def _notes(sheet: Sheet) -> str:
     text = "".join(f"\n- {_prose(note)}" for note in sheet.notes)
     if len(text) > NOTES_MAX:
-        text = f"\n- {count(len(sheet.notes), 'remark')}: the report in HTML or JSON has them."
+        text = f"\n- {count(len(sheet.notes), 'remark')}: see the HTML or JSON report."
     return f"{text}\n" if text else ""
 
 
@@ -93,7 +93,7 @@ def _coverage(sheet: Sheet) -> str:
     if not sheet.coverage:
         return ""
     rows = [f"| {kind} | {share.managed:,} | {share.seen:,} | {share.percent} % |" for kind, share in sheet.coverage.items()]
-    return "\n".join(["\n| kind | managed | of all | |", "|---|---:|---:|---:|", *rows]) + "\n"
+    return "\n".join(["\n| kind | managed | total | |", "|---|---:|---:|---:|", *rows]) + "\n"
 
 
 def _prose(text: str) -> str:

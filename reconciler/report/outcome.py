@@ -40,14 +40,14 @@ def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
             _ended(page, result)
     for left in outcome.leftover:
         page.head(str(left))
-        page.field(Style.DRIFT, "~", "differs", "a reading after the run still finds it different")
+        page.field(Style.DRIFT, "~", "differs", "still different when it was read after the run")
     for address, edits in groupby(outcome.edited, key=lambda one: str(one.address)):
         page.head(address, "changed by somebody else during the run", Style.DRIFT)
         for one in edits:
             _edited(page, one)
     for unread in outcome.unverified:
         page.head(str(unread))
-        page.field(Style.BLOCKED, "?", "not checked", "it was written, and could not be read again after it")
+        page.field(Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
     for note in outcome.notes:
         page.line(note, Style.DIM)
     page.blank()
@@ -63,7 +63,7 @@ def withheld(page: Page, outcome: Outcome) -> None:
         page.field(Style.BLOCKED, "!", "refused", f"the saved plan shows it, but {reason}")
     for address in outcome.withheld.new:
         page.head(address)
-        page.field(Style.DIM, " ", "new", "the saved plan does not show it; it was not done")
+        page.field(Style.DIM, " ", "new", "not in the saved plan; not applied")
 
 
 def _ended(page: Page, result: Result) -> None:
@@ -87,7 +87,7 @@ def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
     if done == steps:
         if outcome.stopped and not steps:
             return f"{outcome.stopped.capitalize()}.{_onward(outcome, onward, False)}"
-        nothing = "Applied; it took no request." if outcome.plan.pending else "Nothing to apply."
+        nothing = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
         said = f"Applied {count(done, 'request')}." if steps else nothing
     else:
         parts = [f"{outcome.count(status):,} {word}" for status, word in _UNDONE if outcome.count(status)]
@@ -99,12 +99,12 @@ def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     """What to expect of the next run."""
     plan = outcome.plan
     others = len({one.address for one in outcome.edited})
-    edited = f" Somebody else changed {count(others, 'resource')} meanwhile: plan again." if others else ""
-    doubt = " The next apply reads what became of what is in doubt." if outcome.count(Status.IN_DOUBT) else ""
+    edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""
+    doubt = " The next apply resolves the requests in doubt." if outcome.count(Status.IN_DOUBT) else ""
     if outcome.onward is not None:
         return f"{doubt}{edited} {outcome.onward}"
     if outcome.stopped or not whole:
-        return f"{doubt}{edited} Run it again to go on."
+        return f"{doubt}{edited} Run it again to continue."
     if plan.deferred:
         return f" {count(len(plan.deferred), 'resource')} left for a second run: {onward.again}."
     if edited:

@@ -16,7 +16,7 @@ from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, l
 FOLD: Final = 10  # alike changes; more of them become one line
 NAMED: Final = 3  # of the folded ones are named
 WIDTH: Final = 100  # columns where nothing is known of the reader's screen
-DOUBT: Final = "a request of an earlier run has no outcome yet; reconciler apply finds out what happened to it"
+DOUBT: Final = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
 SOURCE_MAX: Final = 60  # the farthest column where sources begin
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ def summary(plan: Plan) -> str:
     extra = [
         blocked(plan),
         f"{count(len(plan.exposures), 'exposure')}" if plan.exposures else "",
-        f"{count(len(plan.broken), 'public address', 'public addresses')} broken" if plan.broken else "",
+        f"{count(len(plan.broken), 'published URL', 'published URLs')} broken" if plan.broken else "",
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
@@ -64,7 +64,7 @@ def summary(plan: Plan) -> str:
         said = f"{nothing} {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
         return " ".join([said, *([f"{troubles[0].upper()}{troubles[1:]}."] if troubles else []), *([f"{beyond}."] if beyond else [])])
     numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
-    nothing = "a looser rule to remember" if plan.exposures else "nothing to do"
+    nothing = "a looser rule to record" if plan.exposures else "nothing to do"
     todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or nothing
     rest = [troubles, f"{count(len(plan.unmanaged), 'object')} unmanaged" if plan.unmanaged else "", beyond]
     return "; ".join(["Plan: " + todo, *filter(None, [", ".join(filter(None, rest))])]) + f". {count(len(plan.steps), 'request')}."
@@ -134,13 +134,13 @@ def _files(sources: Iterable[Source | None]) -> str:
 def _cannot(page: Page, plan: Plan, full: bool) -> None:
     for addresses, reason in _alike(((address, reason) for address, reason in plan.deferred.items()), full):
         _named(page, addresses)
-        page.field(Style.BLOCKED, "!", "waits", f"after a second run: {reason}")
+        page.field(Style.BLOCKED, "!", "waits", f"in a second run: {reason}")
     for address in plan.in_doubt:
         page.head(str(address))
         page.field(Style.BLOCKED, "?", "in doubt", DOUBT)
     for each in plan.unknown:
         page.head(each.what)
-        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is made, deleted or called drift")
+        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is created, deleted or reported as drift")
     _blocked(page, plan.blocked, full)
 
 

@@ -1,4 +1,4 @@
-"""What a reader must know before agreeing to a plan: exposures, broken public addresses, requests that the token is not allowed."""
+"""What a reader must know before agreeing to a plan: exposures, broken published URLs, requests that the token is not allowed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from reconciler.resource import UNSET
 
 NAMED: Final = 3  # addresses of a folded group
 FOLD: Final = 10  # alike lines; more of them become one
-HIDDEN_URL: Final = "its secret address"
+HIDDEN_URL: Final = "its secret URL"
 CONSENT: Final = "with --yes, each of these requires --allow-exposure ADDRESS"
 
-LEAVE: Final = "take the token of a member who may, or have that member's role raised"
+LEAVE: Final = "use the token of a member who may, or raise the role of this member"
 
 T = TypeVar("T")
 
@@ -55,7 +55,7 @@ def _details(exposure: Exposure) -> Iterable[str]:
     if exposure.readers and exposure.field:
         yield f"readers: {', '.join(exposure.readers)}"
     if exposure.reaches:
-        yield f"also of {listed([str(address) for address in exposure.reaches], NAMED)}"
+        yield f"also for {listed([str(address) for address in exposure.reaches], NAMED)}"
     if len(exposure.path) > 1:
         yield f"by {' -> '.join(exposure.path)}"
 
@@ -84,7 +84,7 @@ def _named(page: Page, addresses: list[Address], source: Source | None) -> None:
 
 def forecast_text(ahead: Forecast) -> str:
     """`Applying it takes 23 requests that write and about 40 that read: about 3 s.`"""
-    held = f", {_span(ahead.held)} of them waiting for the service's rate limit" if ahead.held else ""
+    held = f", {_span(ahead.held)} of them waiting for the rate limit" if ahead.held else ""
     reads = f"about {ahead.reads:,} that read"
     writes = count(ahead.writes, "request that writes", "requests that write")
     return f"Applying it takes {writes} and {reads}: about {_span(ahead.seconds)}{held}."

@@ -18,7 +18,7 @@ VISITORS: Final = "signed-in visitors"
 LINK_HOLDERS: Final = "whoever has the share link"
 AGENTS: Final = "agents"
 MEMBERS: Final = "members"
-MEMBERS_THROUGH: Final = "members through what contains it"
+MEMBERS_THROUGH: Final = "members through its container"
 
 INCLUDES: Final[Mapping[str, frozenset[str]]] = {
     ANYONE: frozenset({ANYONE_WITH_THE_URL, VISITORS, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH}),

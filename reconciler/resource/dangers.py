@@ -1,4 +1,4 @@
-"""The words that say what a change may endanger: what it opens, which public addresses it breaks, what it needs leave for. Frozen data."""
+"""The words that say what a change may endanger: what it opens, which published URLs it breaks, what it needs leave for. Frozen data."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Exposes:
 
 @dataclass(frozen=True)
 class Published:
-    """Where an object says at which public address it is read: a dotted path.
+    """Where an object says at which published URL it is read: a dotted path.
 
     `unless`: (field, value): with that value nobody reads it there, nor what stands within it. `secret`: the address is never shown.
     """

@@ -34,7 +34,7 @@ class Resource:
     objects (default: the kind's name); `replaceable`: a change of a create-only field may delete and create; `protected`: deletes want
     consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `local_ids`: two objects in
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
-    restored, and for how long; `published`: where an object says its public address; `loses`: the protection that a delete takes away;
+    restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
     `needed`: while it is in use; `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default:
     the same, of a container); `audience`: who can read its objects; `seeds`: the list of a sandbox's seed that its objects stand in.
     """
@@ -174,10 +174,10 @@ def check(kind: Kind) -> None:
     if kind.one_per and ("create" not in kind.api or not kind.api["create"].upsert or "delete" in kind.api):
         raise wrong("an object of which a container has one is created by an upsert and never deleted")
     if kind.local_ids and kind.within is None:
-        raise wrong("local_ids are local to a container, and it stands in none")
+        raise wrong("local_ids are local to a container, but it has none")
     for name, field in kind.fields.items():
         if name in RESERVED:
-            raise wrong(f"field {name} is called like a reserved word")
+            raise wrong(f"field {name} has the name of a reserved word")
         if field.type is None and field.written:
             raise wrong(f"field {name} has no annotation")
         for named in field.on:
@@ -196,19 +196,19 @@ def check(kind: Kind) -> None:
         ):
             raise wrong(f"field {name} cannot be changed after creation: say on_change")
         if field.derived is not None and (field.derived.reference or field.derived.field) not in kind.fields:
-            raise wrong(f"field {name} is derived from {field.derived.source}, which is no field")
+            raise wrong(f"field {name} is derived from {field.derived.source}, which is not a field")
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}
     if kind.published is not None and kind.published.unless is not None and kind.published.unless[0] not in kind.fields:
-        raise wrong(f"it is published unless {kind.published.unless[0]}, which is no field")
+        raise wrong(f"it is published unless {kind.published.unless[0]}, which is not a field")
     if kind.audience is not None:
         for name in (*kind.audience.gates, *kind.audience.inherits, *kind.audience.shows):
             if name not in kind.fields:
-                raise wrong(f"its audience names {name}, which is no field")
+                raise wrong(f"its audience names {name}, which is not a field")
     later = [verb.name for verb in kind.carriers]
     for verb in kind.api.values():
         marker = kind.fields.get(verb.marker) if verb.marker is not None else None
         if verb.marker is not None and not (marker and marker.key and "create" in marker.on and any(one in marker.on for one in later)):
-            raise wrong(f"verb {verb.name} marks {verb.marker}, which is no key that a create and a later verb carry")
+            raise wrong(f"verb {verb.name} marks {verb.marker}, which is not a key that a create and a later verb send")
     if kind.by_id is not None and not {"id", *filled} & set(placeholders(kind.by_id.path)):
         raise wrong(f"{kind.by_id.path} reads one object but names none")
     for listing in kind.listings:

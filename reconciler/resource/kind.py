@@ -273,7 +273,7 @@ class Kind:
         return tuple(f for f in self.fields.values() if verb in f.on)
 
     def url(self, raw: Mapping[str, Any]) -> str | None:
-        """The public address that an object says it has; None where it says none."""
+        """The published URL that an object says it has; None where it says none."""
         value: Any = raw
         for key in self.published.at.split(".") if self.published is not None else ():
             value = value.get(key) if isinstance(value, Mapping) else None

@@ -46,7 +46,7 @@ class Kinds(Mapping[str, Kind]):
             return DeclarationError(f"kind {kind.name}: {what}")
 
         if kind.within is not None and self[kind.within].local_ids:
-            raise wrong(f"it stands within {kind.within}, whose local_ids cannot fill a path")
+            raise wrong(f"its container is {kind.within}, whose local_ids cannot fill a path")
         for field in kind.fields.values():
             if field.to is not None and field.to not in self:
                 raise wrong(f"field {field.name} points to the unknown kind {field.to}")
@@ -59,7 +59,7 @@ class Kinds(Mapping[str, Kind]):
                 raise wrong(f"a reading names the unknown kind {reading.names}")
         for leave in (kind.leave, kind.leave_to_make):
             if leave is not None and leave.of is not None and leave.of not in self.containers(kind.name):
-                raise wrong(f"asks leave of {leave.of}, which it does not stand in")
+                raise wrong(f"requires a permission of {leave.of}, which does not contain it")
         for verb in kind.api.values():
             for name in (*verb.brings, *verb.reshapes, *verb.anchors):
                 if name not in self:
@@ -70,7 +70,7 @@ class Kinds(Mapping[str, Kind]):
                     raise wrong(f"nothing fills {{{hole}}} in {verb.method} {verb.path}")
         for host, section in kind.place.hosts(kind.within).items() if kind.place.in_list else ():
             if host not in self:
-                raise wrong(f"stands in a list of the unknown kind {host}")
+                raise wrong(f"is listed in the unknown kind {host}")
             beside = self.lists(host)[section]
             narrow = narrow_kinds(other for other in beside if not other.place.alone) if not kind.place.alone else frozenset()
             if kind.name in narrow and not narrow <= set(kind.api["move"].anchors):

@@ -187,13 +187,13 @@ def field(
     can carry it after creation. `wire`: its name in the request (default: its own). `read`: where the answer shows it, a dotted path or a
     pure function of the object (default: its own name). `clear`: `null` may be written and is sent. `readable=False`: never shown by the
     service. `lossy`: the service may store it differently from what it was sent. `key`: part of the natural identity. `one_way`: it can
-    be made true and never false again. `unique`: no two siblings may hold the same value at any moment. `scarce`: the value of which
+    be made true and never false again. `unique`: siblings must have different values at any moment. `scarce`: the value of which
     `guards.minAdmins` objects must always be left. `usual`: what an object has for which nobody chose (request form, or a pure function of
     the object): `import` leaves it out. `initial`: what the service sets when a create says nothing of the field (request form); unlike
     `usual` it is a fact about a request and not about taste: a new share link works, which nobody would call a link's usual state, and a
     copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
-    `exposes`: which changes open something. `address`: the value is a segment of the public address, or the whole of one. `opens`: the
-    values with which everybody reads the object at its public address.
+    `exposes`: which changes open something. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the
+    values with which everybody reads the object at its published URL.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,

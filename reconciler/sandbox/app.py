@@ -129,7 +129,7 @@ class Front:
         headers = Headers(scope=scope)
         host = headers.get("host", "").lower()
         if (host.rsplit(":", 1)[0] if not host.endswith("]") else host) not in LOOPBACK:
-            await _error(403, "this service answers only on the loopback interface")(scope, receive, dated)
+            await _error(403, "this service only listens on the loopback interface")(scope, receive, dated)
             return
         if scope["path"].startswith("/v1/"):
             try:

@@ -18,7 +18,7 @@ async def service(request: Request) -> Service:
     """The service, for whoever holds the control token."""
     found: Service = request.app.state.service
     if found.control is None or request.headers.get("authorization") != f"Bearer {found.control}":
-        raise Fault(401, "control endpoints need the token the server was started with")
+        raise Fault(401, "control endpoints require the token that the server was started with")
     return found
 
 
@@ -45,7 +45,7 @@ async def readers(
 ) -> Any:
     """Who can read every object. `condition`: ask about visitors for whom it is true too, beside the conditions on the way to an object."""
     if organization is not None and found.store.find("organization", organization) is None:
-        raise Fault(400, f"organization: there is no organization {organization}")
+        raise Fault(400, f"organization: unknown organization {organization}")
     return {"items": audience(found.store, organization, [frozenset([one]) for one in condition])}
 
 

@@ -26,7 +26,7 @@ class _Entry:
 
     def __init__(self, where: str, data: Any) -> None:
         if not isinstance(data, Mapping):
-            raise SeedError(f"{where}: expected an object, as the service has it")
+            raise SeedError(f"{where}: expected an object in the form of the service")
         self.where, self.data = where, data
 
     def text(self, name: str, default: str | None = None) -> str:
@@ -50,12 +50,12 @@ class _Entry:
             if isinstance(value, datetime):
                 found[key] = iso(value if value.tzinfo else value.replace(tzinfo=UTC))
             elif key.startswith("_"):
-                raise SeedError(f"{self.where}.{key}: names that begin with _ are the service's own")
+                raise SeedError(f"{self.where}.{key}: names that begin with _ are reserved")
             else:
                 try:
                     json.dumps(value, allow_nan=False).encode()
                 except (TypeError, ValueError, RecursionError) as error:
-                    raise SeedError(f"{self.where}.{key}: expected what JSON can say") from error
+                    raise SeedError(f"{self.where}.{key}: expected a JSON value") from error
         return found
 
 
@@ -71,10 +71,10 @@ def seed(db: Path, document: Mapping[str, Any]) -> None:
 def plant(store: Store, document: Mapping[str, Any]) -> None:
     """The same for a store that is open."""
     if not isinstance(document, Mapping):  # what YAML holds is whatever someone wrote
-        raise SeedError("a seed is a map of lists: organizations, members, spaces, …")
+        raise SeedError("a seed must be a map of lists: organizations, members, spaces, …")
     unknown = next((name for name in document if name not in PLANTERS), None)
     if unknown is not None:
-        raise SeedError(f"{unknown}: there is no such list; a seed has {', '.join(PLANTERS)}")
+        raise SeedError(f"{unknown}: unknown list; a seed has {', '.join(PLANTERS)}")
     with store.write():
         for name, planter in PLANTERS.items():
             entries = document.get(name) or []
@@ -87,14 +87,14 @@ def plant(store: Store, document: Mapping[str, Any]) -> None:
 def _fresh(store: Store, entry: _Entry, kind: str) -> str:
     id = entry.text("id")
     if store.find(kind, id) is not None:
-        raise SeedError(f"{entry.where}.id: {id} exists already")
+        raise SeedError(f"{entry.where}.id: {id} already exists")
     return id
 
 
 def _owner(store: Store, entry: _Entry) -> str:
     organization = entry.text("organization")
     if store.find("organization", organization) is None:
-        raise SeedError(f"{entry.where}.organization: there is no organization {organization}")
+        raise SeedError(f"{entry.where}.organization: unknown organization {organization}")
     return organization
 
 
@@ -148,7 +148,7 @@ def _token(store: Store, entry: _Entry) -> None:
         raise SeedError(f"{entry.where}.access: expected read or write")
     token = entry.text("token")
     if store.token(token) is not None:
-        raise SeedError(f"{entry.where}.token: it exists already")
+        raise SeedError(f"{entry.where}.token: it already exists")
     store.add_token(token, user, mine[0], access)
 
 

@@ -151,7 +151,7 @@ def embedded(db: Path, *, seed: Mapping[str, Any] | None = None) -> Iterator[Emb
         time.sleep(0.002)
     try:
         if not server.started:
-            raise RuntimeError("the embedded service did not start")
+            raise RuntimeError("the embedded sandbox did not start")
         yield Embedded(base, token, store.identity, created)
     finally:
         server.end()

@@ -95,16 +95,16 @@ def who(service: Service, authorization: str, method: str) -> Caller:
     """The caller behind the bearer token. Raises 401 without or with an unknown token, 403 for a read token's write."""
     scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
-        raise Fault(401, "an access token is needed: Authorization: Bearer <ACCESS_TOKEN>")
+        raise Fault(401, "an access token is required: Authorization: Bearer <ACCESS_TOKEN>")
     known = service.store.token(token.strip())
     if known is not None:
         found = Caller(service, known[0], known[2])
     elif service.control is not None and token.strip() == service.control:
         found = Caller(service, None, "write")
     else:
-        raise Fault(401, "the access token is not known")
+        raise Fault(401, "the access token is unknown")
     if found.access != "write" and method not in ("GET", "HEAD"):
-        raise Fault(403, "this access token may only read")
+        raise Fault(403, "this access token is read-only")
     return found
 
 

@@ -64,9 +64,9 @@ def connect(url: str, *, create: bool) -> Database:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise StateError("the address of the state is no URL", hint=_ADDRESSES) from None
+        raise StateError("the state is not a valid URL", hint=_ADDRESSES) from None
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise StateError(f"a state cannot be kept in {parsed.drivername!r}", hint=_ADDRESSES)
+        raise StateError(f"a state cannot be stored in {parsed.drivername!r}", hint=_ADDRESSES)
     from reconciler.state.postgres import Postgres  # only where it is wanted: psycopg is an extra
 
     return Postgres(parsed, create=create)
@@ -76,7 +76,7 @@ def _path(url: str) -> Path:
     """The file a URL names, taken as it is written: nothing in it is decoded."""
     scheme, slashes, path = url.partition(":///")
     if scheme != "sqlite" or not slashes or path in ("", ":memory:") or "?" in path or "\0" in path:
-        raise StateError(f"the state's address {url!r} names no file", hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one.")
+        raise StateError(f"the state URL {url!r} names no file", hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one.")
     return Path(os.path.realpath(path))  # one file, one lock, whatever links lead to it
 
 

@@ -1,4 +1,4 @@
-"""What goes wrong in a database, as calm errors that say what to do.
+"""Deletions wrong in a database, as calm errors that say what to do.
 
 In: exceptions of drivers and of the file system. Out: `StateError`. Forbidden: deciding by an error's text; showing values or passwords.
 """
@@ -18,11 +18,11 @@ from reconciler.errors import StateError
 
 FREE_SPACE: Final = "Free some space and run again: nothing is sent that is not in the journal first."
 READABLE: Final = "Check the path and its permissions, or name another state with --state."
-RESTORE: Final = "Restore it from a backup, or move it away and bind what exists with `reconciler adopt ADDRESS ID`."
+RESTORE: Final = "Restore it from a backup, or move it away and track existing objects with `reconciler adopt ADDRESS ID`."
 BUSY: Final = "Wait for the other program to end, then run again."
 
 _SQLITE: Final = {  # primary result code: what is the matter, what to do
-    sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "Name another file with --state, or move this one away."),
+    sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "Pass another file with --state, or move this one away."),
     sqlite3.SQLITE_CORRUPT: ("is damaged", RESTORE),
     sqlite3.SQLITE_BUSY: ("was locked by another program for too long", BUSY),
     sqlite3.SQLITE_LOCKED: ("was locked by another program for too long", BUSY),
@@ -35,18 +35,18 @@ _SQLITE: Final = {  # primary result code: what is the matter, what to do
 }
 
 _REACHABLE: Final = (
-    "Check that the server runs, that address, database and user are right, and that PGPASSWORD or ~/.pgpass has the password."
+    "Check that the server is running, that host, database and user are correct, and that PGPASSWORD or ~/.pgpass contains the password."
 )
 _POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, what to do
     "53100": ("cannot grow: the server's disk is full", FREE_SPACE),
     "55P03": ("was locked by another program for too long", BUSY),
-    "57014": ("took too long to answer", "Run again; if it stays, look at the server's load."),
-    "53": ("has no resources left for us", "Run again; if it stays, look at the server's load and its limit of connections."),
-    "42501": ("refuses us", "Grant this user the right to create and use the schema `reconciler`."),
-    "28": ("refuses our login", "Check user and password; a password belongs in PGPASSWORD or ~/.pgpass."),
-    "3D": ("does not exist on that server", "Create it, or name another with --state."),
-    "25006": ("cannot be written: the server is read-only", "Name the primary server, not a standby."),
-    "22": ("refuses a value: it holds a character that text there cannot hold", "Remove the control character from the value."),
+    "57014": ("took too long to answer", "Run again; if it happens again, check the load of the server."),
+    "53": ("has no resources left", "Run again; if it happens again, check the load and the connection limit of the server."),
+    "42501": ("denies access", "Grant this user the right to create and use the schema `reconciler`."),
+    "28": ("refuses the login", "Check the user and the password; set the password in PGPASSWORD or ~/.pgpass."),
+    "3D": ("does not exist on that server", "Create it, or pass another with --state."),
+    "25006": ("cannot be written: the server is read-only", "Use the primary server, not a standby."),
+    "22": ("refuses a value: it contains a character that is not allowed there", "Remove the control character from the value."),
     "08": ("cannot be reached", _REACHABLE),
     "57P": ("is shutting down or starting up", _REACHABLE),
 }
@@ -56,8 +56,8 @@ def explained(error: Exception, where: str) -> StateError:
     """The calm form of what a driver, the file system or SQLAlchemy raised about the database called `where`."""
     if isinstance(error, IntegrityError):
         return StateError(
-            f"{where} refuses what was to be remembered: an object bound twice, or a field of an address that is not bound",
-            hint="Compare with `reconciler state list`; this is a defect of reconciler, please report it.",
+            f"{where} refused a record: an object that is tracked twice, or a field of an address that is not tracked",
+            hint="Compare with `reconciler state list`; this is a defect of Reconciler, please report it.",
         )
     if isinstance(error, PoolTimeout):
         return StateError(f"{where} was busy for too long", hint=BUSY)
@@ -65,7 +65,7 @@ def explained(error: Exception, where: str) -> StateError:
     if isinstance(cause, OSError):
         return _of_the_file_system(cause, where)
     if isinstance(cause, UnicodeError):
-        return StateError(f"{where} cannot hold a text with half a character in it", hint="Remove the broken character from the value.")
+        return StateError(f"{where} cannot store text with an incomplete character", hint="Remove the broken character from the value.")
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
         what, hint = _SQLITE.get(code & 0xFF, (f"failed ({getattr(cause, 'sqlite_errorname', code)})", RESTORE))
@@ -80,8 +80,8 @@ def explained(error: Exception, where: str) -> StateError:
         what, hint = _POSTGRES["22"]
         return StateError(f"{where} {what}", hint=hint)
     if isinstance(error, DBAPIError):
-        return StateError(f"{where} cannot be reached, or refuses us", hint=_REACHABLE)
-    return StateError(f"{where} failed: {type(error).__name__}", hint="This is a defect of reconciler, please report it.")
+        return StateError(f"{where} cannot be reached, or denies access", hint=_REACHABLE)
+    return StateError(f"{where} failed: {type(error).__name__}", hint="This is a defect of Reconciler, please report it.")
 
 
 def _of_the_file_system(error: OSError, where: str) -> StateError:

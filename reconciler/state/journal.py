@@ -271,7 +271,7 @@ class Journal:
     def _check_open(self, connection: Connection, endings: Sequence[Ending]) -> None:
         waiting = {ending.intent for ending in endings}
         if len(waiting) < len(endings):
-            raise StateError("one intent cannot end twice", hint="This is a defect of reconciler, please report it.")
+            raise StateError("one intent cannot end twice", hint="This is a defect of Reconciler, please report it.")
         for ids in rows.chunks(sorted(waiting)):
             waiting -= set(connection.execute(_OPEN, {"of": self._state, "ids": ids}).scalars())
         if waiting:
@@ -316,7 +316,7 @@ class Journal:
             missing -= set(connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars())
         if missing:
             raise StateError(
-                f"{min(missing)} is not bound, so nothing can be remembered of it", hint="Bind it with `reconciler adopt ADDRESS ID`."
+                f"{min(missing)} is not tracked, so nothing can be recorded for it", hint="Track it with `reconciler adopt ADDRESS ID`."
             )
 
     def _rename(self, connection: Connection, rename: Mapping[Address, Address]) -> None:
@@ -331,7 +331,8 @@ class Journal:
         for some in rows.chunks([new for _, _, new in moves]):
             if taken := connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars().first():
                 raise StateError(
-                    f"something cannot be renamed to {taken}: that address is bound", hint=f"Run `reconciler state forget {taken}` first."
+                    f"something cannot be renamed to {taken}: that address is already tracked",
+                    hint=f"Run `reconciler state forget {taken}` first.",
                 )
         connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), back)
         for pass_ in (aside, back):

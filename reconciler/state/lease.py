@@ -67,7 +67,7 @@ class Lease:
         """Make sure that the lease is still ours until this transaction ends, and renew it; raises StateError where another run took it."""
         if self._ended.is_set():
             raise StateError(
-                "the lease on the state was given back; nothing more is written", hint="This is a defect of reconciler, please report it."
+                "the lease on the state was released; nothing more is written", hint="This is a defect of Reconciler, please report it."
             )
         if self._seconds is None:
             kept = connection.execute(_EPOCH, {"of": self.state}).scalar() == self.epoch
@@ -77,7 +77,7 @@ class Lease:
         if not kept:
             raise StateError(
                 "another run has taken over the lease on the state; this one writes and sends nothing more",
-                hint="Wait for the other run to end, then run again: it recovers what this one left open.",
+                hint="Wait for the other run to end, then run again: it recovers what this run left open.",
             )
 
     @contextmanager
@@ -122,7 +122,9 @@ def _take(connection: Connection, state: int, holder: Holder, seconds: float | N
     row = connection.execute(select(leases).where(leases.c.state == state).with_for_update()).one()
     held = seconds is not None and row.run is not None and row.expires > connection.execute(select(NOW)).scalar_one()
     if held and row.run != instead_of:
-        raise locked(Holder(row.run, row.who, row.command, row.since), f"a run that died frees it after {LEASE_SECONDS:g} s. {UNLOCK}")
+        raise locked(
+            Holder(row.run, row.who, row.command, row.since), f"if that run died, its lease expires after {LEASE_SECONDS:g} s. {UNLOCK}"
+        )
     expires = None if seconds is None else NOW + seconds
     taken = {"epoch": row.epoch + 1, "run": holder.run, "who": holder.who, "command": holder.command, "since": holder.since}
     connection.execute(update(leases).where(leases.c.state == state).values(**taken, expires=expires))
@@ -155,7 +157,7 @@ def lock_file(database: Path, holder: Holder) -> Iterator[None]:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise locked(read_holder(handle), "the lock ends with its process, and nothing is to be unlocked by hand.") from None
+                raise locked(read_holder(handle), "the lock ends with its process; there is nothing to unlock.") from None
             os.ftruncate(handle, 0)
             os.pwrite(handle, json.dumps(asdict(holder)).encode(), 0)
         try:

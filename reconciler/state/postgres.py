@@ -39,7 +39,7 @@ class Postgres:
 
     def __init__(self, url: URL, *, create: bool) -> None:
         if find_spec("psycopg") is None:
-            raise StateError("a state on PostgreSQL needs psycopg", hint=f"Install it: {installing('psycopg[binary]')}")
+            raise StateError("a state on PostgreSQL requires psycopg", hint=f"Install it: {installing('psycopg[binary]')}")
         self.path: Path | None = None
         self.where = f"the state {URL.create('postgresql', host=url.host, port=url.port, database=url.database)}"
         self._writable = create

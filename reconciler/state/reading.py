@@ -78,7 +78,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
     found = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service)
     row = connection.execute(found.where(states.c.id == state)).one_or_none()
     if row is None:
-        raise StateError("the state was removed while it was in use", hint="Run again: it is made anew.")
+        raise StateError("the state was removed while it was in use", hint="Run again to recreate it.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
     others = read_others(connection, scope)

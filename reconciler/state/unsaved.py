@@ -121,13 +121,15 @@ def kept_or_not(spare: Spare | None, run: str, endings: Sequence[Ending], error:
     endings = [ending for ending in endings if ending.status in STATUSES]
     if not endings:
         return error  # what was found out by reading is found out again
-    lost = "their requests stay in doubt, and the next `reconciler apply` reads what became of them"
+    lost = "their requests stay in doubt, and the next `reconciler apply` finds out what happened to them"
     number = f"{len(endings)} outcome{'s' if len(endings) != 1 else ''}"
     if spare is None:
         return StateError(f"{error.message}; {number} could not be stored, so {lost}", hint=error.hint)
     try:
         path = spare.keep(run, endings)
     except StateError as other:
-        return StateError(f"{error.message}; nor could {number} be kept beside the project ({other.message}), so {lost}", hint=error.hint)
-    return StateError(f"{error.message}; {number} of requests that were sent {'is' if len(endings) == 1 else 'are'} kept in {path}",
-                      hint=f"{error.hint or ''} The next `reconciler apply` takes the file in and removes it.".strip())  # fmt: skip
+        return StateError(
+            f"{error.message}; {number} could not be stored next to the project either ({other.message}), so {lost}", hint=error.hint
+        )
+    return StateError(f"{error.message}; {number} of requests that were sent {'is' if len(endings) == 1 else 'are'} stored in {path}",
+                      hint=f"{error.hint or ''} The next `reconciler apply` imports the file and removes it.".strip())  # fmt: skip

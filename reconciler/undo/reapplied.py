@@ -36,7 +36,7 @@ def wants_again(
                     _leaving(kinds, project, change.address, again=" again", protected=kinds.of(change.address).name in project.protect)
                 )
         elif change.address not in undone.resources:
-            found.append(Line(change.address, declared.source, "makes it again"))
+            found.append(Line(change.address, declared.source, "creates it again"))
         else:
             found += _of_fields(kinds, declared, undone.resources[change.address], ids)
             if Action.MOVE in change.actions and _orders(project, undone, change):
@@ -50,12 +50,12 @@ def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "
     """What the next apply does to something bound that is not declared."""
     removed, kind = project.removed.get(address), kinds.of(address)
     if removed is not None and removed.action == "forget":
-        return Line(address, removed.source, f"lets go of it{again}")
+        return Line(address, removed.source, f"stops managing it{again}")
     if "delete" not in kind.api or (removed is None and project.prune.get(kind.name, kind.prune) == "none"):
-        return Line(address, None, f"is not declared, so that it would be let go of{again}")
+        return Line(address, None, f"is not declared, so the next apply would stop managing it{again}")
     if protected and removed is None:
-        return Line(address, None, "is not declared, and protected, so that the next apply asks what is to become of it")
-    return Line(address, None if removed is None else removed.source, f"is not declared, so that it would be deleted{again}")
+        return Line(address, None, "is not declared, and protected, so the next apply asks what to do with it")
+    return Line(address, None if removed is None else removed.source, f"is not declared, so the next apply would delete it{again}")
 
 
 def _of_turn(kinds: Kinds, project: Desired, turn: Turn) -> list[Line]:
@@ -69,7 +69,7 @@ def _of_turn(kinds: Kinds, project: Desired, turn: Turn) -> list[Line]:
         case What.PROTECT | What.UNPROTECT if declared is not None and there:
             wanted = declared.protect if declared.protect is not None else declared.kind in project.protect
             if wanted != (turn.what is What.PROTECT):
-                return [Line(turn.address, declared.source, "protects it again" if wanted else "takes its protection away again")]
+                return [Line(turn.address, declared.source, "protects it again" if wanted else "removes its protection again")]
     return []
 
 
@@ -87,7 +87,7 @@ def _of_rename(kinds: Kinds, project: Desired, back: Address, now: Address, *, t
         return []
     if now.container is not None and back.container is not None and now.container != back.container:
         return []  # said of what it stands in
-    return [_leaving(kinds, project, back), Line(now, declared.source, f"makes another beside {back}")]
+    return [_leaving(kinds, project, back), Line(now, declared.source, f"creates another next to {back}")]
 
 
 def _of_fields(kinds: Kinds, declared: Declared, undone: Declared, ids: Mapping[Address, str]) -> list[Line]:

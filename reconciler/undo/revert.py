@@ -70,7 +70,7 @@ class _Undoing:
             elif address not in known and one.deleted is None and not one.along:
                 self._lost_sight_of(one)
         for address, parent in uncircled(self.places, standing(known)):
-            self._say(address, f"stood in {parent}, which stands in it now; it stays where it is")
+            self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
         for address, thing in restored.items():
             self._placed(self.done[address], thing)
@@ -85,16 +85,16 @@ class _Undoing:
         now = self.actual.find(one.kind.name, one.made or one.id or "")
         alive = now is not None and now.deleted_at is None
         if one.replaces is not None:
-            self._say(one.address, "was replaced; the object it stands in for is gone")
+            self._say(one.address, "was replaced; the old object no longer exists")
         elif one.made is not None:
             if alive:
-                self._say(one.address, f"was {one.born}, and is not bound any more; it stays")
+                self._say(one.address, f"was {one.born}, and is no longer tracked; it was not changed")
         elif one.fields or one.stood is not None:
             self._say(one.address, f"{_listed(one.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
     def _doubts(self, one: Past) -> None:
         for verb in one.doubts:
-            self._say(one.address, f"{verb}: it is not known whether it was done; it stays as it is")
+            self._say(one.address, f"{verb}: its outcome is unknown; it was not changed")
 
     # -- what was deleted -------------------------------------------------------------------------------------------------------------
 
@@ -108,9 +108,9 @@ class _Undoing:
             now = self.actual.find(kind.name, one.deleted) if one.deleted is not None else None
             if address in known:
                 if known[address].id != one.deleted:
-                    self._say(address, "was deleted, and another object stands in its place now")
+                    self._say(address, "was deleted, and another object replaced it")
             elif kind.deleted_at is None or one.deleted is None:
-                self._say(address, f"was deleted; the service brings no {kind.name} back")
+                self._say(address, f"was deleted; the service cannot restore a {kind.name}")
             elif now is None or self._too_late(one, now.deleted_at):
                 self._say(address, "was deleted, and can no longer be restored")
             else:
@@ -136,15 +136,15 @@ class _Undoing:
         if one.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
             return thing is not None and thing.id == one.made  # where it is gone, its binding goes too
         if one.replaces is not None:
-            self._say(one.address, "was replaced; the object it stands in for is gone")
+            self._say(one.address, "was replaced; the old object no longer exists")
         elif thing.id != one.made:
             self._say(one.address, f"was {one.born}, and another object stands in its place now")
         elif "delete" not in one.kind.api and not self._goes_along(one):
             self._say(one.address, f"was {one.born}; {NO_DELETE.format(one.kind.name)}")
         elif self._kept(thing):
-            self._say(one.address, f"was {one.born}, and its own protection keeps it; it stays")
+            self._say(one.address, f"was {one.born}, and is protected; it was not deleted")
         elif changed := [name for name in one.after if self._differs(one, name, thing)]:
-            self._say(one.address, f"was {one.born}, and {_listed(changed)} changed since; it stays")
+            self._say(one.address, f"was {one.born}, and {_listed(changed)} changed since; it was not deleted")
         else:
             return True
         return False
@@ -180,7 +180,7 @@ class _Undoing:
                 address = by_id[id]
                 if address in self.removed and by_id.get(user) not in self.removed:
                     self.removed.discard(address)
-                    self._say(address, f"was {self.done[address].born}, and is used by {said}; it stays")
+                    self._say(address, f"was {self.done[address].born}, and is used by {said}; it was not deleted")
                     kept = True
 
         for address in sorted(self.removed):
@@ -223,15 +223,15 @@ class _Undoing:
         if now == before or (each.one_way and before is not False and before is not UNSET):
             return ""
         if each.one_way:
-            return "cannot be taken back: the service's API has no way"
+            return "cannot be undone: the service has no request for it"
         if not each.readable:
-            return "is never shown, so what it was is not known; it stays"
+            return "is never shown, so its previous value is unknown; it was not changed"
         if one.after.get(each.name, now) != now:
-            return "was changed since; it stays"
+            return "was changed since; it was not deleted"
         if before is UNSET or (not each.clear and each.shown(before) is None and each.role is not Role.CHOICE):
             return "was not set before, and cannot be cleared"
         if self._lost(before):
-            return "referred to what is gone; it stays"
+            return "referred to an object that no longer exists; it was not changed"
         return None
 
     def _lost(self, value: Any) -> bool:
@@ -257,7 +257,7 @@ class _Undoing:
         inside, stood = one.kind.inside, one.stood
         if stood is None:
             if inside is not None and inside.name in one.fields:
-                self._say(one.address, "stood in what this project does not manage; it stays where it is")
+                self._say(one.address, "was in an unmanaged object; it was not moved")
             return
         held = one.fields.get(inside.name) if inside is not None else None
         if isinstance(held, str):  # by its id, because another object may have that address now
@@ -265,7 +265,7 @@ class _Undoing:
         if stood.parent not in self.names.values() or (isinstance(held, str) and held not in self.names):
             self._say(
                 one.address,
-                f"stood in {stood.parent}, which is gone; it {'stays where it is' if one.deleted is None else 'comes to the top'}",
+                f"was in {stood.parent}, which no longer exists; it {'was not moved' if one.deleted is None else 'was moved to the top level'}",
             )
             if one.deleted is not None and inside is not None:
                 self.values[one.address][inside.name] = None
@@ -274,7 +274,7 @@ class _Undoing:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
             then = self._id_of(stood.parent, inside)
             if now not in (then, one.after.get(inside.name) if inside.name in one.fields else then):
-                self._say(one.address, "was moved since; it stays where it is")
+                self._say(one.address, "was moved since; it was not moved back")
                 return
         behind = None if stood.previous is None else self.names.get(stood.previous.key, stood.previous)  # where it was adopted since
         self.places[one.address] = replace(stood, previous=behind)

@@ -24,19 +24,19 @@ def bound_again(kinds: Kinds, turns: Iterable[Turn], state: State, actual: Actua
         if holders.get(key) == turn.address:
             continue
         if key in holders:
-            reason = f"it is bound to {holders[key]} now"
+            reason = f"it is tracked as {holders[key]} now"
         elif key in state.foreign:
             reason = "another project manages it now"
         elif turn.address in state.bindings:
-            reason = "another object is bound there now"
+            reason = "another object is tracked there now"
         elif now is None or now.deleted_at is not None:
-            reason = "it is gone"
+            reason = "it no longer exists"
         elif container is not None and container not in state.bindings and container not in found:
-            reason = f"{container} is not bound"
+            reason = f"{container} is not tracked"
         else:
             found[turn.address] = Thing(turn.address, kinds[turn.kind], turn.id, None, now)
             continue
-        cannot.append(Cannot(turn.address, f"was let go of, and {reason}"))
+        cannot.append(Cannot(turn.address, f"is no longer managed, and {reason}"))
     return found, cannot
 
 
@@ -87,7 +87,7 @@ class _Back:
         for address in sorted(found, key=lambda one: -len(one.parts)):
             below = next((one for one in sorted(self.staying) if one.is_within(address) and one not in found), None)
             if below is not None:
-                self.cannot.append(Cannot(address, f"was adopted; {below} below it stays bound, and so does it"))
+                self.cannot.append(Cannot(address, f"was adopted; {below} below it is still tracked, so it is still tracked too"))
                 found.pop(address)
         return [Turn(What.FORGET, one.address, one.kind, one.id) for one in found.values()]
 
@@ -99,7 +99,7 @@ class _Back:
             if now == one.old or one.old is None or now in self.removed:
                 continue
             if now is None:
-                self.cannot.append(Cannot(one.address, f"was {one.old}, and is not bound any more"))
+                self.cannot.append(Cannot(one.address, f"was {one.old}, and is no longer tracked"))
             elif now in self.staying:
                 names[now] = one.old
         for address in self.staying - names.keys():
@@ -121,9 +121,9 @@ class _Back:
         later = {names.get(address, address) for address in self.staying}
         for now, old in sorted(names.items()):
             if old in self.staying and old not in names:
-                return now, "something else is bound there now"
+                return now, "something else is tracked there now"
             if old.container is not None and old.container not in later:
-                return now, f"{old.container} is not bound"
+                return now, f"{old.container} is not tracked"
         return None
 
     def _protection(self, names: Mapping[Address | None, Address]) -> list[Turn]:

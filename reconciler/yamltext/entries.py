@@ -68,7 +68,7 @@ class Edits:
         elif at == 0 and len(holder.children) > 1 and (holder.flow or self.text[line + 1 : child.start].strip() or line < 0):
             following = holder.children[1]
             if any(following.lead) or (comment and "#" in self.text[stop : following.start]):
-                raise Untouchable.at("a comment stands between it and what comes then", self.text, child.start)
+                raise Untouchable.at("a comment separates it from the next entry", self.text, child.start)
             self._edit(child.start, following.start, "")
         elif holder.flow:
             self._edit(child.start, stop, "")
@@ -179,7 +179,7 @@ class Edits:
     def _anew(self, node: Node, made: str) -> None:
         """Braces are written anew."""
         if node.commented:
-            raise Untouchable.at("comments stand within its braces", self.text, node.start)
+            raise Untouchable.at("its braces contain comments", self.text, node.start)
         self._free(node)
         self._edit(node.start, ends(self.text, node), made)
 

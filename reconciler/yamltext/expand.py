@@ -22,7 +22,7 @@ def open_up(tracked: Tracked, find: Callable[[Node], tuple[tuple[Step, ...], Nod
     steps, node = find(tree.root)
     outer = next((step for step in steps if step.child.value.flow), None)
     if outer is None or outer.holder.flow:
-        raise Untouchable.at("it stands in braces that cannot be opened", text, node.start)
+        raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
     for one in (*(step.child.value for step in steps), node):
         one.flow = False
     child = outer.child
@@ -36,7 +36,7 @@ def open_up(tracked: Tracked, find: Callable[[Node], tuple[tuple[Step, ...], Nod
     made = "\n".join([*above, *lines])
     new = text[:first] + made + text[last:]
     if prefix or not same(parse(text), new):
-        raise Untouchable.at("it stands in braces that cannot be opened", text, node.start)
+        raise Untouchable.at("it is inside braces that cannot be expanded", text, node.start)
     places = dict(zip((one.start for one in leaves(parse(text).root)), (one.start for one in leaves(parse(new).root)), strict=True))
     tracked.text = new
     tracked.marks = {name: places[index] for name, index in tracked.marks.items()}

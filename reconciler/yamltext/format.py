@@ -31,7 +31,7 @@ def layout(text: str, shape: Shape) -> str:
         made = Writer(parse(plain)).text(each)
         if same(before, made):
             return made
-    raise ReconcilerError("the layout of this file cannot be changed without changing what it says")
+    raise ReconcilerError("this file cannot be formatted without changing its meaning")
 
 
 class Writer:

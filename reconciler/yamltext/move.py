@@ -121,7 +121,7 @@ class Moving:
         find = node if host.tagged else resource
         steps, body = find(root, tracked.marks[host.name])
         if body.shape != "map":
-            raise Untouchable.at("nothing can be put into what is no map of its own", tracked.text, tracked.marks[host.name])
+            raise Untouchable.at("nothing can be added to a value that is not a block map", tracked.text, tracked.marks[host.name])
         return steps, body
 
     def _beside(self, piece: Piece, name: Hashable, *, before: bool) -> None:
@@ -155,7 +155,7 @@ class Moving:
         """Into an empty list."""
         value, text = found.value, tracked.text
         if value.shape != "list" or value.children or value.commented:
-            raise Untouchable.at(f"{host.section} holds what cannot be seen from here", text, found.start)
+            raise Untouchable.at(f"{host.section} contains entries that are defined elsewhere", text, found.start)
         if body.flow and not self._fits(piece, tracked, found.start):
             open_up(tracked, lambda root: self._host(root, tracked, host))
             self.put(piece, host, None)
@@ -170,7 +170,7 @@ class Moving:
         """Into a list that is not written yet."""
         text = tracked.text
         if not body.children:
-            raise Untouchable.at(f"there is nothing beside which {host.section} could stand", text, body.start)
+            raise Untouchable.at(f"{host.section} has no neighbor to be added next to", text, body.start)
         last = body.children[-1]
         if body.flow and self._fits(piece, tracked, last.start) and "\n" not in text[body.start : body.end]:
             piece.text.insert(0, f", {host.section}: [")

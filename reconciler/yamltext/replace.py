@@ -61,7 +61,7 @@ class _Edit:
             at = index(text, place.line, place.column)
             self.steps, self.node = (node if place.tag is not None else resource)(root, at)
         except ValueError:
-            raise ValueError(f"nothing stands at {place.line}:{place.column}") from None
+            raise ValueError(f"there is nothing at {place.line}:{place.column}") from None
 
     def raw(self, name: str) -> str | None:
         if self.place.whole is not None:

@@ -72,7 +72,7 @@ def test_undo_of_an_unknown_run_lists_the_known_ones_before_it_asks_for_a_termin
     known = applied.json("history", "p")["runs"][0]["id"][:8]
     refused = applied("undo", "zzz", "p")
     assert refused.exit_code == 3
-    assert refused.stderr.startswith("error: there is no run zzz\n       These runs did something, newest first:\n")
+    assert refused.stderr.startswith("error: run zzz does not exist\n       These runs did something, newest first:\n")
     assert f"{known}  " in refused.stderr
     assert "terminal" not in refused.stderr
     assert "there is no terminal to ask for confirmation" in applied("undo", known, "p").stderr

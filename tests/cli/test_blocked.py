@@ -75,7 +75,7 @@ def test_a_wrong_base_path_is_said_once(cli: Cli, served: Embedded, command: str
     words = [name, *words] if name == "import" else [name, "p", *words]
     refused = cli(*words, "--base-url", f"{served.base_url}/wrong", env=tokened(served))
     assert refused.exit_code == 1
-    said = f"{served.base_url}/wrong is not the base address of the service: it answered 404 to GET /v1/orgs too"
+    said = f"{served.base_url}/wrong is not the URL of the service: it answered 404 to GET /v1/orgs too"
     assert (refused.stdout + refused.stderr).count(said) == 1
     assert "Correct service.baseUrl, --base-url or RECONCILER_BASE_URL" in refused.stderr
     assert "blocked" not in refused.stdout

@@ -83,7 +83,7 @@ def test_where_all_is_well_it_says_so_sends_only_gets_and_writes_nothing(cli: Cl
     before = sorted(path.name for path in cli.root.iterdir())
     done = cli("doctor", "-v")
     assert done.exit_code == 0, done.stdout
-    assert done.stdout.endswith("All is well.\n")
+    assert done.stdout.endswith("No problems found.\n")
     methods = re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /", done.stderr)
     assert set(methods) == {"GET"}
     assert sorted(path.name for path in cli.root.iterdir()) == before

@@ -94,7 +94,7 @@ def test_accept_writes_the_yaml_and_leaves_nothing_to_do(applied: Cli) -> None:
     before = path.read_bytes()
     edit(applied, "PATCH", "/orgs/org_acme", "defaultRole=edit")
     result = applied("drift", PROJECT, "--accept", "acme.defaultRole")
-    assert (result.exit_code, result.stdout) == (0, "acme.defaultRole is written in reconciler.yaml.\n")
+    assert (result.exit_code, result.stdout) == (0, "acme.defaultRole was updated in reconciler.yaml.\n")
     assert path.read_bytes() == before.replace(b"defaultRole: read  # for now", b"defaultRole: edit  # for now")
     assert applied("plan", PROJECT, "--detailed-exitcode").exit_code == 0
     assert applied("drift", PROJECT).stdout == "No drift. 12 objects managed.\n"
@@ -184,7 +184,7 @@ def test_known_drift_is_silenced_visibly_and_no_longer_fails(applied: Cli) -> No
     assert re.search(r"silenced by the baseline: acme/site/\S+\.title \(marketing renames it, until 2999-12-31\)", said)
     assert "the baseline's entry for acme/**.visibility expired on 2020-01-01: was tried" in said
     assert "the baseline's entry for acme/space/* meets nothing: it can go" in said
-    assert said.endswith("No drift; 1 known and silenced. 12 objects managed.")
+    assert said.endswith("No drift; 1 known and ignored. 12 objects managed.")
     document = applied.json("drift", PROJECT, "--baseline", "known.yaml")
     valid(document, "drift")
     assert (document["summary"]["silenced"], document["resources"]) == (1, [])

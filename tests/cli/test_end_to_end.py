@@ -167,7 +167,7 @@ def test_a_guard_refuses_and_says_the_way_past_it(applied: Cli) -> None:
 def test_an_object_is_adopted_by_hand_and_the_plan_keeps_it(docs: Cli) -> None:
     docs("plan", "p")
     made = docs("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Other name", "--project", "p", "--jq", ".id").stdout.strip()
-    assert docs("adopt", "acme/team/writers", made, "p").stdout == f"acme/team/writers is bound to {made}.\n"
+    assert docs("adopt", "acme/team/writers", made, "p").stdout == f"acme/team/writers now tracks {made}.\n"
     assert "  ~ title       Other name -> Writers" in docs("plan", "p").stdout
     assert docs("adopt", "acme/team/writers", "team_other", "p").exit_code == 4
     assert docs("adopt", "acme/team/nobody", made, "p").exit_code == 3
@@ -182,7 +182,7 @@ def test_what_is_let_go_of_is_adopted_again(applied: Cli) -> None:
     assert len(let_go) > 3
     assert applied.json("plan", "p")["summary"] == {**dict.fromkeys(SUMMARY, 0), "adopt": len(let_go)}
     again = applied("state", "forget", "acme/site/docs", "p")
-    assert (again.exit_code, again.stderr.splitlines()[0]) == (3, "error: acme/site/docs is not bound")
+    assert (again.exit_code, again.stderr.splitlines()[0]) == (3, "error: acme/site/docs is not tracked")
     doubt = applied("state", "forget", "acme/space/guides", "p", "--in-doubt")
     assert (doubt.exit_code, doubt.stderr.splitlines()[0]) == (3, "error: no request of acme/space/guides is in doubt")
 

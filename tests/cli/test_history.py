@@ -54,7 +54,7 @@ def test_a_run_is_named_by_the_beginning_of_its_id(renamed: Cli) -> None:
     runs = renamed.json("history", "p")["runs"]
     assert valid(renamed.json("show", runs[1]["id"][:8], "p"), "run")["id"] == runs[1]["id"]
     missing = renamed("show", "nothing", "p")
-    assert (missing.exit_code, "there is no run nothing" in missing.stderr) == (3, True)
+    assert (missing.exit_code, "run nothing does not exist" in missing.stderr) == (3, True)
 
 
 def test_undo_takes_a_run_back_and_names_the_line_that_wants_it_again(renamed: Cli) -> None:
@@ -73,7 +73,7 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     assert renamed("undo", first, "p").exit_code == 3
     refused = renamed("undo", first, "p", "--yes")
     assert (refused.exit_code, "--allow-delete" in refused.stderr) == (4, True)
-    assert "acme/team/writers: was made, and title changed since; it stays" in refused.stderr
+    assert "acme/team/writers: was made, and title changed since; it was not deleted" in refused.stderr
     done = renamed("undo", first, "p", "--yes", "--allow-delete", "20", "--format", "json")
     assert done.exit_code == 5
     document = valid(json.loads(done.stdout), "undo")
@@ -83,7 +83,7 @@ def test_undo_asks_and_obeys_the_guards(renamed: Cli) -> None:
     assert all(one["verb"] for one in valid(renamed.json("show", "last", "p"), "run")["steps"])
     left = [one["address"] for one in renamed.json("state", "list", "p")["bindings"]]
     assert left == ["acme", "acme/team/writers"]
-    assert "acme: was adopted; acme/team/writers below it stays bound, and so does it" in done.stderr
+    assert "acme: was adopted; acme/team/writers below it is still tracked, so it is still tracked too" in done.stderr
 
 
 def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> None:
@@ -102,7 +102,7 @@ def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> N
         ("acme/team/writers", "acme/space/api", 3, "is a team"),
         ("acme/space/guides", "acme/space/api", 4, "is bound already"),
         ("acme/team/nobody", "acme/team/somebody", 3, "is not bound"),
-        ("acme/team/writers", "other/team/writers", 3, "other is not bound"),
+        ("acme/team/writers", "other/team/writers", 3, "other is not tracked"),
         ("acme/team/writers", "acme/team/writers", 3, "already"),
     ],
 )
@@ -158,7 +158,7 @@ def test_what_was_forgotten_and_bound_elsewhere_since_stays_there(renamed: Cli) 
     assert renamed("adopt", "acme/team/authors", id, "p").exit_code == 0
     result = renamed("undo", run, "p", "--yes")
     assert (result.exit_code, bound(renamed)["acme/team/authors"]) == (4, id)
-    assert "acme/team/writers: was let go of, and it is bound to acme/team/authors now" in result.stderr
+    assert "acme/team/writers: is no longer managed, and it is tracked as acme/team/authors now" in result.stderr
 
 
 def test_a_rename_by_hand_goes_back_with_all_below_it(renamed: Cli) -> None:

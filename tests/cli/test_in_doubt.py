@@ -33,7 +33,7 @@ def ids(cli: Cli) -> list[str]:
 
 def test_an_object_that_is_named_settles_it(doubtful: Cli) -> None:
     mine, other = ids(doubtful)
-    assert doubtful("adopt", "acme/team/writers", mine, "p").stdout == f"acme/team/writers is bound to {mine}.\n"
+    assert doubtful("adopt", "acme/team/writers", mine, "p").stdout == f"acme/team/writers now tracks {mine}.\n"
     assert doubtful("plan", "p", "--detailed-exitcode").exit_code == 0
     assert doubtful("state", "forget", "acme/team/writers", "p", "--in-doubt").exit_code == 3
     assert other in ids(doubtful)

@@ -66,7 +66,7 @@ def test_a_folder_of_authorities_with_other_names_is_refused_because_openssl_wou
 def test_a_proxy_that_cannot_be_one_is_named_with_its_variable_and_without_its_password(made: Cli, address: str) -> None:
     for name in ("HTTPS_PROXY", "https_proxy"):
         result = made("plan", "p", "--base-url", "https://service.example", env={**GIVEN, name: address})
-        refused(result, f"{name} is not the address of an HTTP proxy", "http://proxy.example:3128")
+        refused(result, f"{name} is not the URL of an HTTP proxy", "http://proxy.example:3128")
         assert "pass-of-ada" not in result.stderr
 
 

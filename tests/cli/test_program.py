@@ -156,8 +156,8 @@ def test_an_interrupt_has_its_code() -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["aply"], "there is no command 'aply'; did you mean apply?"),
-        (["state", "lst"], "there is no command 'lst'; did you mean list?"),
+        (["aply"], "command 'aply' does not exist; did you mean apply?"),
+        (["state", "lst"], "command 'lst' does not exist; did you mean list?"),
         (["plan", "--no-such"], "--no-such"),
         (["plan", "a", "b"], "unexpected extra argument"),
         (["plan", "--format", "xml"], "xml"),
@@ -170,7 +170,7 @@ def test_an_interrupt_has_its_code() -> None:
         (["api", "GET", "/orgs", "--jq", "map(.x)"], "cannot be followed"),
         (["api", "GET", "https://elsewhere.example/x"], "is not a path of the API"),
         (["api", "GET", "/orgs/../x"], "is not a path of the API"),
-        (["plan", "nowhere"], "there is no reconciler.yaml here"),
+        (["plan", "nowhere"], "reconciler.yaml does not exist here"),
         (["sandbox", "seed", "--db", "x.db", "nowhere.yaml"], "cannot be read"),
         (["apply"], "Pass --yes"),
     ],

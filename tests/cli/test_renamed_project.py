@@ -70,7 +70,7 @@ def test_everything_moves_with_its_history_and_the_plan_is_empty(renamed: Cli, a
     result = renamed("state", "mv", "--project", "p", "p")
     runs = 2 + applied
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == f"The project p is called handbook from now on: 12 resources and {runs} runs were moved.\n"
+    assert result.stdout == f"The project p is now called handbook: 12 resources and {runs} runs were moved.\n"
     after = pulled(renamed)
     assert (after["project"], after["lineage"], after["serial"]) == ("handbook", before["lineage"], before["serial"] + 1)
     assert [after[name] for name in ("bindings", "rules", "requests")] == [before[name] for name in ("bindings", "rules", "requests")]
@@ -113,7 +113,7 @@ def test_the_history_under_the_new_name_follows_that_of_the_old_one(renamed: Cli
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("--project", "handbook"), 3, "the project is called handbook already"),
+        (("--project", "handbook"), 3, "the project is already called handbook"),
         (("--project", "nobody"), 3, "this state tracks nothing of a project called nobody"),
         (("--project", "p", "p", "--env", "prod"), 3, "this state tracks nothing of a project called p in prod"),
         (("--project", "p", "p", "q"), 3, "it takes --project OLD [PROJECT]"),

@@ -128,7 +128,7 @@ def test_a_yaml_file_is_refused_with_the_right_spelling() -> None:
     ("text", "where"),
     [
         ("[[[", "seed.yaml:2:1"),
-        ("", "there is nothing in this file"),
+        ("", "this file is empty"),
         ("- a", "seed.yaml is not a map of lists"),
         ("just text", "seed.yaml is not a map of lists"),
         ("a: !!python/object:os.system x", "seed.yaml:1:4"),

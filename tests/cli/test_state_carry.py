@@ -44,7 +44,7 @@ def test_a_state_moves_with_its_history_and_an_earlier_run_can_still_be_undone(
 
     cli.env["RECONCILER_STATE"] = urls[second]
     pushed = cli("state", "push", "state.json", "p")
-    assert pushed.stdout == f"The state was imported: 12 bound, 2 runs, serial {document['serial']}.\n"
+    assert pushed.stdout == f"The state was imported: 12 tracked, 2 runs, serial {document['serial']}.\n"
     assert json.loads(cli("state", "pull", "p").stdout)["runs"][-1]["command"] == "state push"
     assert cli("plan", "p", "--detailed-exitcode").exit_code == 0
     runs = cli.json("history", "p")["runs"]
@@ -67,7 +67,7 @@ def test_an_older_document_is_refused_and_forced_only_by_name(renamed: Cli) -> N
     renamed("state", "pull", "p", "--out", "old.json")
     renamed("state", "forget", "acme/team/writers", "p")
     refused = renamed("state", "push", "old.json", "p")
-    assert (refused.exit_code, "the state that is there is newer: its serial is" in refused.stderr) == (4, True)
+    assert (refused.exit_code, "the existing state is newer: its serial is" in refused.stderr) == (4, True)
     assert "pull it into a file as a backup, then push with --force" in refused.stderr
     assert "acme/team/writers" not in renamed("state", "list", "p").stdout
     serial = renamed.json("state", "list", "p")["serial"]

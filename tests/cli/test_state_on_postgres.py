@@ -173,7 +173,7 @@ def test_a_second_apply_is_told_who_holds_the_state_and_the_way_past(applied: Cl
         result = applied("apply", "p", "--yes")
         assert result.exit_code == 6
         assert "another run holds the state: grace@server runs `apply` since 20" in result.stderr
-        assert f"a run that died frees it after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it" in result.stderr
+        assert f"if that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it" in result.stderr
         assert applied("plan", "p").exit_code == 0  # reading needs no lease
         assert "another run holds the state: grace@server" in applied("doctor", "p").stdout
         assert applied("state", "push", str(pulled(applied)), "p").exit_code == 6

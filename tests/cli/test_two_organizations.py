@@ -49,7 +49,7 @@ def test_reviewers_are_taken_over_by_their_address_in_the_same_organization(two:
 
 
 def test_one_of_the_two_is_imported_by_itself(two: Cli) -> None:
-    assert two("import", "new", "--org", "org_beta", "--sandbox", "s.db").stdout == "Wrote 1 file to new and bound 3 objects.\n"
+    assert two("import", "new", "--org", "org_beta", "--sandbox", "s.db").stdout == "Wrote 1 file to new and tracked 3 objects.\n"
     written = two.root.joinpath("new", "reconciler.yaml").read_text()
     assert "mergeRules: {reviewers: [ada@acme.example]}" in written
     assert "linus@acme.example: review" in written
@@ -59,8 +59,8 @@ def test_one_of_the_two_is_imported_by_itself(two: Cli) -> None:
 def test_a_person_is_adopted_by_the_services_id(two: Cli) -> None:
     linus = "beta/member/linus@acme.example"
     assert two("state", "forget", linus).exit_code == 0
-    assert two("adopt", linus, "usr_linus").stdout == f"{linus} is bound to usr_linus.\n"
-    assert two("adopt", linus, "usr_ada").stderr.splitlines()[0] == f"error: {linus} is bound to usr_linus already"
+    assert two("adopt", linus, "usr_linus").stdout == f"{linus} now tracks usr_linus.\n"
+    assert two("adopt", linus, "usr_ada").stderr.splitlines()[0] == f"error: {linus} already tracks usr_linus"
     assert two("plan", "--detailed-exitcode").exit_code == 0
 
 

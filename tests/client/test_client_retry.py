@@ -161,7 +161,7 @@ def test_a_write_stays_in_doubt_whatever_later_attempts_are_answered(method: str
 def test_a_create_stays_undone_when_a_429_comes_before_its_doubt_and_not_after() -> None:
     async def main() -> None:
         async with FakeService([answer(429), hang_up()]) as service, Writer(service.settings(), clock=Leap()) as writer:
-            with pytest.raises(Ambiguous, match="may have been carried out"):
+            with pytest.raises(Ambiguous, match="outcome is unknown"):
                 await writer.send("POST", "/x", {}, retry=CREATE)
             assert len(service.seen) == 2
 
@@ -288,7 +288,7 @@ def test_a_service_that_is_down_is_not_asked_by_everybody() -> None:
     requests, results = run_virtually(main())
     assert all(type(result) is Unavailable for result in results)
     assert requests < 60
-    assert "has been failing" in str(results[-1])
+    assert "keeps failing" in str(results[-1])
 
 
 def test_an_idempotent_write_that_was_sent_before_the_breaker_opened_is_ambiguous() -> None:
@@ -324,7 +324,7 @@ def test_a_write_whose_deadline_passes_while_it_waits_its_turn_was_provably_not_
         async with Writer(settings, transport=httpx.MockTransport(handler), clock=LoopClock()) as writer:
             first = asyncio.create_task(writer.send("POST", "/x", {}, retry=CREATE))
             await asyncio.sleep(0)
-            with pytest.raises(Unavailable, match="no time left"):
+            with pytest.raises(Unavailable, match="deadline passed"):
                 await writer.send("POST", "/x", {}, retry=CREATE, deadline=2)
             assert (await first).status == 200
             assert writer.requests == 1

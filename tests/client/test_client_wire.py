@@ -108,7 +108,7 @@ def test_a_netrc_does_not_replace_the_token(tmp_path: Path, monkeypatch: pytest.
 def test_a_name_that_does_not_exist_was_provably_not_sent() -> None:
     async def main() -> None:
         async with Writer(Settings("https://nobody.invalid", TOKEN), clock=Leap()) as writer:
-            with pytest.raises(Unavailable, match="its name cannot be resolved"):
+            with pytest.raises(Unavailable, match="its host name cannot be resolved"):
                 await writer.send("POST", "/x", {}, retry=RetryClass.CREATE)
 
     asyncio.run(main())

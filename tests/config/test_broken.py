@@ -35,7 +35,7 @@ def test_no_broken_project_takes_more_than_two_seconds_or_a_quarter_of_a_gigabyt
     fresh(LIMITED)
 
 
-WHOLE_FILE = ("--", "environments/", "missing", "reconciler.yaml  there is nothing in this file")  # what has no line to stand at
+WHOLE_FILE = ("--", "environments/", "missing", "reconciler.yaml  this file is empty")  # what has no line to stand at
 
 
 def test_every_expected_problem_has_a_place() -> None:

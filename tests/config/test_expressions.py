@@ -86,8 +86,8 @@ def test_inside_a_text_booleans_are_written_as_in_yaml() -> None:
 
 @pytest.mark.parametrize(("name", "kind"), [("nothing", "null"), ("list", "a list"), ("map", "a map")])
 def test_inside_a_text_stands_no_null_list_or_map(name: str, kind: str) -> None:
-    assert error(f"ab ${{{{ vars.{name} }}}}") == (3, f"{kind} cannot stand inside a text")
-    assert error(f"${{{{ 'ab' ~ vars.{name} }}}}") == (0, f"{kind} cannot stand inside a text")
+    assert error(f"ab ${{{{ vars.{name} }}}}") == (3, f"{kind} cannot be part of a text")
+    assert error(f"${{{{ 'ab' ~ vars.{name} }}}}") == (0, f"{kind} cannot be part of a text")
 
 
 def test_what_comes_out_is_data_of_its_own() -> None:
@@ -154,16 +154,16 @@ def test_gives(expression: str, expected: Any) -> None:
 
 
 REFUSED = {
-    "vars.brnd": 'no variable "brnd" is declared under vars; did you mean "brand"?',
-    "vars['brnd']": 'no variable "brnd" is declared under vars; did you mean "brand"?',
-    "1 if true else vars.brnd": 'no variable "brnd" is declared under vars; did you mean "brand"?',
-    "brand": 'there is no "brand" in expressions; did you mean "vars.brand"?',
-    "var.brand": 'there is no "var" in expressions; did you mean "vars"?',
-    "range(9)": 'there is no "range" in expressions',
-    "each.key": 'there is no "each" in expressions',
+    "vars.brnd": 'variable "brnd" is not declared under vars; did you mean "brand"?',
+    "vars['brnd']": 'variable "brnd" is not declared under vars; did you mean "brand"?',
+    "1 if true else vars.brnd": 'variable "brnd" is not declared under vars; did you mean "brand"?',
+    "brand": '"brand" is not available in expressions; did you mean "vars.brand"?',
+    "var.brand": '"var" is not available in expressions; did you mean "vars"?',
+    "range(9)": '"range" is not available in expressions',
+    "each.key": '"each" is not available in expressions',
     "env.nam": 'there is no key "nam" here; did you mean "name"?',
     "vars.map.y": 'there is no key "y" here',
-    "vars.list[3]": "there is no item 3 here; the count begins at 0",
+    "vars.list[3]": "there is no item 3 here; the first item is 0",
     "vars.list.x": 'a list has no "x"',
     "vars.n.x": 'a number has no "x"',
     "vars.list['x']": "a list has no item by a text",
@@ -171,48 +171,48 @@ REFUSED = {
     "vars.brand.upper": "upper is a function; call it: upper(…)",
     "[file]": "file is a function; call it: file(…)",
     "vars.brand()": "a text cannot be called",
-    "vars.brand | uper": 'there is no filter "uper"; did you mean "upper"?',
-    "vars.brand | attr('x')": 'there is no filter "attr"',
-    "vars.n is callable": 'there is no test "callable"',
-    "vars.n | upper": "upper does not take a number",
-    "'a' is odd": "odd does not take a text",
-    "vars.brand.lower(1)": "lower does not take a number",
-    "vars['map'].get(1)": "get does not take a number",
-    "json(vars.map)": "json does not take a map",
-    "json('[1')": "json: the text is no JSON at its line 1, column 3",
-    "json('NaN')": "json: NaN is no JSON",
-    "'a' + 1": "+ does not take a text and a number; ~ joins values to a text",
-    "true + 1": "+ does not take true or false and a number",
-    "'%s' % 1": "% does not take a text and a number",
-    "[1] * 9": "* does not take a list and a number",
-    "-'a'": "- does not take a text",
-    "'a' < 1": "the values are of kinds that do not go together",
-    "1 / 0": "a number is divided by zero",
+    "vars.brand | uper": 'filter "uper" does not exist; did you mean "upper"?',
+    "vars.brand | attr('x')": 'filter "attr" does not exist',
+    "vars.n is callable": 'test "callable" does not exist',
+    "vars.n | upper": "upper does not accept a number",
+    "'a' is odd": "odd does not accept a text",
+    "vars.brand.lower(1)": "lower does not accept a number",
+    "vars['map'].get(1)": "get does not accept a number",
+    "json(vars.map)": "json does not accept a map",
+    "json('[1')": "json: the text is not JSON at its line 1, column 3",
+    "json('NaN')": "json: NaN is not JSON",
+    "'a' + 1": "+ does not support a text and a number; use ~ to join values to a text",
+    "true + 1": "+ does not support true or false and a number",
+    "'%s' % 1": "% does not support a text and a number",
+    "[1] * 9": "* does not support a list and a number",
+    "-'a'": "- does not support a text",
+    "'a' < 1": "the values have incompatible types",
+    "1 / 0": "division by zero",
     "9 ** 65": "an exponent is larger than 64",
     "9 ** 64": "a number is too large",
     "1e400": "a number is too large",
     "1e308 * 10": "a number is too large",
     "10000000000000000000000": "a number is too large",
-    "(0 - 8) ** 0.5": "a negative number has no such power",
+    "(0 - 8) ** 0.5": "a negative number cannot be raised to that power",
     "vars.long * 2": "a text is longer than 1,048,576 characters",
     "vars.long + vars.long": "a text is longer than 1,048,576 characters",
     "vars.long ~ vars.long": "a text is longer than 1,048,576 characters",
     "vars.long.replace('x', vars.long)": "a text is longer than 1,048,576 characters",
-    "vars.brand.replace('', 'x')": "replace wants a text to look for, not an empty one",
+    "vars.brand.replace('', 'x')": "replace requires a text to search for",
     "[vars.long, vars.long] | join": "a text is longer than 1,048,576 characters",
-    "'x' if vars.on": "an if wants an else",
-    "default(x=1)": "arguments are given by their order, without names and stars",
-    "vars.brand.replace(*vars.list)": "arguments are given by their order, without names and stars",
-    "'\\ud800'": "a text holds half a character",
-    "[1, 'a'] | sort": "sort wants a list of texts or a list of numbers",
-    "[] | first": "first wants something that is not empty",
-    "vars.brand[::0]": "[…:…] takes no step of 0",
+    "'x' if vars.on": "an if requires an else",
+    "default(x=1)": "arguments must be positional",
+    "vars.brand.replace(*vars.list)": "arguments must be positional",
+    "'\\ud800'": "a text contains an incomplete character",
+    "[1, 'a'] | sort": "sort requires a list of texts or a list of numbers",
+    "[] | first": "first requires a value that is not empty",
+    "vars.brand[::0]": "[…:…] does not allow a step of 0",
     "": "the expression is empty",
-    "vars.n vars.n": "the expression cannot be read: something follows after its end",
+    "vars.n vars.n": "the expression cannot be read: there is unexpected text after its end",
     "vars.n +": "the expression cannot be read: unexpected end",
-    "'a": "the expression cannot be read: a quote is opened and never closed",
-    "a @ b": 'the expression cannot be read: "@" is no part of the language',
-    "(" * 21 + "1" + ")" * 21: "the expression has more than 20 brackets inside each other",
+    "'a": "the expression cannot be read: a quote is never closed",
+    "a @ b": 'the expression cannot be read: "@" is not part of the language',
+    "(" * 21 + "1" + ")" * 21: "the expression has more than 20 nested brackets",
     "1 + " * 100 + "1": "the expression is nested too deeply",
     "not " * 400 + "1": "the expression is nested too deeply",
     " " * 2_000: 'the expression does not end within 2,000 characters; "}}" is missing, or it is too long',
@@ -228,16 +228,16 @@ def test_a_hole_that_does_not_end_is_a_problem_at_its_place() -> None:
     assert error("ab ${{ vars.n") == (3, 'the expression does not end; "}}" is missing, or a quote or bracket before it is open')
     assert error("${{ vars.n }} ${{ (1") == (14, 'the expression does not end; "}}" is missing, or a quote or bracket before it is open')
     assert error("${{ (1 }}") == (0, "the expression cannot be read: unexpected '}', expected ')'")
-    assert error("a: ${{ vars.brnd }}") == (3, 'no variable "brnd" is declared under vars; did you mean "brand"?')
+    assert error("a: ${{ vars.brnd }}") == (3, 'variable "brnd" is not declared under vars; did you mean "brand"?')
 
 
 def test_whitespace_control_is_refused() -> None:
-    assert error("a ${{ vars.n -}} b") == (2, 'a "-" stands before the end of the expression; take it out')
+    assert error("a ${{ vars.n -}} b") == (2, 'there is a "-" before the end of the expression; remove it')
 
 
 def test_a_text_holds_so_many_expressions_and_no_more() -> None:
     assert value("${{ 1 }}" * 200) == "1" * 200
-    assert error("${{ 1 }}" * 201) == (1600, "a text holds more than 200 expressions")
+    assert error("${{ 1 }}" * 201) == (1600, "a text contains more than 200 expressions")
 
 
 def test_all_texts_together_are_bounded() -> None:

@@ -1,4 +1,4 @@
-"""Expressions reach nothing of Python, show no secret and never run long."""
+"""Expressions reach nothing in Python, show no secret and never run long."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_value_made_of_a_tainted_variable_is_tainted(text: str, tainted: tuple
 )
 def test_what_fails_over_a_tainted_value_does_not_show_it(expression: str) -> None:
     evaluator = Evaluator(vars=VARS, tainted={"secret"}, file=ProjectFiles(Path(__file__).parent))
-    message = "the expression fails; why is not shown, as it uses a value from the environment (secret)"
+    message = "the expression fails; the reason is hidden because it uses a value from the environment (secret)"
     assert error("${{ " + expression + " }}", evaluator) == (0, message)
 
 

@@ -98,9 +98,9 @@ def test_every_type_of_value_is_read_by_its_annotation(tmp_path: Path) -> None:
     ("body", "said"),
     [
         ("area: -1", "eden: area is -1; the service allows 0 or more"),
-        ("area: wide", 'eden: area is a number, not "wide"'),
-        ("beds: [{bed: a, rows: 1.5}]", "eden/bed/a: rows is a whole number, not 1.5"),
-        ("beds: [{bed: a, soil: {acidity: sour}}]", 'eden/bed/a: soil.acidity is a number, not "sour"'),
+        ("area: wide", 'eden: area must be a number, not "wide"'),
+        ("beds: [{bed: a, rows: 1.5}]", "eden/bed/a: rows must be a whole number, not 1.5"),
+        ("beds: [{bed: a, soil: {acidity: sour}}]", 'eden/bed/a: soil.acidity must be a number, not "sour"'),
         ("beds: [{bed: a, soil: {}}]", "eden/bed/a: soil lacks acidity"),
         ("beds: [{bed: a, soil: {acidity: 1, layers: [lime]}}]", 'eden/bed/a: soil.layers[0] is "lime"; one of sand, loam, clay'),
         ("beds: [{bed: a, beside: [b]}]", 'eden/bed/a: no bed "b"'),
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_said_in_the_same_words(tmp_path: Path, body: str, 
 def test_a_value_from_the_environment_reaches_only_a_sensitive_field(tmp_path: Path) -> None:
     found = problems(tmp_path, '    beds: [{bed: a, rest: {deep: ["${{ vars.code }}"]}}]\n')
     assert found == [
-        "eden/bed/a: rest would show a value from the environment (code), which may be a secret; if it is none: --public-var code"
+        "eden/bed/a: rest would show a value from the environment (code), which may be a secret; if it is not: --public-var code"
     ]
 
 

@@ -296,7 +296,7 @@ def test_a_project_file_can_be_named_itself(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_project_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"there is no reconciler\.yaml here"):
+    with pytest.raises(ConfigError, match=r"reconciler\.yaml does not exist here"):
         load(tmp_path, kinds())
 
 
@@ -362,7 +362,7 @@ def test_an_included_link_that_leaves_the_project_is_refused(tmp_path: Path) -> 
     (folder / "linked.yaml").symlink_to(tmp_path / "elsewhere.yaml")
     with pytest.raises(ConfigError) as caught:
         project(folder, "", head=HEAD.replace("organizations", "include: ['*.yaml']\norganizations"))
-    assert problems(caught) == ['include "*.yaml" leads out of the project: linked.yaml is a link to somewhere else']
+    assert problems(caught) == ['include "*.yaml" is outside the project: linked.yaml is a link']
 
 
 def test_an_included_link_inside_the_project_is_followed(tmp_path: Path) -> None:
@@ -388,8 +388,8 @@ def test_file_gives_out_neither_state_nor_sandbox(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         project(tmp_path, 'title: ${{ file("state.txt") }}\nhostname: ${{ file("sandbox.txt") }}', head=head)
     assert problems(caught) == [
-        'file("state.txt") is a database of the state or the sandbox, which is not read',
-        'file("sandbox.txt") is a database of the state or the sandbox, which is not read',
+        'file("state.txt") is the database of a state or a sandbox, which is not allowed',
+        'file("sandbox.txt") is the database of a state or a sandbox, which is not allowed',
     ]
 
 
@@ -397,7 +397,9 @@ def test_many_expressions_are_bounded_together(tmp_path: Path) -> None:
     teams = "".join(f"  team{number}: {{title: \"${{{{ 'x' * 1000000 }}}}\"}}\n" for number in range(200))
     with pytest.raises(ConfigError) as caught:
         project(tmp_path, f"teams:\n{teams}")
-    assert any(one.endswith("the expressions of this project take too much work together, this one included") for one in problems(caught))
+    assert any(
+        one.endswith("the expressions of this project exceed the limit for evaluation, including this one") for one in problems(caught)
+    )
 
 
 def test_what_seems_absent_is_not_reported_where_a_file_could_not_be_read(tmp_path: Path) -> None:

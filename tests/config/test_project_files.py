@@ -39,8 +39,8 @@ def test_a_file_of_the_project_is_read_as_it_is(root: Path) -> None:
     assert files("link") == "PEM\n"
 
 
-BELOW = "is no path below the project; write it relative to the project file, with /"
-DOTS = "has a part that is empty or begins with a dot; such files are not read"
+BELOW = "is not a path inside the project; write it relative to the project file, with /"
+DOTS = "has a part that is empty or begins with a dot, which is not allowed"
 
 
 @pytest.mark.parametrize(
@@ -74,19 +74,19 @@ def test_what_is_no_text_of_the_project_is_refused(root: Path) -> None:
     (root / "large").write_bytes(b"a" * (2**20 + 1))
     os.link(root / "state.db", root / "hard")
     (root / "soft").symlink_to("state.db")
-    assert reading(root, "nope") == 'file("nope"): there is no such file in the project'
+    assert reading(root, "nope") == 'file("nope"): no such file in the project'
     assert (
         reading(root, "out")
         == reading(root, "out").replace("folder/outside", "out")
-        == 'file("out") is a link that leads out of the project'
+        == 'file("out") is a link to a file outside the project'
     )
-    assert reading(root, "folder/outside") == 'file("folder/outside") is a link that leads out of the project'
-    assert reading(root, "hidden") == 'file("hidden") is a link to a hidden file; such files are not read'
+    assert reading(root, "folder/outside") == 'file("folder/outside") is a link to a file outside the project'
+    assert reading(root, "hidden") == 'file("hidden") is a link to a hidden file, which is not allowed'
     assert reading(root, "loop").startswith('file("loop") cannot be read: ')
-    assert reading(root, "pipe") == 'file("pipe") is no file with text in it'
-    assert reading(root, "certs") == 'file("certs") is no file with text in it'
+    assert reading(root, "pipe") == 'file("pipe") is not a text file'
+    assert reading(root, "certs") == 'file("certs") is not a text file'
     assert reading(root, "bytes") == 'file("bytes") is not UTF-8'
     assert reading(root, "large") == 'file("large") is larger than 1 MiB'
     assert reading(root, "x" * 5000).startswith(f'file("{"x" * 59}…") cannot be read: ')
     for name in ("state.db", "state.db-wal", "hard", "soft"):
-        assert reading(root, name) == f'file("{name}") is a database of the state or the sandbox, which is not read'
+        assert reading(root, name) == f'file("{name}") is the database of a state or a sandbox, which is not allowed'

@@ -243,7 +243,7 @@ def test_what_stands_in_something_undeclared_is_refused_and_that_is_named(two: O
     two.call("POST", f"/collections/{two.id('acme/collection/b')}/move", {"parent": wild})
     with pytest.raises(Refused) as refused:
         accept(two, "acme/collection/b")
-    assert f'acme/collection/b stands in collection {wild} "Wild", which the YAML does not declare' == refused.value.message
+    assert f'acme/collection/b is now in collection {wild} "Wild", which the YAML does not declare' == refused.value.message
 
 
 def test_two_that_changed_places_are_accepted_together_and_the_inner_one_alone(two: Org) -> None:

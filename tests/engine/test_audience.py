@@ -120,19 +120,19 @@ WAYS: list[tuple[str, Callable[[Tree], Any], str]] = [
     (
         "a space moved to a collection with more rights",
         lambda t: moved(t, "guide", "editors"),
-        "acme/space/guide members through what contains it (edit)",
+        "acme/space/guide members through its container (edit)",
     ),
     (
         "a space moved out of a closed collection",
         lambda t: moved(t, "secret", "readers"),
-        "acme/space/secret members through what contains it",
+        "acme/space/secret members through its container",
     ),
     (
         "a collection moved into one with more rights",
         lambda t: moved(t, "shut", "editors"),
-        "acme/collection/shut members through what contains it (edit)",
+        "acme/collection/shut members through its container (edit)",
     ),
-    ("a copy in an open collection", copy_in_open_collection, "acme/space/salaries members through what contains it"),
+    ("a copy in an open collection", copy_in_open_collection, "acme/space/salaries members through its container"),
     ("a published copy", published_copy, "acme/space/salaries anyone"),
     ("a site for everybody", lambda t: site(t, "private").update(visibility="public"), "acme/site/private anyone"),
     (

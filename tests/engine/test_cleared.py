@@ -1,4 +1,4 @@
-"""What can be inherited, cleared and sent as a text arrives as it is written, and the plan after it is empty."""
+"""What can be inherited, cleared and sent as a text arrives as it was written, and the plan after it is empty."""
 
 from __future__ import annotations
 

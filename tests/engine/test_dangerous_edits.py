@@ -223,11 +223,11 @@ DANGERS = (
     ),
     exposure("a site becomes public", lambda d: site(d).update(visibility="public"), "more people can read it", DOCS),
     exposure("a site is published", lambda d: site(d, "flat").update(published=True), "cannot be taken back", "acme/site/flat"),
-    exposure("single sign-on is turned off", lambda d: acme(d).update(sso=False), "people sign in without it", "acme"),
-    exposure("invite links are turned on", lambda d: acme(d).update(inviteLinks=True), "whoever has a link may join", "acme"),
+    exposure("single sign-on is turned off", lambda d: acme(d).update(sso=False), "people can sign in without it", "acme"),
+    exposure("invite links are turned on", lambda d: acme(d).update(inviteLinks=True), "everybody with a link may join", "acme"),
     exposure(
         "a domain is added", lambda d: acme(d).update(emailDomains=["acme.example", "mail.example"]),
-        "whoever has such an address may join", "acme",
+        "everybody with such an address may join", "acme",
     ),
     exposure("newcomers may do more", lambda d: acme(d).update(defaultRole="admin"), "new members may do more", "acme"),
     exposure(

@@ -1,4 +1,4 @@
-"""What a change opens, and which public addresses it breaks, stands in the plan in lines of its own."""
+"""What a change opens, and which published URLs it breaks, stands in the plan in lines of its own."""
 
 from __future__ import annotations
 

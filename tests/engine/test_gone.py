@@ -62,7 +62,7 @@ def test_what_the_list_lacks_and_its_id_shows_is_there_and_the_list_is_doubted(a
     made, drift = planned(acme, transport)
     assert drift.resources == ()
     assert made.changes == ()
-    assert [one.reason for one in made.unknown] == [f"GET /orgs/org_acme/teams lacks {team}, which is there"]
+    assert [one.reason for one in made.unknown] == [f"GET /orgs/org_acme/teams lacks {team}, which exists"]
 
 
 def found(record: Record, id: str) -> object:

@@ -218,7 +218,7 @@ def test_a_mark_that_no_later_verb_can_replace_is_refused() -> None:
             """Odd."""
 
             api = Api(create=POST("/odds", marker="title"))
-            title: str = field("Its name.", key=True, required=True)
+            title: str = field("The name.", key=True, required=True)
 
 
 def test_the_strategy_is_written_in_the_project(org: Marking) -> None:

@@ -197,7 +197,7 @@ def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: P
             return guards
 
     guards = asyncio.run(read())
-    assert guards._verdict(attic) == (Status.STALE, "what stands in it changed meanwhile: space 'Four' came")
+    assert guards._verdict(attic) == (Status.STALE, "its contents changed in the meantime: space 'Four' came")
     status, why = guards._verdict(four) or (None, "")
     assert status is Status.STALE
     assert why.startswith("parent was ")

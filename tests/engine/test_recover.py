@@ -78,25 +78,25 @@ def fresh(org: Org) -> Org:
 def test_one_new_object_that_matches_is_ours(fresh: Org) -> None:
     made = fresh.call("PUT", LIST, {"title": "Writers"})
     notes, _ = recovered(fresh, intent(fresh))
-    assert notes == (f"acme/team/writers: was made by an earlier run ({made['id']})",)
+    assert notes == (f"acme/team/writers: was created by an earlier run ({made['id']})",)
     assert fresh.id("acme/team/writers") == made["id"]
 
 
 def test_an_object_that_was_there_before_is_not_ours(fresh: Org) -> None:
     old = fresh.call("PUT", LIST, {"title": "Writers"})
     notes, _ = recovered(fresh, intent(fresh, known=frozenset({old["id"]})))
-    assert notes == ("acme/team/writers: was not made",)
+    assert notes == ("acme/team/writers: was not created",)
 
 
 def test_a_new_object_of_another_natural_key_is_not_ours(fresh: Org) -> None:
     fresh.call("PUT", LIST, {"title": "Readers"})
     notes, _ = recovered(fresh, intent(fresh))
-    assert notes == ("acme/team/writers: was not made",)
+    assert notes == ("acme/team/writers: was not created",)
 
 
 def test_an_object_that_is_bound_elsewhere_is_not_ours(made: Org) -> None:
     notes, _ = recovered(made, intent(made, address=Address.parse("acme/team/authors")))
-    assert notes == ("acme/team/authors: was not made",)
+    assert notes == ("acme/team/authors: was not created",)
 
 
 def test_several_that_match_stop_and_are_listed(fresh: Org) -> None:
@@ -112,7 +112,7 @@ def test_several_that_match_stop_and_are_listed(fresh: Org) -> None:
 def test_absence_is_believed_only_after_deadline_and_settle_time(fresh: Org) -> None:
     soon = datetime.now(UTC) + timedelta(seconds=20)
     notes, waits = recovered(fresh, intent(fresh, deadline=soon), settle=30)
-    assert notes == ("acme/team/writers: was not made",)
+    assert notes == ("acme/team/writers: was not created",)
     assert len(waits) == 1
     assert 45 < waits[0] < 51
 
@@ -141,12 +141,12 @@ def test_a_copy_whose_pages_differ_is_somebody_elses(fresh: Org) -> None:
     changed["_pages"][0]["title"] = "Something else"
     store.save("space", changed)
     notes, _ = recovered(fresh, mine)
-    assert notes[0] == "acme/space/one: was not made"
+    assert notes[0] == "acme/space/one: was not created"
     assert notes[1].startswith(f"{copy['id']}: new, but not the same")
     changed["_pages"] = store.find("space", "spc_blank")["_pages"]
     store.save("space", changed)
     notes, _ = recovered(fresh, mine)
-    assert notes == (f"acme/space/one: was made by an earlier run ({copy['id']})",)
+    assert notes == (f"acme/space/one: was created by an earlier run ({copy['id']})",)
 
 
 def address(org: Org, name: str) -> Address:
@@ -188,7 +188,7 @@ def test_an_update_that_is_not_seen_is_planned_afresh_only_when_it_can_no_longer
     team = made.id("acme/team/writers")
     mine = written(made, "acme/team/writers", "update", f"{LIST}/{team}", writes={"title": "Authors"})
     notes, (wait,) = recovered(made, mine, settle=30)
-    assert notes == ("acme/team/writers: update is planned afresh",)
+    assert notes == ("acme/team/writers: update is planned again",)
     assert 45 < wait < 52
 
 
@@ -223,7 +223,7 @@ def test_a_late_move_is_waited_out_and_the_order_then_planned_from_what_is_there
     two, four = made.id("acme/space/two"), made.id("acme/space/four")
     body = {"parent": made.id("acme/collection/product"), "position": {"after": {"type": "space", "space": four}}}
     notes = late(made, "acme/space/two", "move", f"/spaces/{two}", "POST", f"/spaces/{two}/move", body)
-    assert notes == ("acme/space/two: move is planned afresh",)
+    assert notes == ("acme/space/two: move is planned again",)
     assert {step.verb for step in made.plan().steps} == {"move"}
 
 
@@ -231,7 +231,7 @@ def test_an_object_that_stands_in_the_right_collection_may_still_be_moved_in_it(
     two, product = made.id("acme/space/two"), made.id("acme/collection/product")
     mine = written(made, "acme/space/two", "move", f"/spaces/{two}", writes={"parent": product})
     notes, waits = recovered(made, mine, settle=30)
-    assert notes == ("acme/space/two: move is planned afresh",)
+    assert notes == ("acme/space/two: move is planned again",)
     assert len(waits) == 1
 
 
@@ -263,7 +263,7 @@ def test_all_that_must_be_waited_for_is_waited_for_once(fresh: Org) -> None:
     notes, waits = recovered(fresh, intent(fresh, deadline=soon), two, settle=30)
     assert len(waits) == 1
     assert 45 < waits[0] < 52
-    assert notes == ("acme/team/writers: was not made", "acme/site/docs: was not made")
+    assert notes == ("acme/team/writers: was not created", "acme/site/docs: was not created")
 
 
 def test_an_absence_is_read_twice(fresh: Org) -> None:
@@ -327,7 +327,7 @@ def test_copies_of_two_sources_with_the_same_pages_are_told_by_their_titles(fres
     known = frozenset({"spc_blank", other})
     of_blank, of_other = copies(fresh, 2)
     notes, _ = recovered(fresh, replace(of_blank, known=known), replace(of_other, known=known, target=other))
-    assert notes == ("acme/space/one: was not made", f"acme/space/two: was made by an earlier run ({made})")
+    assert notes == ("acme/space/one: was not created", f"acme/space/two: was created by an earlier run ({made})")
 
 
 def test_copies_whose_titles_tell_nothing_stay_in_doubt(fresh: Org) -> None:
@@ -338,7 +338,7 @@ def test_copies_whose_titles_tell_nothing_stay_in_doubt(fresh: Org) -> None:
     known = frozenset({"spc_blank", other})
     of_blank, of_other = copies(fresh, 2)
     notes, _ = recovered(fresh, replace(of_blank, known=known), replace(of_other, known=known, target=other))
-    assert all("still in doubt" in note and "whose pages are the same" in note for note in notes)
+    assert all("still in doubt" in note and "which have the same pages" in note for note in notes)
 
 
 def test_a_request_says_where_its_effect_is_seen(made: Org) -> None:
@@ -451,7 +451,7 @@ def test_a_run_that_stood_still_past_its_deadline_sends_nothing(tmp_path: Path) 
         assert journal.state().intents == ()
     store.close()
     assert [(one.status, one.error) for one in outcome.results] == [
-        (Status.FAILED, "not sent: its time ran out while this run stood still")
+        (Status.FAILED, "not sent: its deadline passed while this run was paused")
     ]  # fmt: skip
     assert [method for method, _ in org.requests if method != "GET"] == []
 

@@ -141,14 +141,14 @@ def test_a_looser_rule_alone_is_a_plan_that_is_agreed_to_and_remembered(project:
     plan = project("plan", "p", "--detailed-exitcode")
     assert plan.exit_code == 2
     assert "! exposure    team owned -> all: what nobody declared is deleted too" in plan.stdout
-    assert plan.stdout.endswith("Plan: a looser rule to remember; 1 exposure. 0 requests.\nApply it with: reconciler apply p\n")
+    assert plan.stdout.endswith("Plan: a looser rule to record; 1 exposure. 0 requests.\nApply it with: reconciler apply p\n")
     assert project("plan", "p").exit_code == 0
     refused = project("apply", "p", "--yes")
     assert (refused.exit_code, "if that is meant: --allow-exposure prune" in refused.stderr) == (4, True)
     assert project("plan", "p", "--detailed-exitcode").exit_code == 2
     done = project("apply", "p", "--yes", "--allow-exposure", "prune")
     assert done.exit_code == 0, done.stderr
-    assert done.stdout.endswith("Applied; it took no request. The plan is now empty.\n")
+    assert done.stdout.endswith("Applied without any requests. The plan is now empty.\n")
     assert project("plan", "p", "--detailed-exitcode").exit_code == 0
 
 

@@ -96,10 +96,10 @@ def test_a_deleted_space_comes_back_to_its_place_and_goes_again(acme: Org) -> No
     outcome, found, lines = undo(acme, runs(acme)[0].id)
     assert outcome.leftover == ()
     assert [(str(one.address), one.reason) for one in found.cannot] == [
-        ("acme/site/docs/site-space/four", "was deleted; the service brings no site-space back")
+        ("acme/site/docs/site-space/four", "was deleted; the service cannot restore a site-space")
     ]
     assert [(str(line.address), line.source, line.what) for line in lines] == [
-        ("acme/space/four", None, "is not declared, so that it would be deleted again")
+        ("acme/space/four", None, "is not declared, so the next apply would delete it again")
     ]
     lost = acme_only(before, everything(acme))
     assert [one["object"] for one in lost] == ["site-space"]
@@ -125,9 +125,9 @@ def test_what_others_changed_since_stays_and_is_named(acme: Org) -> None:
     acme.call("POST", f"/spaces/{two}/move", {"parent": acme.id("acme/collection/deep")})
     outcome, found, _ = undo(acme, runs(acme)[0].id)
     assert [(str(one.address), one.reason) for one in found.cannot] == [
-        ("acme/space/two", "was moved since; it stays where it is"),
-        ("acme/team/readers", "was made, and title changed since; it stays"),
-        ("acme/team/writers", "title was changed since; it stays"),
+        ("acme/space/two", "was moved since; it was not moved back"),
+        ("acme/team/readers", "was made, and title changed since; it was not deleted"),
+        ("acme/team/writers", "title was changed since; it was not deleted"),
     ]
     assert [(one.step.verb, str(one.step.address)) for one in outcome.results] == [("update", "acme/space/one")]
     assert acme.call("GET", f"/orgs/{ORGANIZATION}/teams/{team}")["title"] == "Poets"

@@ -31,8 +31,8 @@ def test_nothing_is_lost_where_two_collections_changed_sides_and_what_held_them_
     acme.write(turned)
     assert acme.apply().leftover == ()
     assert said(acme, runs(acme)[0].id) == [
-        ("acme/collection/deep", "stood in acme/collection/product, which stands in it now; it stays where it is"),
-        ("acme/collection/outer", "was deleted; the service brings no collection back"),
+        ("acme/collection/deep", "was in acme/collection/product, which is now inside it; it was not moved"),
+        ("acme/collection/outer", "was deleted; the service cannot restore a collection"),
         ("acme/collection/product", "stood in acme/collection/outer, which is gone; it stays where it is"),
     ]
     assert before.keys() - everything(acme).keys() == {next(id for id, one in before.items() if one.get("title") == "Outer")}
@@ -80,7 +80,7 @@ def test_what_a_replacement_lost_is_named_though_the_new_one_is_gone_too(acme: O
     without["defaultContent"] = {"site": "flat"}
     del without["sites"]["docs"]
     applied(acme, without)
-    assert ("acme/site/docs/group/reference", "was replaced; the object it stands in for is gone") in said(acme, run)
+    assert ("acme/site/docs/group/reference", "was replaced; the old object no longer exists") in said(acme, run)
 
 
 def test_the_line_of_what_is_gone_anyway_is_named(acme: Org) -> None:
@@ -91,4 +91,4 @@ def test_the_line_of_what_is_gone_anyway_is_named(acme: Org) -> None:
     acme.call("DELETE", f"/orgs/org_acme/sites/{site}/site-spaces/{id}")
     _, found, lines = undo(acme, runs(acme)[0].id)
     assert found.cannot == ()
-    assert [(str(line.address), line.what) for line in lines] == [("acme/site/docs/site-space/guides-six", "makes it again")]
+    assert [(str(line.address), line.what) for line in lines] == [("acme/site/docs/site-space/guides-six", "creates it again")]

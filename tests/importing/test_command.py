@@ -40,7 +40,7 @@ def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> N
     assert not (acme.root / "new").exists()
     result = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db")
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == "Wrote 5 files to new and bound 80 objects.\n"
+    assert result.stdout == "Wrote 5 files to new and tracked 80 objects.\n"
     made = files(acme.root / "new")
     assert sorted(made) == [
         "content.yaml", "reconciler.yaml", "sites/acme-documentation.yaml", "sites/acme-for-partners.yaml", "sites/acme-help-center.yaml",
@@ -55,7 +55,7 @@ def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> N
     refused = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db")
     assert refused.exit_code == 3
     assert "--into" in refused.stderr
-    assert acme("import", "new", "--into", "--sandbox", "s.db").stdout == "Wrote 0 files to new and bound 0 objects.\n"
+    assert acme("import", "new", "--into", "--sandbox", "s.db").stdout == "Wrote 0 files to new and tracked 0 objects.\n"
     acme("import", "other", "--org", "org_acme", "--sandbox", "s.db")
     assert files(acme.root / "other") == files(acme.root / "new") == made
 
@@ -86,7 +86,7 @@ def test_into_a_project_goes_only_what_it_lacks_and_comments_stay(acme: Cli) -> 
     ("words", "said"),
     [
         (("--org", "org_acme"), "no directory was given"),
-        (("new", "--org", "org_none"), "there is no org_none within reach"),
+        (("new", "--org", "org_none"), "organization org_none does not exist, or the token has no access to it"),
         (("--into",), "no project was given"),
         (("acme", "--into", "--org", "org_none"), "the project does not declare org_none"),
     ],
@@ -132,7 +132,7 @@ def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:
     assert "\n  member: linus@acme.example\n" in acme(*named, "--member", "Linus@ACME.example").stdout
     refused = acme(*named, "--member", "nobody@acme.example")
     assert refused.exit_code == 3
-    assert "nobody@acme.example is no member there" in refused.stderr
+    assert "nobody@acme.example is not a member of the organization" in refused.stderr
     assert "Took" not in acme(*named).stderr  # there is one admin only
     second = acme("api", "PATCH", "/orgs/org_acme/members/usr_linus", "-f", "role=admin", "--sandbox", "s.db", "--project", "acme")
     assert second.exit_code == 0, second.stderr

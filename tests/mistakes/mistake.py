@@ -37,7 +37,7 @@ class Mistake:
     """`claim`: what the tool does about it. What is not listed in `gone`, `born`, `becomes`, `opens` and `twins` is as it was before
     the mistake.
 
-    `opens` holds beginnings of lines of `facts.readers`. `scene`: what happened before, which is no mistake.
+    `opens` holds beginnings of lines of `facts.readers`. `scene`: what happened before, which is not a mistake.
     """
 
     claim: str

@@ -150,7 +150,7 @@ BUGS: Final = (
         "apply.recover",
         "await wait(max(left",
         "recovery.date or await wait(max(left",
-        "what is not there yet is waited for",
+        "an undefined value yet is waited for",
         f"{RECOVER}test_absence_is_believed_only_after_deadline_and_settle_time",
     ),
     _bug(

@@ -1,4 +1,4 @@
-"""What goes along with a node is gone with it, also while a list may lag."""
+"""Deletions along with a node is gone with it, also while a list may lag."""
 
 from __future__ import annotations
 

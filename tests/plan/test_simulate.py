@@ -217,4 +217,4 @@ def test_an_initial_value_belongs_to_a_field_that_a_create_may_leave_out() -> No
             """Wrong."""
 
             api = Api(create=POST("/wrongs"), update=PATCH("/wrongs/{id}"))
-            name: str = field("Its name.", key=True, required=True, initial="x")
+            name: str = field("The name.", key=True, required=True, initial="x")

@@ -116,7 +116,7 @@ def test_a_recovery_file_that_does_not_fit_on_the_disk_is_said_and_leaves_no_hal
     assert re.search(r"; nor could \d outcomes? be kept beside the project \(the file \S+ cannot grow: the disk is full\), so", message), (
         message
     )
-    assert message.endswith("their requests stay in doubt, and the next `reconciler apply` reads what became of them")
+    assert message.endswith("their requests stay in doubt, and the next `reconciler apply` finds out what happened to them")
     assert hint
     assert left == "[] []"
     org.apply()

@@ -205,7 +205,7 @@ class Wire(httpx.AsyncBaseTransport):
         finally:
             world.under_way.pop(number, None)
         if number in world.taken:
-            raise httpx.ReadError("the connection broke off")
+            raise httpx.ReadError("the connection was lost")
         answer = await self.inner.handle_async_request(request)
         if writes:
             world.at(f"after {what}")

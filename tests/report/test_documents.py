@@ -80,7 +80,7 @@ def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
     )
     document = valid(plan_document(made, created_at=NOW))
     assert [one["address"] for one in document["blocked"]] == ["acme/site/docs", "acme/site/docs/site-space/a"]
-    assert document["blocked"][1]["reason"] == "after a second run: the service rearranges it"
+    assert document["blocked"][1]["reason"] == "in a second run: the service rearranges it"
     assert document["summary"]["blocked"] == 2
     assert document["unknown"] == [{"kind": "team", "reason": "in org_acme: 503"}, {"kind": "site", "reason": "500"}]
     assert document["inDoubt"] == ["acme/team/x"]

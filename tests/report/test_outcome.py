@@ -18,7 +18,7 @@ def test_every_step_that_did_not_end_well_is_named_with_its_reason() -> None:
     made = outcome(
         DONE,
         result(2, "acme/site/docs", Status.FAILED, "POST /orgs/org_acme/sites: 400 title is too short", verb="create"),
-        result(3, "acme/site/docs/section/a", Status.SKIPPED, "needs step 2 (acme/site/docs)", verb="create"),
+        result(3, "acme/site/docs/section/a", Status.SKIPPED, "requires step 2 (acme/site/docs)", verb="create"),
         result(4, "acme/team/b", Status.IN_DOUBT, "the connection broke", verb="create"),
         notes=("acme: the service keeps logo as 'x'",),
     )
@@ -27,13 +27,13 @@ def test_every_step_that_did_not_end_well_is_named_with_its_reason() -> None:
 acme/site/docs
   ! failed      create: POST /orgs/org_acme/sites: 400 title is too short
 acme/site/docs/section/a
-  . skipped     create: needs step 2 (acme/site/docs)
+  . skipped     create: requires step 2 (acme/site/docs)
 acme/team/b
   ? in doubt    create: the connection broke
 acme: the service keeps logo as 'x'
 
 Applied 1 of 4 requests: 1 failed, 1 in doubt, 1 skipped. The next apply reads what became of what
-is in doubt. Run it again to go on.
+is in doubt. Run it again to continue.
 """
     )
 
@@ -48,11 +48,11 @@ def test_what_is_left_is_never_called_empty() -> None:
 
 def test_an_interrupted_run_says_so_first() -> None:
     made = outcome(DONE, result(2, "acme/team/b", Status.SKIPPED, "interrupted"), stopped="interrupted")
-    assert summary(made) == "Interrupted. Applied 1 of 2 requests: 1 skipped. Run it again to go on."
+    assert summary(made) == "Interrupted. Applied 1 of 2 requests: 1 skipped. Run it again to continue."
 
 
 def test_changes_of_the_state_alone_take_no_request() -> None:
-    assert summary(outcome(plan=plan(change("acme/team/x", Action.ADOPT)))) == "Applied; it took no request. The plan is now empty."
+    assert summary(outcome(plan=plan(change("acme/team/x", Action.ADOPT)))) == "Applied without any requests. The plan is now empty."
     assert summary(outcome()) == "Nothing to apply. The plan is now empty."
 
 
@@ -77,9 +77,9 @@ acme/space/one                           changed by somebody else during the run
 acme/space/two                           changed by somebody else during the run
   ~ differs     was deleted; it can be restored
 acme/team/a
-  ? not checked  it was written, and could not be read again after it
+  ? not checked  it was written and could not be read again
 
-Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources meanwhile: plan again. Run it
+Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources during the run: plan again. Run it
 again to go on.
 """
     )

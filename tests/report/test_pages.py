@@ -68,7 +68,7 @@ def test_a_comment_fits_and_no_deletion_is_cut(many: int, gone: int) -> None:
 def test_more_deletions_than_a_comment_can_name_are_counted() -> None:
     text = markdown(plan_sheet(plan(*(change(f"acme/space/{number:090}", Action.DELETE) for number in range(2_000)))))
     assert len(text) <= LIMIT
-    assert "2,000 × delete: too many to name here" in text
+    assert "2,000 × delete: too many to list here" in text
 
 
 def test_no_text_from_outside_leaves_the_block_of_a_comment() -> None:

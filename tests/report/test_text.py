@@ -58,7 +58,7 @@ def test_what_could_not_be_read_is_said_even_where_nothing_changes() -> None:
     assert text(made) == (
         """\
 every team in org_acme
-  ? unknown     GET /teams: 503; none is made, deleted or called drift
+  ? unknown     GET /teams: 503; none is created, deleted or reported as drift
 
 No changes. 4 objects managed, 0 unmanaged. 1 reading failed.
 """
@@ -256,9 +256,9 @@ def test_what_waits_for_a_second_run_and_what_is_in_doubt_is_said() -> None:
     assert text(made) == (
         """\
 acme/site/docs/site-space/a
-  ! waits       after a second run: the service rearranges it
+  ! waits       in a second run: the service rearranges it
 acme/team/x
-  ? in doubt    a request of an earlier run has no outcome yet; reconciler apply reads what became
+  ? in doubt    a request of an earlier run is in doubt; reconciler apply reads what became
                 of it
 A note.
 

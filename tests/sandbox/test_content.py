@@ -68,7 +68,7 @@ def test_a_move_goes_before_or_after_the_named_collection(box: Box) -> None:
         (
             "/spaces/spc_one",
             {"position": {"after": {"type": "space", "space": "spc_root"}}},
-            "position names a sibling that does not stand there",
+            "position names an object that is not a sibling",
         ),
         ("/spaces/spc_one", {"position": {"after": {"type": "space", "space": "spc_one"}}}, "position names the moved object itself"),
         (
@@ -76,8 +76,8 @@ def test_a_move_goes_before_or_after_the_named_collection(box: Box) -> None:
             {"position": {"before": {"type": "space", "space": "spc_two"}, "after": {"type": "space", "space": "spc_two"}}},
             "position has both before and after",
         ),
-        ("/collections/col_guides", {"parent": "col_guides"}, "parent is the collection itself or stands in it"),
-        ("/collections/col_guides", {"parent": "col_inner"}, "parent is the collection itself or stands in it"),
+        ("/collections/col_guides", {"parent": "col_guides"}, "parent is the collection itself or inside it"),
+        ("/collections/col_guides", {"parent": "col_inner"}, "parent is the collection itself or inside it"),
     ],
 )
 def test_an_impossible_move_answers_400_and_changes_nothing(box: Box, path: str, body: object, message: str) -> None:

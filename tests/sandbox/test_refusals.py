@@ -14,7 +14,7 @@ SAML = {"label": "Okta", "entityID": "e", "certificate": "c", "ssoURL": "https:/
 
 @pytest.mark.parametrize("path", ["/orgs", "/spaces/spc_one", "/orgs/org_a/sites/site_no", "/nowhere"])
 def test_without_a_token_the_answer_is_401(box: Box, path: str) -> None:
-    assert box.refused("GET", path, status=401, token=None) == "an access token is needed: Authorization: Bearer <ACCESS_TOKEN>"
+    assert box.refused("GET", path, status=401, token=None) == "an access token is required: Authorization: Bearer <ACCESS_TOKEN>"
 
 
 @pytest.mark.parametrize("header", ["Basic YTpi", "Bearer", "Bearer  ", "token-ada", ""])
@@ -24,7 +24,7 @@ def test_what_is_not_a_bearer_token_answers_401(box: Box, header: str) -> None:
 
 def test_an_unknown_token_answers_401_and_is_not_repeated(box: Box) -> None:
     said = box.refused("GET", "/orgs", status=401, token="token-of-nobody")
-    assert said == "the access token is not known"
+    assert said == "the access token is unknown"
 
 
 def test_who_calls_is_asked_before_the_body_is_read(box: Box) -> None:
@@ -42,7 +42,7 @@ def test_who_calls_is_asked_before_the_body_is_read(box: Box) -> None:
     ],
 )
 def test_a_write_with_a_read_token_answers_403_and_changes_nothing(box: Box, method: str, path: str, body: object) -> None:
-    assert box.refused(method, path, body, status=403, token=ADA_READS) == "this access token may only read"
+    assert box.refused(method, path, body, status=403, token=ADA_READS) == "this access token is read-only"
     assert box.get("/spaces/spc_one")["title"] == "One"
 
 
@@ -148,7 +148,7 @@ def test_a_missing_body_answers_400(box: Box) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1:80", "localhost.evil.example:1", "[::2]"])
 def test_a_host_that_is_not_the_loopback_interface_answers_403(box: Box, host: str) -> None:
     said = box.refused("GET", "/orgs", status=403, headers={"Host": host})
-    assert said == "this service answers only on the loopback interface"
+    assert said == "this service only listens on the loopback interface"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "localhost", "LocalHost:80", "[::1]", "[::1]:80"])

@@ -20,19 +20,19 @@ SPACE = {"organization": "org_a", "id": "spc_a"}
 BAD: list[tuple[dict[Any, Any], str]] = [
     (
         {"organisations": []},
-        "organisations: there is no such list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml",
+        "organisations: unknown list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml",
     ),
-    ({7: []}, "7: there is no such list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml"),
+    ({7: []}, "7: unknown list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml"),
     ({"organizations": {"id": "org_a"}}, "organizations: expected a list"),
-    ({"organizations": ["org_a"]}, "organizations[0]: expected an object, as the service has it"),
+    ({"organizations": ["org_a"]}, "organizations[0]: expected an object in the form of the service"),
     ({"organizations": [{}]}, "organizations[0].id is missing"),
     ({"organizations": [{"id": 7}]}, "organizations[0].id: expected a text"),
     ({"organizations": [{"id": ""}]}, "organizations[0].id: expected a text"),
-    ({"organizations": [ORGANIZATION, ORGANIZATION]}, "organizations[1].id: org_a exists already"),
+    ({"organizations": [ORGANIZATION, ORGANIZATION]}, "organizations[1].id: org_a already exists"),
     ({"organizations": [{"id": "org_a", "title": ["x"]}]}, "organizations[0].title: expected a text"),
-    ({"organizations": [{"id": "org_a", "_logo": "x"}]}, "organizations[0]._logo: names that begin with _ are the service's own"),
-    ({"organizations": [{"id": "org_a", "mergeRules": {"type": {1, 2}}}]}, "organizations[0].mergeRules: expected what JSON can say"),
-    ({"organizations": [{"id": "org_a", "sso": float("nan")}]}, "organizations[0].sso: expected what JSON can say"),
+    ({"organizations": [{"id": "org_a", "_logo": "x"}]}, "organizations[0]._logo: names that begin with _ are reserved"),
+    ({"organizations": [{"id": "org_a", "mergeRules": {"type": {1, 2}}}]}, "organizations[0].mergeRules: expected a JSON value"),
+    ({"organizations": [{"id": "org_a", "sso": float("nan")}]}, "organizations[0].sso: expected a JSON value"),
     ({"members": [MEMBER]}, "members[0].organization: there is no organization org_a"),
     ({"organizations": [ORGANIZATION], "members": [{**MEMBER, "email": None}]}, "members[0].email is missing"),
     (
@@ -47,7 +47,7 @@ BAD: list[tuple[dict[Any, Any], str]] = [
     ),
     (
         {"organizations": [ORGANIZATION], "members": [MEMBER], "tokens": [{"token": "t", "member": "usr_a"}] * 2},
-        "tokens[1].token: it exists already",
+        "tokens[1].token: it already exists",
     ),
     (
         {"organizations": [ORGANIZATION], "collections": [{"organization": "org_a", "id": "c", "parent": "d"}]},
@@ -74,7 +74,7 @@ BAD: list[tuple[dict[Any, Any], str]] = [
     ),
     (
         {"organizations": [ORGANIZATION], "openapi": [{"organization": "org_a", "id": "s"}, {"organization": "org_a", "id": "s"}]},
-        "openapi[1].id: s exists already",
+        "openapi[1].id: s already exists",
     ),
     (
         {"organizations": [ORGANIZATION], "saml": [{"organization": "org_a", "id": "s", "defaultTeam": "t"}]},
@@ -95,7 +95,7 @@ def test_a_wrong_seed_is_told_the_place_and_puts_nothing_in(tmp_path: Path, docu
 
 @pytest.mark.parametrize("document", [None, [], "organizations", 7])
 def test_a_seed_that_is_no_map_is_told_so(tmp_path: Path, document: Any) -> None:
-    with pytest.raises(SeedError, match=r"^a seed is a map of lists: organizations, members, spaces, …$"):
+    with pytest.raises(SeedError, match=r"^a seed must be a map of lists: organizations, members, spaces, …$"):
         seed(tmp_path / "x.db", document)
 
 
@@ -150,7 +150,7 @@ def test_a_space_may_be_seeded_deleted_and_its_time_may_be_one_of_yaml(tmp_path:
 def test_a_file_may_be_seeded_again_with_what_it_does_not_have(box: Box) -> None:
     box.close()
     seed(box.db, {"spaces": [{"organization": "org_a", "id": "spc_late"}]})
-    with pytest.raises(SeedError, match=r"^organizations\[0\]\.id: org_a exists already$"):
+    with pytest.raises(SeedError, match=r"^organizations\[0\]\.id: org_a already exists$"):
         seed(box.db, SEED)
     box.open()
     assert box.get("/spaces/spc_late")["title"] == "Untitled"

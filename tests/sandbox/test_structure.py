@@ -72,7 +72,7 @@ def test_a_site_space_moves_within_its_row_only(box: Box) -> None:
     box.section(site, "Bb", "spc_two")
     foreign = box.items(f"{site}/site-spaces")[-1]["id"]
     said = box.refused("POST", f"{site}/site-spaces/{other}/move", {"position": {"before": {"type": "site-space", "siteSpace": foreign}}})
-    assert said == "position names a site space that does not stand beside it"
+    assert said == "position names a site space that is not a sibling"
 
 
 # -- defaults are written on the parent and read on the child -----------------------------------------------------------------

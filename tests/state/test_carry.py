@@ -121,7 +121,7 @@ def test_another_state_is_replaced_only_by_force(store: Store, elsewhere: Store)
     with elsewhere.lease(**WHO) as journal:
         journal.remember(bind=[binding(LEGACY)])
     before = document(elsewhere)
-    with pytest.raises(Refused, match="another state is there already: its lineage is"):
+    with pytest.raises(Refused, match="another state already exists: its lineage is"):
         push(elsewhere, found)
     assert document(elsewhere)["bindings"] == before["bindings"]
     push(elsewhere, found, force=True)
@@ -136,9 +136,9 @@ def test_a_newer_state_and_one_that_went_another_way_are_replaced_only_by_force(
     for one, address in ((store, START), (elsewhere, LEGACY)):
         with one.lease(**WHO) as journal:
             journal.remember(bind=[binding(address)])
-    with pytest.raises(Refused, match="the state that is there is newer: its serial is 2, the document's 1"):
+    with pytest.raises(Refused, match="the existing state is newer: its serial is 2, the document's 1"):
         push(elsewhere, old)
-    with pytest.raises(Refused, match="changed the state that is there, and the document does not know it"):
+    with pytest.raises(Refused, match="changed the existing state, and the document does not contain it"):
         push(elsewhere, document(store))
     push(elsewhere, document(store), force=True)
     assert set(elsewhere.read().bindings) == {GUIDES, START}

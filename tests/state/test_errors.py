@@ -37,14 +37,14 @@ def refused(url: str, *, create: bool = True) -> StateError:
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("", "the address of the state is no URL"),
-        ("state.db", "the address of the state is no URL"),
-        ("mysql://u:hunter2@h/d", "a state cannot be kept in 'mysql'"),
-        ("postgresql+asyncpg://u:hunter2@h/d", "a state cannot be kept in 'postgresql+asyncpg'"),
-        ("sqlite://", "the state's address 'sqlite://' names no file"),
-        ("sqlite:///:memory:", "the state's address 'sqlite:///:memory:' names no file"),
-        ("sqlite://host/state.db", "the state's address 'sqlite://host/state.db' names no file"),
-        ("sqlite:///state.db?mode=memory", "the state's address 'sqlite:///state.db?mode=memory' names no file"),
+        ("", "the state is not a valid URL"),
+        ("state.db", "the state is not a valid URL"),
+        ("mysql://u:hunter2@h/d", "a state cannot be stored in 'mysql'"),
+        ("postgresql+asyncpg://u:hunter2@h/d", "a state cannot be stored in 'postgresql+asyncpg'"),
+        ("sqlite://", "the state URL 'sqlite://' names no file"),
+        ("sqlite:///:memory:", "the state URL 'sqlite:///:memory:' names no file"),
+        ("sqlite://host/state.db", "the state URL 'sqlite://host/state.db' names no file"),
+        ("sqlite:///state.db?mode=memory", "the state URL 'sqlite:///state.db?mode=memory' names no file"),
     ],
 )
 @pytest.mark.parametrize("create", [True, False])
@@ -64,7 +64,7 @@ def test_a_database_of_something_else(tmp_path: Path, create: bool) -> None:
     with closing(sqlite3.connect(tmp_path / "sandbox.db")) as other:
         other.execute("CREATE TABLE objects (id)")
     error = refused(f"sqlite:///{tmp_path}/sandbox.db", create=create)
-    assert str(error) == f"the state {tmp_path}/sandbox.db is a database of something else: it has tables, but not those of a state"
+    assert str(error) == f"the state {tmp_path}/sandbox.db is a different database: its tables are not those of a state"
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -159,14 +159,14 @@ os.unlink(path), os.rmdir(os.path.dirname(path))
 def test_postgres_without_its_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     error = refused("postgresql://u:hunter2@h/d")
-    assert (str(error), error.hint) == ("a state on PostgreSQL needs psycopg", f"Install it: {installing('psycopg[binary]')}")
+    assert (str(error), error.hint) == ("a state on PostgreSQL requires psycopg", f"Install it: {installing('psycopg[binary]')}")
 
 
 @pytest.mark.parametrize("create", [True, False])
 def test_a_server_that_is_not_there(create: bool) -> None:
     pytest.importorskip("psycopg")
     error = refused("postgresql://u:hunter2@127.0.0.1:1/d", create=create)
-    assert str(error) == "the state postgresql://127.0.0.1:1/d cannot be reached, or refuses us"
+    assert str(error) == "the state postgresql://127.0.0.1:1/d cannot be reached, or denies access"
 
 
 @pytest.mark.parametrize("create", [True, False])
@@ -174,7 +174,7 @@ def test_a_database_the_server_does_not_have(postgres_url: str, create: bool) ->
     url = postgres_url.replace("/postgres", "/nowhere").replace("tests@", "tests:hunter2@")
     assert (
         str(refused(url, create=create))
-        == f"the state {postgres_url.replace('tests@', '').replace('/postgres', '/nowhere')} cannot be reached, or refuses us"
+        == f"the state {postgres_url.replace('tests@', '').replace('/postgres', '/nowhere')} cannot be reached, or denies access"
     )
 
 

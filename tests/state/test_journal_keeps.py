@@ -122,7 +122,7 @@ def test_forgetting_comes_before_renaming_and_that_before_binding_and_placing(jo
 def test_a_note_of_nothing_needs_no_binding_and_of_something_does(journal: Journal) -> None:
     journal.note(LEGACY, sent={}, seen={})
     for sent, seen in (({"a": 1}, {}), ({}, {"a": 1})):
-        with pytest.raises(StateError, match="acme/space/legacy is not bound"):
+        with pytest.raises(StateError, match="acme/space/legacy is not tracked"):
             journal.note(LEGACY, sent=sent, seen=seen)
 
 

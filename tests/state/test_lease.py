@@ -40,8 +40,8 @@ def test_a_second_process_is_locked_out_and_told_who_holds_it(store: Store, url:
     since = clock_time_of("2026-11-18T10:30:00+00:00", HERE)
     assert str(caught.value) == (f"another run holds the state: grace@server runs `reconciler apply --env live`{process} since {since}")
     assert caught.value.exit_code == 6
-    died = f"a run that died frees it after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it from one that hangs."
-    freed = "the lock ends with its process, and nothing is to be unlocked by hand." if process else died
+    died = f"if that run died, its lease expires after {LEASE_SECONDS:g} s. `reconciler state unlock` takes it from one that hangs."
+    freed = "the lock ends with its process; there is nothing to unlock." if process else died
     assert caught.value.hint == f"Wait for it to end, then run again; {freed}"
 
 

@@ -202,7 +202,7 @@ def test_a_newer_state_is_left_alone(tmp_path: Path, create: bool) -> None:
     with pytest.raises(StateError) as caught:
         Store.open(url, REMEMBERED, clock=CLOCK, create=create).read()
     ours = len(migrations.MIGRATIONS) + 1
-    assert str(caught.value) == f"the state {path} was written by a newer reconciler: its schema is 99, this one knows {ours}"
+    assert str(caught.value) == f"the state {path} was written by a newer version: its schema is 99, this version supports {ours}"
     assert caught.value.hint == migrations.NEWER_HINT
     assert path.read_bytes()[100:] == before[100:]
 

@@ -49,13 +49,18 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[s
         except NotFound:
             return [Finding("token", Level.OK, "accepted; the service does not list its organizations")], {}
         except ServiceError as error:
-            remedy = (
-                error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
-            )
+            remedy = error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
             return [Finding("service", Level.PROBLEM, error.message, remedy)], None
         found |= {str(one.get("id")): str(one.get("title", "")) for one in pages.items}
     if not found:
-        return [Finding("token", Level.WARNING, "accepted, but it has access to no organization", "Add its owner to the organizations that the project declares.")], found
+        return [
+            Finding(
+                "token",
+                Level.WARNING,
+                "accepted, but it has access to no organization",
+                "Add its owner to the organizations that the project declares.",
+            )
+        ], found
     names = [f"{id} {title!r}" for id, title in sorted(found.items())]
     return [Finding("token", Level.OK, f"accepted; it has access to {listed(names, SHOWN)}")], found
 
@@ -88,7 +93,9 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         seen = sum(len(objects) for objects in actual.objects.values())
         findings.append(
             Finding(
-                "reach", Level.OK, f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}"
+                "reach",
+                Level.OK,
+                f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}",
             )
         )
     return [*findings, *await _lister(reader, kinds, project, actual, found), *_permissions(kinds, project, actual, found)]
@@ -100,7 +107,9 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
     where = f"{one.source.file}:{one.source.line}"
     if bound is not None and one.id is not None and bound.id != one.id:
         text = f"{one.address} tracks {bound.id}, but the YAML says {one.id} ({where})"
-        return Finding("reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}")
+        return Finding(
+            "reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}"
+        )
     id = found.ids.get(one.address)
     seen = actual.find(one.kind, id) if id is not None else None
     if seen is None:
@@ -181,7 +190,9 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
         if flags.get(leave.flag) is False:
             lacking[(leave.flag, kind.name)].append(str(address))
     for (flag, name), addresses in sorted(lacking.items()):
-        text = f"without the permission {flag!r} the token cannot change or make {count(len(addresses), name)}: {listed(addresses, SHOWN)}"
+        text = (
+            f"without the permission {flag!r} the token cannot create or change {count(len(addresses), name)}: {listed(addresses, SHOWN)}"
+        )
         yield Finding("permissions", Level.WARNING, text, "Grant the owner of the token that role; plan shows which requests require it.")
     if asked and not lacking:
         yield Finding("permissions", Level.OK, f"the token has every permission that the project requires ({count(asked, 'flag')} checked)")
@@ -204,7 +215,9 @@ def _pace(reader: Reader) -> Iterator[Finding]:
         return
     text = f"{quota.remaining:,} of {quota.limit:,} requests left"
     if quota.remaining < quota.limit * SCARCE:
-        yield Finding("rate limit", Level.WARNING, text, "A run waits for the next window automatically; --max-rps N sends requests more slowly.")
+        yield Finding(
+            "rate limit", Level.WARNING, text, "A run waits for the next window automatically; --max-rps N sends requests more slowly."
+        )
     else:
         yield Finding("rate limit", Level.OK, text)
 
@@ -215,7 +228,10 @@ def _clock(reader: Reader) -> Iterator[Finding]:
     elif abs(reader.skew) > SKEW_MAX:
         text = f"the service's clock is {abs(reader.skew):,.0f} s {'ahead of' if reader.skew > 0 else 'behind'} this machine's"
         yield Finding(
-            "clock", Level.WARNING, text, "Set this machine's clock (NTP): deadlines of requests in doubt are compared with the service's clock."
+            "clock",
+            Level.WARNING,
+            text,
+            "Set this machine's clock (NTP): deadlines of requests in doubt are compared with the service's clock.",
         )
     else:
         yield Finding("clock", Level.OK, "this machine's clock and the service's agree within 30 s")

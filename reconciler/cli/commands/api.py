@@ -29,11 +29,16 @@ _SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
 @click.argument("method", type=click.Choice(METHODS, case_sensitive=False))
 @click.argument("path")
 @click.option(
-    "-f", "--field", "fields", metavar="KEY=VALUE", multiple=True, help="Add a field to the body, or to the query of a GET. a[b]=c nests, a[]=c adds to a list."
+    "-f",
+    "--field",
+    "fields",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="Add a field to the body, or to the query of a GET. a[b]=c nests, a[]=c adds to a list.",
 )
 @click.option("--input", "given", metavar="FILE", type=click.File("rb"), help="Read the body as JSON from a file; - is standard input.")
 @click.option("--paginate", is_flag=True, help="Read all pages of a list, and print its items.")
-@click.option("--jq", metavar="EXPR", help="Select part of the response, e.g. .items[].title")
+@click.option("--jq", metavar="EXPR", help="Select part of the response, for example .items[].title.")
 @shared.project_option()
 @shared.service()
 @shared.output()
@@ -49,7 +54,7 @@ def command(
     jq: str | None,
     **words: Any,
 ) -> None:
-    """Send one request and print its answer as JSON. PATH stands under /v1; values are null, true, false, numbers or text.
+    """Send one request and print the response as JSON. PATH is relative to /v1; values are null, true, false, numbers or text.
 
     \b
     Examples:
@@ -183,7 +188,8 @@ def selection(expression: str) -> list[str | int | None]:
         match = _SELECTION.match(expression, at)
         if match is None:
             raise UsageError(
-                f"--jq {expression!r} cannot be followed", hint="Use paths like .items[0].title or .items[].id; for more, pipe the output into jq."
+                f"--jq {expression!r} is not supported",
+                hint="Use paths like .items[0].title or .items[].id; for more, pipe the output into jq.",
             )
         key, index, quoted = match.groups()
         steps.append(key if key is not None else quoted if quoted is not None else int(index) if index else None)

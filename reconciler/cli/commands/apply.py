@@ -31,7 +31,13 @@ if TYPE_CHECKING:
 @click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply exactly what this saved plan shows.")
 @click.option("--partial", is_flag=True, help="With --plan: if part of it is no longer valid, apply the rest.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
-@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="Stop after the first failed request, or continue with independent ones.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["continue", "stop"]),
+    default="continue",
+    show_default=True,
+    help="Stop after the first failed request, or continue with independent ones.",
+)
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
 @shared.output(formats=("text", "json"))
@@ -40,9 +46,9 @@ def command(
     screen: Screen, /, file: Path | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"], full: bool,
     report: tuple[tuple[str, Path], ...], **words: Any,
 ) -> int:  # fmt: skip
-    """Make the organization what the files say: settle what earlier runs left open, plan, ask, apply, look again.
+    """Apply the project: resolve the requests in doubt of earlier runs, plan, ask for confirmation, apply, verify.
 
-    With --plan FILE it applies what `plan --out FILE` saved, as far as that still holds, without asking: the file was the question.
+    With --plan FILE, apply what `plan --out FILE` saved, as far as it is still valid, without asking.
 
     \b
     Example:

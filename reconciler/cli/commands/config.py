@@ -29,8 +29,8 @@ command = LazyGroup(
 @shared.output()
 @click.pass_obj
 def render_command(screen: Screen, /, **words: Any) -> None:
-    """Print the project as it is read: every expression replaced by its value, with the expression behind it as a comment.
-    Values from the environment are hidden, but for those that --public-var names.
+    """Print the project with every expression replaced by its value, and the expression as a comment.
+    Values from the environment are hidden, except those that --public-var names.
 
     \b
     Example:

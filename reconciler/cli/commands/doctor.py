@@ -27,8 +27,9 @@ PATIENCE: Final = 120.0  # seconds for all that is asked
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def command(screen: Screen, /, **words: Any) -> int:
-    """Look at the project, the token and what it reaches and may do, the rate limit, the clock and the state; say what to do about each.
-    Sends only GET requests, writes nothing, asks nothing. Exits with 1 where something is a problem, with 3 where the project is wrong.
+    """Check the project, the token and its permissions, the rate limit, the clock and the state, and report what to do.
+
+    Sends only GET requests, writes nothing and asks nothing. Exits with 1 if there is a problem, and with 3 if the project is invalid.
 
     \b
     Example:

@@ -23,7 +23,12 @@ from reconciler.cli.terminal.screen import Screen
 @shared.state()
 @click.option("--coverage", is_flag=True, help="Read every list, and show how much is managed.")
 @click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Accept a change into the YAML. Repeatable.")
-@click.option("--baseline", type=click.Path(path_type=Path), metavar="FILE", help="Ignore the known drift that this file lists, with reasons and expiry dates.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Ignore the known drift that this file lists, with reasons and expiry dates.",
+)
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
 @reports.option()
 @shared.output(formats=("text", "json", "markdown", "html", "github"))
@@ -38,10 +43,10 @@ def command(
     report: tuple[tuple[str, Path], ...],
     **words: Any,
 ) -> int:
-    """Show what was changed outside since the last apply: fields, places, deleted and unmanaged objects. Exits with 2 on drift, with
-    5 where something could not be read or judged: a state that has never seen the project cannot say that nothing changed.
+    """Show what was changed outside Reconciler since the last apply: fields, locations, deleted and unmanaged objects. Exits with 2 on
+    drift, and with 5 if something could not be read, or if the state has never seen the project.
 
-    Sends only GET requests, and writes nothing but, with --accept, your YAML.
+    Sends only GET requests. Writes nothing, except your YAML with --accept.
 
     \b
     Example:

@@ -17,7 +17,7 @@ from reconciler.errors import UsageError
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, word: str, **words: Any) -> None:
-    """Say what a kind or one of its fields means: values, limits, what a change does, with an example. Without a word: every kind.
+    """Describe a kind or one of its fields: values, limits, what a change does, with an example. Without an argument, list the kinds.
 
     \b
     Examples:

@@ -22,8 +22,9 @@ from reconciler.errors import ConfigError, Problem, ReconcilerError
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
-    """Lay out the project file and the files it includes: order of keys, indentation, blank lines, quotes. What they say stays the same,
-    and so do comments and short maps in braces. Prints the files that changed.
+    """Format the project file and the files that it includes: order of keys, indentation, blank lines, quotes.
+
+    Their meaning and their comments stay the same. Prints the files that changed.
 
     \b
     Example:

@@ -21,9 +21,9 @@ from reconciler.cli.terminal.screen import Screen
 @shared.output(formats=("mermaid", "dot"))
 @click.pass_obj
 def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], **words: Any) -> None:
-    """Draw the declared resources, or with --steps the requests of a plan and what each waits for, coloured by what they do.
+    """Draw the declared resources, or with --steps the requests of a plan and what each requires, colored by verb.
 
-    What contains something, such as a site or a collection, is drawn as a frame around it.
+    Containers, such as sites and collections, are drawn as frames.
 
     \b
     Example:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def history_command(screen: Screen, /, **words: Any) -> None:
-    """List every run that could change something, newest first: who ran what, when, how it ended and which requests were done.
+    """List all runs that could write, newest first: who ran what, when, how it ended, and which requests were done.
 
     \b
     Example:
@@ -52,9 +52,9 @@ def history_command(screen: Screen, /, **words: Any) -> None:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def show_command(screen: Screen, /, run: str, **words: Any) -> None:
-    """Show every request of a run: its address, verb and fields, before and after where that is known, and how it ended.
+    """Show every request of a run: its address, its verb, its fields before and after, and how it ended.
 
-    RUN is the run's id, the beginning of it, or `last`: the newest that sent anything.
+    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent anything.
 
     \b
     Example:

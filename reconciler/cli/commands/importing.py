@@ -33,14 +33,16 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option("--org", metavar="ID", help="The id of the organization to import. Without it, list the available organizations.")
 @click.option("--dry-run", is_flag=True, help="Print the files without writing or tracking anything.")
 @click.option("--into", is_flag=True, help="Add to the project in DIR what it does not declare yet.")
-@click.option("--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything.")
+@click.option(
+    "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
+)
 @shared.service()
 @shared.state()
 @shared.creating()
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run: bool, into: bool, member: str | None, **words: Any) -> int:
-    """Read an organization completely, write it as a project a person can go on with, and bind every object in it. Sends only GET requests.
+    """Import an existing organization: write it as a project, and track every object in it. Sends only GET requests.
 
     \b
     Example:
@@ -111,7 +113,10 @@ def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Act
     with narration.phase(f"Reading {org} from {service.where}"):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
     if not any(actual.find(kind.name, org) for kind in kinds.roots):
-        raise UsageError(f"organization {org} does not exist, or the token has no access to it", hint="To list the available organizations: reconciler import")
+        raise UsageError(
+            f"organization {org} does not exist, or the token has no access to it",
+            hint="To list the available organizations: reconciler import",
+        )
     return actual
 
 

@@ -13,12 +13,12 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 SANDBOX = """\
-  sandbox: .reconciler/sandbox.db       # the embedded service; write baseUrl: https://… instead for the real one
+  sandbox: .reconciler/sandbox.db       # the embedded sandbox; for the real service write baseUrl: https://…
 """
 
 SERVICE = """\
-  baseUrl: https://api.example.com      # where the service is; the token comes from RECONCILER_TOKEN, never from a file
-  # sandbox: .reconciler/sandbox.db     # instead of baseUrl: the embedded service, to try things out
+  baseUrl: https://api.example.com      # the URL of the service; the token comes from RECONCILER_TOKEN, never from a file
+  # sandbox: .reconciler/sandbox.db     # instead of baseUrl: the embedded sandbox, to try things out
 """
 
 PROJECT = """\
@@ -27,11 +27,11 @@ version: 1
 project: {name}
 
 service:
-{service}  member: ada@acme.example              # whose token it is: reaches every space
+{service}  member: ada@acme.example              # owns the token; needs access to every space
 
 organizations:
   acme:
-    id: org_acme                        # organizations are adopted by id, never made or deleted
+    id: org_acme                        # organizations are adopted by id, never created or deleted
     members:
       ada@acme.example: admin
     teams:
@@ -60,7 +60,7 @@ IGNORED = "/.reconciler/\n"
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> None:
-    """Write a small project into a directory, with a modeline for editors. Nothing that exists is touched.
+    """Create a small project in a directory, with a JSON Schema for editors. Existing files are not changed.
 
     \b
     Example:

@@ -22,7 +22,9 @@ from reconciler.cli.terminal.screen import Screen
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan to a file that only you can read.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan to a file that only you can read."
+)
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
@@ -31,7 +33,7 @@ from reconciler.cli.terminal.screen import Screen
 def command(
     screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, report: tuple[tuple[str, Path], ...], **words: Any
 ) -> int:
-    """Show what would change, and why. Sends only GET requests, and writes nothing.
+    """Show what would change, and why. Sends only GET requests and writes nothing.
 
     \b
     Example:

@@ -43,7 +43,7 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 @shared.output()
 @click.pass_obj
 def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **words: Any) -> None:
-    """Serve a sandbox on 127.0.0.1 until interrupted; prints one line when it is ready.
+    """Serve a sandbox on 127.0.0.1 until interrupted. Prints one line when it is ready.
 
     \b
     Example:
@@ -65,7 +65,7 @@ def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **w
 @shared.output()
 @click.pass_obj
 def seed_command(screen: Screen, /, db: Path, seed: Path, **words: Any) -> None:
-    """Put in what exists beforehand: objects as the service has them, ids included, lists in their order.
+    """Load initial data: objects in the form of the service, with their ids, in the order of the lists.
 
     \b
     Example:

@@ -40,9 +40,9 @@ command = LazyGroup(
 @shared.output()
 @click.pass_obj
 def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], **words: Any) -> None:
-    """Put rules in force, in place of all others: which fault, and which requests (operation, rate with seed, nth, times).
+    """Replace the active rules. A rule names a fault and selects requests (operation, rate with seed, nth, times).
 
-    Some faults have fields of their own, e.g. latency needs seconds and rate-limit needs limit. docs/sandbox.md lists them.
+    Some faults have additional fields: latency requires seconds, rate-limit requires limit. docs/sandbox.md lists them.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def show_command(screen: Screen, /, **words: Any) -> None:
-    """Show the rules in force: how many requests they saw and how many went wrong; and the writes that are late.
+    """List the active rules, how many requests each has seen and affected, and pending late writes.
 
     \b
     Example:
@@ -91,7 +91,7 @@ def show_command(screen: Screen, /, **words: Any) -> None:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def log_command(screen: Screen, /, **words: Any) -> None:
-    """Show every request that went wrong: number, time, rule, fault, method and path.
+    """List the requests that a rule affected: number, time, rule, fault, method and path.
 
     \b
     Example:
@@ -115,7 +115,7 @@ def log_command(screen: Screen, /, **words: Any) -> None:
 @shared.output()
 @click.pass_obj
 def clear_command(screen: Screen, /, whole: bool, **words: Any) -> None:
-    """Take all rules away. The log stays, and so do writes that are late.
+    """Remove all rules. The log and pending late writes are kept.
 
     \b
     Example:

@@ -26,7 +26,7 @@ UNSAID: Final = ("admin", "member:")  # the same for every object, or in the lis
 def readers_command(screen: Screen, /, org: str | None, condition: tuple[str, ...], **words: Any) -> None:
     """Show who can read every site, section, site space, space and OpenAPI document of a sandbox, and who can join an organization.
 
-    The sandbox works this out from its own objects, independently of plans. Text shows the widest readers; JSON shows all of them.
+    The sandbox computes this independently of plans. Text shows the largest audience of each object; JSON shows all readers.
 
     \b
     Example:

@@ -21,7 +21,7 @@ from reconciler.errors import UsageError
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def clock_command(screen: Screen, /, now: str | None, advance: float | None, **words: Any) -> None:
-    """Show, stop or move the clock behind everything a sandbox does: times, retention, processing, rate limits.
+    """Show, stop or move the clock of a sandbox, which controls timestamps, retention, processing and rate limits.
 
     \b
     Example:
@@ -32,7 +32,7 @@ def clock_command(screen: Screen, /, now: str | None, advance: float | None, **w
     if words["format"] == "json":
         screen.document(found)
     else:
-        screen.out(f"{found['now']} ({'standing' if found['still'] else 'running'})\n")
+        screen.out(f"{found['now']} ({'stopped' if found['still'] else 'running'})\n")
 
 
 @click.command("export", short_help="Export everything as JSON.")
@@ -40,7 +40,7 @@ def clock_command(screen: Screen, /, now: str | None, advance: float | None, **w
 @shared.output()
 @click.pass_obj
 def export_command(screen: Screen, /, **words: Any) -> None:
-    """Print everything a sandbox holds as JSON, its tokens and secrets included; `sandbox reset --export` puts it back.
+    """Print the contents of a sandbox as JSON, including tokens and secrets. `sandbox reset --export` restores them.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def export_command(screen: Screen, /, **words: Any) -> None:
 @shared.output()
 @click.pass_obj
 def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **words: Any) -> None:
-    """Take everything out of a sandbox: objects, tokens, faults, its set clock. What it is for a state stays: its identity.
+    """Delete everything in a sandbox: objects, tokens, faults, clock settings. Its identity is kept, so states still recognize it.
 
     \b
     Example:

@@ -19,7 +19,7 @@ SUFFIX = ".schema.json"
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, name: str, **words: Any) -> None:
-    """Print a JSON Schema: of project files (config), or of a document that --format json writes. Without a name: what there is.
+    """Print the JSON Schema of project files (config), or of a document that --format json prints. Without an argument, list the schemas.
 
     \b
     Example:

@@ -46,7 +46,7 @@ command = LazyGroup(
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def list_command(screen: Screen, /, **words: Any) -> None:
-    """List every binding: address, kind, id.
+    """List tracked objects: address, kind, id.
 
     \b
     Example:
@@ -74,7 +74,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
-    """Show what is remembered of one address: its object, and per field what was sent and what was seen after it.
+    """Show what the state records about an address: its object, and for each field what was sent and what was seen after it.
 
     \b
     Example:
@@ -121,7 +121,7 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
 @shared.state()
 @click.pass_obj
 def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words: Any) -> None:
-    """Let go of an address and of all below it. Nothing is sent or deleted: the objects are unmanaged from now on.
+    """Stop managing an address and every address below it. Sends no requests: the objects are not deleted, and become unmanaged.
 
     \b
     Example:

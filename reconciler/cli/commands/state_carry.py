@@ -28,7 +28,7 @@ BYTES_MAX: Final = 1 << 30  # of a document; its history is the most of it
 @shared.state()
 @click.pass_obj
 def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
-    """Write the whole state as one document: bindings, what was sent and seen, rules, history. Values of sensitive fields are left out.
+    """Export the state as one JSON document: tracked objects, rules, runs, journal. Values of sensitive fields are left out.
 
     \b
     Example:
@@ -76,7 +76,7 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
 @shared.state()
 @click.pass_obj
 def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> None:
-    """Put a document of `state pull` where the state is: where nothing is yet, or where the same state is that the document continues.
+    """Import a document of `state pull`. By default it must continue the existing state, or there must be none yet.
 
     \b
     Example:
@@ -93,7 +93,9 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
-        raise UsageError("the sandbox does not exist yet, so it contains no objects to track", hint="Pass the sandbox that the state belongs to.")
+        raise UsageError(
+            "the sandbox does not exist yet, so it contains no objects to track", hint="Pass the sandbox that the state belongs to."
+        )
     with open_store(screen, options, project, service, create=False) as reader:
         document = reader.check(found)
         new = unseen(options, project, service, reader)
@@ -145,7 +147,7 @@ def read(file: Path) -> Any:
         raise UsageError(f"{file} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
     except (ValueError, RecursionError) as error:
         where = f":{error.lineno}:{error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise UsageError(f"{file}{where} is not JSON", hint="Make it with `reconciler state pull --out FILE`.") from None
+        raise UsageError(f"{file}{where} is not JSON", hint="Create it with `reconciler state pull --out FILE`.") from None
 
 
 def _no_number(name: str) -> Never:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @shared.state()
 @click.pass_obj
 def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: Any) -> None:
-    """Track what FROM tracks, and all below it, as TO instead. Nothing is sent; rename the key in the YAML too.
+    """Move what the state tracks at FROM, and at every address below it, to TO. Sends no requests; rename the key in the YAML too.
 
     With --project OLD, after `project:` was renamed in the YAML: move everything that the project called OLD tracked in this database, on
     the same service and in the same environment, to the new name, with its history. Nothing is sent.
@@ -110,7 +110,9 @@ def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
         raise UsageError(f"{new} is below {old}", hint="Move the resources between them first.")
     container = new.container
     if container is not None and container not in state.bindings:
-        raise UsageError(f"{container} is not tracked, so nothing below it can be", hint="reconciler state list shows the tracked addresses.")
+        raise UsageError(
+            f"{container} is not tracked, so nothing below it can be", hint="reconciler state list shows the tracked addresses."
+        )
     doubtful = next((one.address for one in state.intents if one.address == old or one.address.is_within(old)), None)
     if doubtful is not None:
         raise Refused(f"a request of {doubtful} is in doubt", hint="reconciler apply finds out what happened to it.")

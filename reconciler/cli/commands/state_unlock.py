@@ -26,10 +26,10 @@ ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only sho
 @shared.state()
 @click.pass_obj
 def command(screen: Screen, /, force: str | None, **words: Any) -> None:
-    """Show who holds the state, since when and for how long. Nothing is unlocked without --force RUN, which takes the state from that run.
-    Only a state on PostgreSQL can be taken from a run.
+    """Show who holds the state, since when and for how long. With --force RUN, take the lease from that run.
+    This is only possible on PostgreSQL.
 
-    A run that died needs none of it: a file's lock ends with its process, and a lease on a server after 90 seconds.
+    You do not need this for a run that died: the lock of a file ends with its process, and a lease on a server expires after 90 seconds.
 
     \b
     Example:
@@ -56,7 +56,7 @@ def command(screen: Screen, /, force: str | None, **words: Any) -> None:
         screen.out("Nobody holds the state; there is nothing to unlock.\n")
         return
     if force is None:
-        screen.out(f"{_held(found.holder)}, and until {found.seconds:.0f} s from now unless it renews its lease.\n")
+        screen.out(f"{_held(found.holder)}, for another {found.seconds:.0f} s unless it renews its lease.\n")
         again = options.command_line("state unlock")
         screen.say(f"{ONLY_SHOWS} If that run hangs and cannot be ended: {again} --force {found.holder.run[:SHORTEST]}")
         return

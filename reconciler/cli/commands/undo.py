@@ -29,15 +29,21 @@ if TYPE_CHECKING:
 @shared.service()
 @shared.state()
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
-@click.option("--on-error", type=click.Choice(["continue", "stop"]), default="continue", show_default=True, help="Stop after the first failed request, or continue with independent ones.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["continue", "stop"]),
+    default="continue",
+    show_default=True,
+    help="Stop after the first failed request, or continue with independent ones.",
+)
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue", "stop"], full: bool, **words: Any) -> int:
-    """Take a run back: fields and places as they were before it, what it made removed, spaces it deleted restored.
+    """Undo a run: restore its fields and locations, delete what it created, restore the spaces that it deleted.
 
-    RUN is the run's id, the beginning of it, or `last`: the newest that sent anything. What was changed since stays as it is. What cannot
-    be taken back is named, and so are the lines of the YAML that still want the run: take them out before the next apply.
+    RUN is the id of the run, the beginning of an id, or `last`: the newest run that sent anything. What was changed since is not undone.
+    What cannot be undone is listed, and so are the lines of the YAML that would repeat the run: change them before the next apply.
 
     \b
     Example:
@@ -169,4 +175,6 @@ def _tell_what_turns(screen: Screen, turns: Collection[Turn]) -> None:
 def _tell_what_wants_it_again(screen: Screen, lines: Collection[Line]) -> None:
     if lines:
         said = (f"{f'{line.source.file}:{line.source.line}  ' if line.source else ''}{line.address}: {line.what}" for line in lines)
-        screen.say("Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said))
+        screen.say(
+            "Change these lines before the next apply, which would otherwise repeat the run:\n" + "\n".join(f"  {one}" for one in said)
+        )

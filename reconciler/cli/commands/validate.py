@@ -18,7 +18,7 @@ from reconciler.errors import ConfigError
 @shared.output(formats=("text", "github"))
 @click.pass_obj
 def command(screen: Screen, /, **words: Any) -> None:
-    """Read and check a project: every problem at once, with its place. Talks to nobody.
+    """Check a project and report every problem at once, with its location. Sends no requests.
 
     \b
     Example:

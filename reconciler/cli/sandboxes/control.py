@@ -53,7 +53,9 @@ class Control:
         except ValueError:
             host = None
         if host not in LOOPBACK or not str(base_url).startswith(("http://", "https://")):
-            raise UsageError(f"{base_url} is not a sandbox: sandboxes only listen on this machine", hint="Write it like http://127.0.0.1:8080.")
+            raise UsageError(
+                f"{base_url} is not a sandbox: sandboxes only listen on this machine", hint="Write it like http://127.0.0.1:8080."
+            )
         if not self.token:
             raise UsageError("there is no control token", hint=f"Pass the --token that it was started with, or set {TOKEN}.")
         if not self.token.isascii() or not self.token.isprintable():

@@ -108,7 +108,9 @@ def _installed(name: str) -> bool:
 def _without_extra(missing: Sequence[str]) -> ReconcilerError:
     from reconciler.text.install import installing
 
-    return ReconcilerError(f"the sandbox requires packages that are not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}")
+    return ReconcilerError(
+        f"the sandbox requires packages that are not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}"
+    )
 
 
 # -- the seed of a new file -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,11 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 def option() -> Decorator:
     """The option; its value is a tuple of (format, file)."""
     return click.option(
-        "--report", multiple=True, metavar="FORMAT=FILE", callback=_pairs, help=f"Also write the result to a file: {', '.join(FORMATS)}. Repeatable."
+        "--report",
+        multiple=True,
+        metavar="FORMAT=FILE",
+        callback=_pairs,
+        help=f"Also write the result to a file: {', '.join(FORMATS)}. Repeatable.",
     )
 
 

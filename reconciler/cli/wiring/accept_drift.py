@@ -87,4 +87,6 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
     left = sorted(every & {str(each) for each in picked} | every - before)
     if left:
-        raise ReconcilerError(f"the change could not be written to the YAML, which was not changed: {', '.join(left)}", hint="Change it by hand.")
+        raise ReconcilerError(
+            f"the change could not be written to the YAML, which was not changed: {', '.join(left)}", hint="Change it by hand."
+        )

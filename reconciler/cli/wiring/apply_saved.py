@@ -226,7 +226,7 @@ def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
     from reconciler.address import Glob
 
     if len(texts) > GLOBS_MAX:
-        raise UsageError(f"{path} is not a saved plan: it names {len(texts):,} patterns, and {GLOBS_MAX:,} are the most", hint=AGAIN)
+        raise UsageError(f"{path} is not a saved plan: it names {len(texts):,} patterns, and at most {GLOBS_MAX:,} are allowed", hint=AGAIN)
     try:
         return tuple(Glob.parse(text) for text in texts)
     except ValueError as error:

@@ -109,7 +109,7 @@ def _bytes(path: Path) -> bytes:
         if not stat.S_ISREG(about.st_mode):
             raise _no_plan(path, "it is not a file")
         if about.st_size > SIZE_MAX:
-            raise _no_plan(path, f"it has {about.st_size:,} bytes, and {SIZE_MAX:,} are the most")
+            raise _no_plan(path, f"it has {about.st_size:,} bytes, and at most {SIZE_MAX:,} are allowed")
         with path.open("rb") as file:
             found = file.read(SIZE_MAX + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

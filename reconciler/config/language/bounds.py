@@ -40,7 +40,7 @@ class Work:
     def spend(self, amount: int) -> None:
         self.spent += amount
         if self.spent > WORK_MAX:
-            raise ExpressionError("the expressions of this project take too much work together, this one included")
+            raise ExpressionError("the expressions of this project exceed the limit for evaluation, including this one")
 
 
 WORK: Final[ContextVar[Work | None]] = ContextVar("work", default=None)
@@ -59,7 +59,7 @@ class Function:
         try:
             return made(self.run(*args))
         except TypeError:
-            raise ExpressionError(f"{self.name} does not take {listed(args)}") from None
+            raise ExpressionError(f"{self.name} does not accept {listed(args)}") from None
 
 
 def known(value: Any) -> Any:
@@ -125,7 +125,7 @@ def kind_of(value: Any) -> str:
     """What a value is, for a sentence; never the value itself, which may be a secret."""
     match value:
         case Undefined():
-            return "what is not there"
+            return "an undefined value"
         case None:
             return "null"
         case bool():
@@ -154,13 +154,13 @@ def text_of(value: Any) -> str:
         return "true" if value else "false"
     if is_number(value):
         return str(made(value))
-    raise ExpressionError(f"{kind_of(value)} cannot stand inside a text")
+    raise ExpressionError(f"{kind_of(value)} cannot be part of a text")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as data of its own, every part of it counted."""
     if depth > DEPTH_MAX:
-        raise ExpressionError(f"a value is nested more than {DEPTH_MAX} deep")
+        raise ExpressionError(f"a value has more than {DEPTH_MAX} levels")
     known(value)
     if isinstance(value, Mapping):
         list_room(len(value) + 1)
@@ -176,5 +176,5 @@ def whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ExpressionError("a text holds half a character") from None
+        raise ExpressionError("a text contains an incomplete character") from None
     return text

@@ -32,7 +32,7 @@ _CHARACTER: Final = re.compile("unexpected char (?:'|\")(.)")
 _WORDS: Final = (
     ("'end of template'", "end"),
     ("'end of print statement'", "end"),
-    ("chunk after expression", "something follows after its end"),
+    ("chunk after expression", "there is unexpected text after its end"),
 )
 _DEEP: Final = "the expression is nested too deeply"
 _ALLOWED: Final = (
@@ -77,8 +77,8 @@ class _Environment(ImmutableSandboxedEnvironment):
         if isinstance(obj, str | list | tuple) and isinstance(argument, int) and not isinstance(argument, bool):
             if -len(obj) <= argument < len(obj):
                 return obj[argument]
-            return self.undefined(f"there is no item {argument:,} here; the count begins at 0")
-        raise ExpressionError(f"{kind_of(obj)} has no item by {kind_of(argument)}")
+            return self.undefined(f"there is no item {argument:,} here; the first item is 0")
+        raise ExpressionError(f"{kind_of(obj)} has no items by {kind_of(argument)}")
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> str:
         return super()._generate(_Bounded().visit(source), *args, **kwargs)
@@ -140,11 +140,11 @@ class Compiled:
         except UndefinedError as error:
             raise ExpressionError(str(error.message)) from None
         except TypeError:
-            raise ExpressionError("the values are of kinds that do not go together") from None
+            raise ExpressionError("the values have incompatible types") from None
         except RecursionError:
             raise ExpressionError(_DEEP) from None
         except MemoryError:
-            raise ExpressionError("the expression takes too much memory") from None
+            raise ExpressionError("the expression uses too much memory") from None
         except ExpressionError:
             raise
         except Exception as error:
@@ -191,15 +191,15 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
         if depth > DEPTH_MAX:
             raise ExpressionError(_DEEP)
         if not isinstance(node, _ALLOWED):
-            raise ExpressionError("the expression holds something that this language does not have")
+            raise ExpressionError("the expression uses something that this language does not support")
         if isinstance(node, nodes.CondExpr) and node.expr2 is None:
-            raise ExpressionError("an if wants an else")
+            raise ExpressionError("an if requires an else")
         if isinstance(node, nodes.Filter | nodes.Test | nodes.Call) and (node.kwargs or node.dyn_args or node.dyn_kwargs):
-            raise ExpressionError("arguments are given by their order, without names and stars")
+            raise ExpressionError("arguments must be positional")
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-            raise ExpressionError(f'there is no filter "{node.name}"{did_you_mean(node.name, FILTERS)}')
+            raise ExpressionError(f'filter "{node.name}" does not exist{did_you_mean(node.name, FILTERS)}')
         if isinstance(node, nodes.Test) and node.name not in TESTS:
-            raise ExpressionError(f'there is no test "{node.name}"{did_you_mean(node.name, TESTS)}')
+            raise ExpressionError(f'test "{node.name}" does not exist{did_you_mean(node.name, TESTS)}')
         if isinstance(node, nodes.Const):
             made(node.value)
         yield node
@@ -211,7 +211,7 @@ def calm(message: str | None) -> str:
     message = message or "it is none"
     character = _CHARACTER.match(message)
     if character is not None:
-        return "a quote is opened and never closed" if character[1] in "'\"" else f'"{character[1]}" is no part of the language'
+        return "a quote is never closed" if character[1] in "'\"" else f'"{character[1]}" is not part of the language'
     for theirs, ours in _WORDS:
         message = message.replace(theirs, ours)
     return message[:1].lower() + message[1:].rstrip(".")

@@ -62,7 +62,7 @@ def holes(text: str) -> Iterator[str | Hole]:
             continue
         count += 1
         if count > HOLES_MAX:
-            raise ExpressionError(f"a text holds more than {HOLES_MAX} expressions", opening.start())
+            raise ExpressionError(f"a text contains more than {HOLES_MAX} expressions", opening.start())
         hole = _hole(text, opening.start())
         yield hole
         at = hole.end
@@ -81,13 +81,13 @@ def _hole(text: str, start: int) -> Hole:
             if kind == "variable_end":
                 end = begin + at - len("{{ ") + value.index("}}")
                 if value.startswith("-"):
-                    raise ExpressionError('a "-" stands before the end of the expression; take it out', start)
+                    raise ExpressionError('there is a "-" before the end of the expression; remove it', start)
                 return Hole(text[begin:end], start, end + len("}}"))
             at += len(value)
             if kind == "operator":
                 depth += (value in _OPEN) - (value in _CLOSE)
                 if depth > BRACKETS_MAX:
-                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} brackets inside each other", start)
+                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start)
     except TemplateSyntaxError as error:
         if "}}" in rest:
             raise ExpressionError(f"the expression cannot be read: {calm(error.message)}", start) from None
@@ -166,16 +166,18 @@ class Evaluator:
         except RecursionError:
             raise ExpressionError("a value is nested too deeply", hole.start) from None
         except MemoryError:
-            raise ExpressionError("the expression takes too much memory", hole.start) from None
+            raise ExpressionError("the expression uses too much memory", hole.start) from None
         uses = ", ".join(sorted(secret))
-        raise ExpressionError(f"the expression fails; why is not shown, as it uses a value from the environment ({uses})", hole.start)
+        raise ExpressionError(
+            f"the expression fails; the reason is hidden because it uses a value from the environment ({uses})", hole.start
+        )
 
     def _check(self, names: Collection[str], variables: Collection[str]) -> None:
         """That what an expression names is there, whether or not its value would come to need it."""
         for name in sorted(names):
             if name not in self.context:
                 other = f'; did you mean "vars.{name}"?' if name in self.vars else did_you_mean(name, self.context)
-                raise ExpressionError(f'there is no "{name}" in expressions{other}')
+                raise ExpressionError(f'"{name}" is not available in expressions{other}')
         for name in sorted(variables):
             if name not in self.vars:
-                raise ExpressionError(f'no variable "{name}" is declared under vars{did_you_mean(name, self.vars)}')
+                raise ExpressionError(f'variable "{name}" is not declared under vars{did_you_mean(name, self.vars)}')

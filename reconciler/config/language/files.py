@@ -32,15 +32,15 @@ class ProjectFiles:
         shown = f'file("{path if len(path) <= 60 else path[:59] + "…"}")'
         parts = path.split("/")
         if not path or path.startswith(("/", "~")) or "\\" in path or "\x00" in path or ":" in parts[0]:
-            raise ExpressionError(f"{shown} is no path below the project; write it relative to the project file, with /")
+            raise ExpressionError(f"{shown} is not a path inside the project; write it relative to the project file, with /")
         if any(part.startswith(".") or not part for part in parts):
-            raise ExpressionError(f"{shown} has a part that is empty or begins with a dot; such files are not read")
+            raise ExpressionError(f"{shown} has a part that is empty or begins with a dot, which is not allowed")
         try:
             text = self._bytes(path, shown)
         except FileNotFoundError:
-            raise ExpressionError(f"{shown}: there is no such file in the project") from None
+            raise ExpressionError(f"{shown}: no such file in the project") from None
         except (OSError, RuntimeError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "its name cannot be followed"
+            reason = getattr(error, "strerror", None) or "its name is not a valid path"
             raise ExpressionError(f"{shown} cannot be read: {reason[:1].lower()}{reason[1:]}") from None
         if len(text) > FILE_MAX:
             raise ExpressionError(f"{shown} is larger than {FILE_MAX // 2**20} MiB")
@@ -52,17 +52,17 @@ class ProjectFiles:
     def _bytes(self, path: str, shown: str) -> bytes:
         found = (self.root / path).resolve(strict=True)
         if not found.is_relative_to(self.root):
-            raise ExpressionError(f"{shown} is a link that leads out of the project")
+            raise ExpressionError(f"{shown} is a link to a file outside the project")
         if any(part.startswith(".") for part in found.relative_to(self.root).parts):
-            raise ExpressionError(f"{shown} is a link to a hidden file; such files are not read")
+            raise ExpressionError(f"{shown} is a link to a hidden file, which is not allowed")
         # Every link is resolved already; NOFOLLOW refuses one put there since, NONBLOCK a pipe that would wait for a writer.
         handle = os.open(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         try:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
-                raise ExpressionError(f"{shown} is no file with text in it")
+                raise ExpressionError(f"{shown} is not a text file")
             if found in self.refused or any(_same(one, status) for one in self.refused):
-                raise ExpressionError(f"{shown} is a database of the state or the sandbox, which is not read")
+                raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed")
             with open(handle, "rb", closefd=False) as file:
                 return file.read(FILE_MAX + 1)
         finally:

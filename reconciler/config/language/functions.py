@@ -49,14 +49,14 @@ def _no(message: str) -> NoReturn:
 
 
 def _default(value: Any, other: Any = "", falsy: Any = False) -> Any:
-    """The one filter that takes what is not there."""
+    """The one filter that takes an undefined value."""
     return known(other) if isinstance(value, Undefined) or (falsy and not value) else known(value)
 
 
 def _replace(value: Any, old: Any, new: Any) -> str:
     text, before, after = _text(value), _text(old), _text(new)
     if not before:
-        _no("replace wants a text to look for, not an empty one")
+        _no("replace requires a text to search for")
     if len(text) + text.count(before) * (len(after) - len(before)) > bounds.TEXT_MAX:
         _no(f"a text is longer than {bounds.TEXT_MAX:,} characters")
     return text.replace(before, after)
@@ -74,7 +74,7 @@ def _join(values: Any, between: Any = "") -> str:
 
 def _split(value: Any, between: Any = None) -> list[str]:
     if between is not None and not _text(between):
-        _no("split wants a text to split at, not an empty one")
+        _no("split requires a separator")
     return _text(value).split(between, bounds.ITEMS_MAX)
 
 
@@ -94,7 +94,7 @@ def _last(value: Any) -> Any:
 
 def _at(value: Any, index: int, name: str) -> Any:
     found = value if isinstance(known(value), str) else _list(value)
-    return found[index] if found else _no(f"{name} wants something that is not empty")
+    return found[index] if found else _no(f"{name} requires a value that is not empty")
 
 
 def _unique(values: Any) -> list[Any]:
@@ -105,7 +105,7 @@ def _alike(values: Any, name: str) -> list[Any]:
     """The items, if each can be compared with each."""
     found = [known(one) for one in _list(values)]
     if not (all(isinstance(one, str) for one in found) or all(is_number(one) for one in found)):
-        _no(f"{name} wants a list of texts or a list of numbers")
+        _no(f"{name} requires a list of texts or a list of numbers")
     for one in found:
         bounds.spend((bounds.ITEM + len(one) if isinstance(one, str) else bounds.ITEM) * len(found).bit_length() // bounds.READING)
     return found
@@ -116,16 +116,16 @@ def _sort(values: Any) -> list[Any]:
 
 
 def _min(values: Any) -> Any:
-    return min(_alike(values, "min")) if _length(values) else _no("min wants something that is not empty")
+    return min(_alike(values, "min")) if _length(values) else _no("min requires a value that is not empty")
 
 
 def _max(values: Any) -> Any:
-    return max(_alike(values, "max")) if _length(values) else _no("max wants something that is not empty")
+    return max(_alike(values, "max")) if _length(values) else _no("max requires a value that is not empty")
 
 
 def _strip(run: Callable[..., str], text: Any, characters: Any = None) -> str:
     if characters is not None and len(_text(characters)) > STRIP_MAX:
-        _no(f"strip takes at most {STRIP_MAX} characters")
+        _no(f"strip accepts at most {STRIP_MAX} characters")
     return run(_text(text), characters)
 
 
@@ -133,19 +133,19 @@ def _int(value: Any) -> int:
     try:
         return int(value if is_number(known(value)) else _text(value)[:100])
     except (ValueError, OverflowError):
-        _no("int wants a whole number")
+        _no("int requires a whole number")
 
 
 def _float(value: Any) -> float:
     try:
         return float(value if is_number(known(value)) else _text(value)[:100])
     except (ValueError, OverflowError):
-        _no("float wants a number")
+        _no("float requires a number")
 
 
 def _round(value: Any, places: Any = 0) -> Any:
     if not is_whole(places) or not 0 <= places <= PLACES_MAX:
-        _no(f"round takes 0 to {PLACES_MAX} places")
+        _no(f"round accepts 0 to {PLACES_MAX} places")
     return round(_number(value), places) if places else round(_number(value))
 
 
@@ -158,9 +158,9 @@ def from_json(value: Any) -> Any:
     text = _text(value)
     bounds.spend(len(text) * PARSING)
     try:
-        return json.loads(text, parse_constant=lambda name: _no(f"json: {name} is no JSON"))
+        return json.loads(text, parse_constant=lambda name: _no(f"json: {name} is not JSON"))
     except json.JSONDecodeError as error:
-        _no(f"json: the text is no JSON at its line {error.lineno}, column {error.colno}")
+        _no(f"json: the text is not JSON at its line {error.lineno}, column {error.colno}")
     except ValueError:
         _no("json: a number is too large")
 

@@ -52,7 +52,7 @@ def read_variables(
         declared = entry.node.entries
     elif entry is not None:
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        problems.add(entry.node.at, empty("vars") if nothing else f"vars is a map, not {described(entry.node)}; write {{}} for none")
+        problems.add(entry.node.at, empty("vars") if nothing else f"vars must be a map, not {described(entry.node)}; write {{}} for none")
     values: dict[str, Any] = {}
     tainted: set[str] = set()
     names: dict[str, str] = {}
@@ -71,11 +71,11 @@ def read_variables(
                 tainted.add(each.key)
     for name in given:
         if name not in declared:
-            problems.found.append(Problem("--var", 0, 0, f'no variable "{name}" is declared under vars{did_you_mean(name, declared)}'))
+            problems.found.append(Problem("--var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}'))
     for name in public:
         if name not in declared and name not in names:
             problems.found.append(
-                Problem("--public-var", 0, 0, f'no variable "{name}" is declared under vars{did_you_mean(name, declared)}')
+                Problem("--public-var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}')
             )
     return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values))
 
@@ -87,7 +87,7 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
         problems.add(each.at, f'"{each.key}" is not a name; names are letters, digits and _, and begin with no digit', "vars")
     if not isinstance(each.node, Map):
         what = "nothing" if isinstance(each.node, Scalar) and each.node.empty else described(each.node)
-        problems.add(each.node.at, f"a variable is declared by a map, not {what}; write {{default: …}}", about)
+        problems.add(each.node.at, f"a variable must be a map, not {what}; write {{default: …}}", about)
         return None
     words = each.node.entries
     for key, entry in words.items():
@@ -96,7 +96,7 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
         elif isinstance(entry.node, Scalar) and entry.node.empty:
             problems.add(entry.node.at, empty(key), about)
         elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
-            problems.add(entry.node.at, f"{key} holds no expression: variables are there before expressions are", about)
+            problems.add(entry.node.at, f"{key} cannot contain an expression: variables are evaluated before expressions", about)
         elif key == "type" and (not isinstance(entry.node, Scalar) or entry.node.text not in TYPES):
             hint = did_you_mean(entry.node.text, TYPES) if isinstance(entry.node, Scalar) else ""
             problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about)
@@ -119,15 +119,15 @@ def _value(
         if parsed is None:
             origin = f"--var {name}" if name in given else f"{env}"
             # A value from the environment may be a secret: it is not repeated.
-            problems.add(each.at, f"{origin} is no {kind}" + (f": {shown(text)}" if name in given else ""), about)
+            problems.add(each.at, f"{origin} is not of type {kind}" + (f": {shown(text)}" if name in given else ""), about)
         return parsed
     if default is None:
         ways = f"--var {name}=…" + (f" or {env}" if env else "")
-        problems.add(each.at, f"it has no value; give one with {ways}, or write a default", about)
+        problems.add(each.at, f"it has no value; set it with {ways}, or write a default", about)
         return None
     value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" else plain(default.node)
     if not _fits(value, kind):
-        problems.add(default.node.at, f"default is {described(default.node)}, which is no {kind}", about)
+        problems.add(default.node.at, f"default is {described(default.node)}, which is not of type {kind}", about)
         return None
     return (value,)
 

@@ -23,24 +23,26 @@ def included(root: Path, project_file: str, entry: Entry | None, problems: Probl
         return []
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        problems.add(entry.node.at, empty("include") if nothing else f"include is a list of files, not {described(entry.node)}; write […]")
+        problems.add(
+            entry.node.at, empty("include") if nothing else f"include must be a list of files, not {described(entry.node)}; write […]"
+        )
         return []
     found: dict[str, None] = {}
     for node in entry.node.items:
         if not isinstance(node, Scalar) or not node.text:
             nothing = isinstance(node, Scalar) and node.empty
-            problems.add(node.at, f"include holds names of files, not {'nothing' if nothing else described(node)}")
+            problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}")
             continue
         wrong = _refused(node.text)
         matches = [] if wrong is not None else _matches(root, node.text)
         names = [name for name in matches if name not in (project_file, SEED_FILE)]
         outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
         if wrong is None and not names:
-            wrong = "matches no file" if "*" in node.text or "?" in node.text or "[" in node.text else "is no file of this project"
+            wrong = "matches no file" if "*" in node.text or "?" in node.text or "[" in node.text else "is not a file of this project"
         if wrong is None and len(matches) > FILES_MAX:
             wrong = f"matches more than {FILES_MAX:,} files"
         if wrong is None and outside:
-            wrong = f"leads out of the project: {outside[0]} is a link to somewhere else"
+            wrong = f"is outside the project: {outside[0]} is a link"
         if wrong is not None:
             problems.add(node.at, f"include {shown(node.text)} {wrong}")
         else:
@@ -52,15 +54,15 @@ def _refused(text: str) -> str | None:
     """Why a pattern cannot be followed at all."""
     parts = PurePosixPath(text).parts
     if MARK in text:
-        return "holds an expression; files are read before expressions are evaluated"
+        return "contains an expression; files are read before expressions are evaluated"
     if text.startswith(("/", "~")) or "\\" in text or ":" in text or "\x00" in text:
-        return "is no path below the project; write it relative to the project file, with /"
+        return "is not a path inside the project; write it relative to the project file, with /"
     if ".." in parts:
-        return "leads out of the project; write a path below the project file"
+        return "is outside the project; write a path below the project file"
     if any(part.startswith(".") for part in parts) or not parts:
-        return "names a hidden file; files that begin with a dot are not read"
+        return "names a hidden file, which is not allowed"
     if any("**" in part and part != "**" for part in parts):
-        return "has ** beside other characters; ** is a folder of its own"
+        return "has ** next to other characters; ** must be a path segment of its own"
     return None
 
 

@@ -94,7 +94,7 @@ class _Reader:
             code = ord(bad[0])
             escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
             line, column = _place(found[: bad.start()])
-            raise self._stop(line, column, f'the character U+{code:04X} cannot stand here; write "{escape}" in double quotes')
+            raise self._stop(line, column, f'the character U+{code:04X} is not allowed here; write "{escape}" in double quotes')
         return found
 
     # -- nodes ---------------------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class _Reader:
             while not isinstance(event, yaml.StreamEndEvent):
                 if isinstance(event, yaml.DocumentStartEvent):
                     if found is not None:
-                        raise self._stop_at(event, "a second document begins; a file holds one, so make it a file of its own")
+                        raise self._stop_at(event, "a second document begins here; move it to a file of its own")
                     found = self._node(self.next(), 1)
                 event = self.next()
         except yaml.MarkedYAMLError as error:
@@ -116,7 +116,7 @@ class _Reader:
         except yaml.YAMLError as error:
             raise self._stop(0, 0, f"this is not YAML: {error}") from None
         if found is None or (isinstance(found, Scalar) and found.empty):
-            raise self._stop(0, 0, "there is nothing in this file")
+            raise self._stop(0, 0, "this file is empty")
         return found
 
     def _node(self, event: Any, depth: int) -> Node:
@@ -126,12 +126,12 @@ class _Reader:
         self._counted(event)
         if event.tag is not None:
             tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
-            self._problem(event, f"the tag {tag} is not used here; a field's own type says how it is read")
+            self._problem(event, f"the tag {tag} is not allowed; the field determines the type")
         if kind is yaml.ScalarEvent:
             made: Node = Scalar(self._at(event), self._text(event), not event.style)
         else:
             if depth > DEPTH_MAX:
-                raise self._stop_at(event, f"maps and lists are nested more than {DEPTH_MAX} deep")
+                raise self._stop_at(event, f"maps and lists have more than {DEPTH_MAX} levels")
             if event.anchor is not None:
                 self.open.append(event.anchor)
             made = self._map(event, depth) if kind is yaml.MappingStartEvent else self._list(event, depth)
@@ -168,7 +168,7 @@ class _Reader:
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
             what = "an alias" if kind is yaml.AliasEvent else "a list" if kind is yaml.SequenceStartEvent else "a map"
-            self._problem(event, f"a key is text, not {what}; quote it if braces or brackets belong to it")
+            self._problem(event, f"a key must be text, not {what}; quote it if it contains braces or brackets")
             self._node(event, depth + 1)
             return None
         if event.tag is not None or event.anchor is not None:
@@ -179,7 +179,7 @@ class _Reader:
         if not text and not event.style:
             self._problem(event, "a key is missing before the colon")
         elif text == _MERGE and not event.style:
-            self._problem(event, 'merge keys ("<<") are not used here; write the keys out, or repeat a whole value by an alias')
+            self._problem(event, 'merge keys ("<<") are not supported; write the keys out, or repeat a complete value with an alias')
         else:
             return text
         return None
@@ -195,11 +195,11 @@ class _Reader:
     def _alias(self, event: Any) -> Node:
         name = event.anchor
         if name in self.open:
-            raise self._stop_at(event, f"the alias *{_cut(name)} stands inside what it repeats")
+            raise self._stop_at(event, f"the alias *{_cut(name)} is inside the value that it repeats")
         if name not in self.anchors:
             few = len(self.problems) < MEANT_MAX and len(self.anchors) <= MEANT_MAX
             meant = did_you_mean(name, self.anchors) if few else ""
-            self._problem(event, f"no anchor &{_cut(name)} stands before this alias{meant}")
+            self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}")
             return Scalar(self._at(event), "", False)
         made = self._copy(self.anchors[name], event)
         made.at = self._at(event)
@@ -222,7 +222,7 @@ class _Reader:
     def _counted(self, event: Any) -> None:
         self.count += 1
         if self.count > NODES_MAX:
-            raise self._stop_at(event, f"the file holds more than {NODES_MAX:,} values")
+            raise self._stop_at(event, f"the file contains more than {NODES_MAX:,} values")
 
     def _at(self, event: Any) -> Source:
         mark = event.start_mark

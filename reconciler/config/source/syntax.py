@@ -8,27 +8,27 @@ from typing import Final
 import yaml
 
 _OPENING: Final = "${{"
-_HINT: Final = '; where a value holds "${{", quote the whole value'
+_HINT: Final = '; if the value contains "${{", quote the whole value'
 _SAYINGS: Final[Mapping[str, str]] = {
-    "mapping values are not allowed in this context": 'a ":" makes no key here; quote a value that holds ": ", or check the indentation',
+    "mapping values are not allowed in this context": 'a ":" is not allowed here; quote a value that contains ": ", or check the indentation',
     "block sequence entries are not allowed in this context": 'a list cannot begin here; put its "- " on a line of its own',
-    "found unexpected end of stream": "a quote is opened here and never closed",
+    "found unexpected end of stream": "this quote is never closed",
     "did not find expected ',' or ']'": 'a list is not closed here: a "," or "]" is missing before this',
     "did not find expected ',' or '}'": 'a map is not closed here: a "," or "}" is missing before this',
-    "did not find expected key": "this fits neither the key before nor its indentation; quote the whole value, or align the line",
-    "did not find expected '-' indicator": 'a list goes on here without "- "; align the line, or end the list before it',
+    "did not find expected key": "this does not belong to the previous key; quote the whole value, or correct the indentation",
+    "did not find expected '-' indicator": 'an item of a list must begin with "- "; correct the indentation',
     "could not find expected ':'": 'a ":" is missing after a key',
     "did not find expected node content": "a value is missing here",
     "found unknown escape character": "this escape is unknown in double quotes; write \\\\ for a backslash, or use single quotes",
-    "found invalid Unicode character escape code": "this escape is no character; write the character itself",
-    "found undefined tag handle": "tags (words that begin with !) are not used here; quote the value",
+    "found invalid Unicode character escape code": "this escape is not a character; write the character itself",
+    "found undefined tag handle": "tags (words that begin with !) are not allowed; quote the value",
     "did not find expected alphabetic or numeric character": 'a name is missing after "*" or "&"; quote the value',
-    "did not find expected comment or line break": 'a text block begins on the next line; only a comment stands after its "|" or ">"',
-    "found incompatible YAML document": "this version of YAML is not known; take the line out",
+    "did not find expected comment or line break": 'a text block begins on the next line; only a comment is allowed after its "|" or ">"',
+    "found incompatible YAML document": "this version of YAML is not supported; remove the line",
 }
 _CLOSING: Final = {"did not find expected ',' or ']'": "a list", "did not find expected ',' or '}'": "a map"}
 _CONFLICT: Final = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
-_TAB: Final = "a tab stands in the indentation; YAML wants spaces"
+_TAB: Final = "the indentation contains a tab; YAML requires spaces"
 
 
 def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, int, str]:
@@ -45,14 +45,14 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
     line = lines[mark.line] if mark.line < len(lines) else ""
     if problem in _CLOSING and error.context_mark is not None and not line[mark.column :] and not any(lines[mark.line + 1 :]):
         at = error.context_mark
-        return at.line + 1, at.column + 1, f"{_CLOSING[problem]} is opened here and never closed"
+        return at.line + 1, at.column + 1, f"{_CLOSING[problem]} is never closed"
     indentation = line[: len(line) - len(line.lstrip())]
     if "\t" in indentation:
         return mark.line + 1, indentation.index("\t") + 1, _TAB
     message = _SAYINGS.get(problem)
     if problem == "found character that cannot start any token":
         character = line[mark.column : mark.column + 1]
-        message = "a tab cannot stand before a value" if character == "\t" else f'"{character}" cannot begin a value; quote it'
+        message = "a tab is not allowed before a value" if character == "\t" else f'"{character}" cannot begin a value; quote it'
     places = {one.line for one in (mark, error.problem_mark, error.context_mark) if one is not None}
     holes = any(_OPENING in lines[place] for place in places if place < len(lines))
     if not holes and mark.line > 0:  # a map or a list that an expression broke is missed one line later

@@ -19,7 +19,7 @@ def texts(path: Path) -> tuple[Path, dict[str, str]]:
     """The project's directory, and the text of the project file and of each file it includes. Raises `ConfigError` with all problems."""
     file = path / PROJECT_FILE if path.is_dir() else path
     if not file.is_file():
-        raise ConfigError([Problem(str(path), 0, 0, f"there is no {PROJECT_FILE} here; reconciler init writes one")])
+        raise ConfigError([Problem(str(path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one")])
     problems = Problems([])
     files = Files(file.parent.resolve(), problems)
     names = [file.name]

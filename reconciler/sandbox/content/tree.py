@@ -63,7 +63,7 @@ def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> 
         at: str | None = parent
         while at is not None and kind == "collection":
             if at == data["id"]:
-                raise Fault(400, "parent is the collection itself or stands in it")
+                raise Fault(400, "parent is the collection itself or inside it")
             at = (store.find("collection", at) or {}).get("parent")
     before, after = body.position.before, body.position.after
     if before is not None and after is not None:
@@ -76,7 +76,7 @@ def move_content(caller: Caller, kind: str, data: Object, body: ContentMove) -> 
     else:
         data["parent"] = parent
     if not store.place(kind, data["id"], collection_container(organization, parent), **anchors):
-        raise Fault(400, "position names a sibling that does not stand there")
+        raise Fault(400, "position names an object that is not a sibling")
     if kind == "space":
         data["visibility"] = _visibility(data.get("visibility", "private"), parent)
         data["updatedAt"] = store.stamp()

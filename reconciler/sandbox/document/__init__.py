@@ -25,11 +25,11 @@ DESCRIPTION: Final = """The documentation service, embedded: every operation of 
 Every call needs `Authorization: Bearer <ACCESS_TOKEN>`. Lists answer `{next, count, items}`; `next.page` is passed on as `page`. A refusal
 answers `{"error": {"code", "message"}}` with a message that names the field or the object. The `Date` header is the service's clock."""
 _REFUSALS: Final = {
-    "400": "The request is wrong; the message names the field.",
-    "401": "No access token, or one that is not known.",
-    "403": "The token or the role may not do this.",
-    "404": "There is no such object, or the caller may not see it.",
-    "409": "What it is about is in a state that does not allow this.",
+    "400": "The request is invalid; the message names the field.",
+    "401": "The access token is missing or unknown.",
+    "403": "The token or the role is not allowed to do this.",
+    "404": "The object does not exist, or the caller cannot see it.",
+    "409": "The state of the object does not allow this.",
 }
 
 
@@ -89,7 +89,7 @@ def document(app: FastAPI) -> dict[str, Any]:
 def _describe(operation: dict[str, Any], one: Operation | None) -> None:
     refusals = {status: {"description": why, "content": _json(ref("error"))} for status, why in _REFUSALS.items()}
     if one is not None and "/adaptive-schema" in one.path:  # the reference documents it there
-        refusals["500"] = {"description": "Something unexpected went wrong.", "content": _json(ref("error"))}
+        refusals["500"] = {"description": "Unexpected error.", "content": _json(ref("error"))}
     if one is None:
         operation["responses"] = {**operation["responses"], **refusals}
         return

@@ -88,7 +88,7 @@ MORE: Final[dict[str, Schema]] = {
         reactions=_REACTIONS, body=FREE, urls=urls("location"), permissions=flags("view", "edit", "reply", "delete"),
     ),
     "integration": thing(
-        "integration", "Something that works with the content.", "name version title", name=text(pattern=r"^[A-Za-z0-9_.-]+$"),
+        "integration", "An integration.", "name version title", name=text(pattern=r"^[A-Za-z0-9_.-]+$"),
         version=NUMBER, title=TEXT, description=TEXT, summary=TEXT, previewImages=many(TEXT), target=TEXT, verified=FLAG, visibility=TEXT,
         scopes=many(TEXT), categories=many(TEXT), blocks=many(FREE), contentSources=many(FREE), configurations=FREE,
         externalLinks=many(fields(url=TEXT, label=TEXT)), owner=ref("organization"),

@@ -87,12 +87,12 @@ SHAPES: Final[dict[str, Schema]] = {
         sectionGroup=TEXT, children=many(ref("site-section")), icon=TEXT,
     ),
     "site-space": thing(
-        "site-space", "A space as it stands in a site.", "id path default", id=TEXT, path=text(least=1, most=100), section=TEXT,
+        "site-space", "A space in a site.", "id path default", id=TEXT, path=text(least=1, most=100), section=TEXT,
         space=ref("space"), title=TEXT, default=FLAG, condition=text(most=1024), hasAdvancedCustomizationFeature=FLAG,
         urls=urls("published"),
     ),
     "share-link": thing(
-        "share-link", "A secret address of a site.", "id createdAt name active", id=TEXT, createdAt=TIME, name=text(most=50), active=FLAG,
+        "share-link", "A secret URL of a site.", "id createdAt name active", id=TEXT, createdAt=TIME, name=text(most=50), active=FLAG,
         urls=urls("published"),
     ),
     "saml-provider": thing(
@@ -114,7 +114,7 @@ SHAPES: Final[dict[str, Schema]] = {
     "organizations": fields("organizations", organizations=many(ref("organization"))),
     "visitor-claims": fields(serviceVisitorClaims=TEXT),
     "agent-instructions": thing(
-        "agent-instructions", "What agents are told.", "", instructions=ref("document"), updatedAt=TIME, updatedBy=TEXT,
+        "agent-instructions", "Instructions for agents.", "", instructions=ref("document"), updatedAt=TIME, updatedBy=TEXT,
         urls=urls("location"),
     ),
     "site-adaptive-schema": thing(

@@ -70,7 +70,7 @@ def _write(store: Store, entries: Sequence[Entry]) -> None:
 
 
 def choose(store: Store, call: Call, own: Sequence[AnyRule]) -> tuple[list[Chosen], dict[str, str]]:
-    """What goes wrong with a request, and the headers of its answer: by the rules in force, then by its own."""
+    """Deletions wrong with a request, and the headers of its answer: by the rules in force, then by its own."""
     chosen: list[Chosen] = []
     headers: dict[str, str] = {}
     now = store.now().timestamp()

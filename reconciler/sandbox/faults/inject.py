@@ -212,7 +212,7 @@ class _Request:
 def _own(header: str) -> AnyRule:
     rule = parse(header)
     if isinstance(rule, ListLag):
-        raise WrongRule("list-lag needs to be in force before the writes; set it as a rule")
+        raise WrongRule("list-lag must be active before the writes; set it as a rule")
     return rule
 
 

@@ -127,7 +127,7 @@ class Cut(Rule):
     @model_validator(mode="after")
     def _possible(self) -> Cut:
         if not self.effect and self.when != "before":
-            raise ValueError("effect: only before the answer can nothing have been done")
+            raise ValueError("effect: false requires when: before")
         return self
 
 

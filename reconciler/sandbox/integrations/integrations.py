@@ -88,7 +88,7 @@ def remove(caller: Caller, name: str) -> None:
     if found is None or not sees(caller, found):
         return
     if not administrates(caller, found["_organization"]):
-        raise Fault(403, f"only admins of the organization that published {name} delete it")
+        raise Fault(403, f"only admins of the organization that published {name} can delete it")
     for kind in (INSTALLATION, EVENT):
         for one in store.select(kind, container=f"{kind}:{name}"):
             store.remove(kind, one["id"])

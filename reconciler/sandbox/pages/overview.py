@@ -112,7 +112,7 @@ class Sketch:
         spaces = self.store.find_all("space", (one["_space"] for one in placed))
         return [
             {
-                "title": spaces[one["_space"]]["title"] if one["_space"] in spaces else "a space that is gone",
+                "title": spaces[one["_space"]]["title"] if one["_space"] in spaces else "a deleted space",
                 "gone": one["_space"] not in spaces or bool(spaces[one["_space"]].get("deletedAt")),
                 "path": one["path"],
                 "default": one["default"],

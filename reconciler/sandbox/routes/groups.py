@@ -25,7 +25,7 @@ def _join(store: Store, group: Object, section: Object, field: str) -> None:
     if section.get("sectionGroup") == group["id"]:
         return
     if section.get("sectionGroup"):
-        raise Fault(400, f"{field}: section {section['id']} is in another group; it leaves that first")
+        raise Fault(400, f"{field}: section {section['id']} is in another group; remove it from there first")
     section["sectionGroup"] = group["id"]
     store.save("section", section)
     store.place("section", section["id"], structure.level(group["site"], group["id"]))
@@ -103,5 +103,5 @@ async def move_group(organizationId: str, siteId: str, siteSectionGroupId: str, 
         found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
         sides = structure.anchors(body.position, "id", ("group", siteSectionGroupId))
         if not store.place("group", siteSectionGroupId, structure.level(siteId, found.get("sectionGroup")), **sides):
-            raise Fault(400, "position names a section or a group that does not stand on the same level")
+            raise Fault(400, "position names a section or a group on another level")
     return View(caller).group(found)

@@ -92,5 +92,5 @@ async def move_section(organizationId: str, siteId: str, siteSectionId: str, bod
         found = structure.part(caller, organizationId, siteId, "section", siteSectionId)
         sides = structure.anchors(body.position, "siteSection", ("section", siteSectionId))
         if not store.place("section", siteSectionId, structure.level(siteId, found.get("sectionGroup")), **sides):
-            raise Fault(400, "position names a section that does not stand on the same level")
+            raise Fault(400, "position names a section on another level")
     return View(caller).section(found)

@@ -88,5 +88,5 @@ async def move_site_space(organizationId: str, siteId: str, siteSpaceId: str, bo
         found = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
         sides = structure.anchors(body.position, "siteSpace", ("site-space", siteSpaceId))
         if not store.place("site-space", siteSpaceId, structure.row(siteId, found.get("section")), **sides):
-            raise Fault(400, "position names a site space that does not stand beside it")
+            raise Fault(400, "position names a site space that is not a sibling")
     return View(caller).site_space(found)

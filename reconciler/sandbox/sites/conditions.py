@@ -180,7 +180,7 @@ class _Parser:
     def whole(self) -> Node:
         node = self._either()
         if self.next < len(self.tokens):
-            raise NotEvaluable("something follows after its end")
+            raise NotEvaluable("there is unexpected text after its end")
         return node
 
     def _sign(self, *signs: str) -> str | None:

@@ -88,7 +88,7 @@ def _renames(connection: Connection) -> None:
 MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns, _approvals, _ids_of_members, _consents, _renames)
 """The nth takes version n to n + 1; they only ever grow in number."""
 
-NEWER_HINT: Final = "Upgrade reconciler, or use the version that last wrote this state."
+NEWER_HINT: Final = "Upgrade Reconciler, or use the version that last wrote this state."
 
 
 def found_version(connection: Connection) -> int | None:
@@ -105,12 +105,12 @@ def is_current(connection: Connection, where: str, migrations: Sequence[Migratio
     if found is None:
         if connection.dialect.name == "sqlite" and inspect(connection).get_table_names():
             raise StateError(
-                f"{where} is a database of something else: it has tables, but not those of a state",
-                hint="Name another file with --state; a sandbox's file and a state are two files.",
+                f"{where} is a different database: its tables are not those of a state",
+                hint="Pass another file with --state; a sandbox and a state are two different files.",
             )
         return None
     if found > ours:
-        raise StateError(f"{where} was written by a newer reconciler: its schema is {found}, this one knows {ours}", hint=NEWER_HINT)
+        raise StateError(f"{where} was written by a newer version: its schema is {found}, this version supports {ours}", hint=NEWER_HINT)
     return found == ours
 
 

@@ -36,7 +36,7 @@ def to_json(value: Any, what: str) -> str:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError(
-            f"{what} cannot be remembered: it is not plain JSON", hint="This is a defect of reconciler, please report it."
+            f"{what} cannot be recorded: it is not plain JSON", hint="This is a defect of Reconciler, please report it."
         ) from error
 
 
@@ -167,7 +167,7 @@ def _refuse_clashes(connection: Connection, state: int, new: Iterable[Binding]) 
 
 def _clash(kind: str, id: str, owner: str, other: str) -> StateError:
     return StateError(
-        f"{kind} {id!r} is bound to {owner} and cannot be bound to {other} too",
+        f"{kind} {id!r} is tracked as {owner} and cannot be tracked as {other} too",
         hint=f"Run `reconciler state forget {owner}` first, or keep that address.",
     )
 

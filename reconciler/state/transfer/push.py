@@ -61,7 +61,7 @@ def checked(found: Any, scope: Scope) -> Document:
     of = Scope(found["project"], found["environment"] or None, found["service"])
     if of != scope:
         raise UsageError(
-            f"it is the state of {_named(of)}, and this is {_named(scope)}", hint="Ids of one service and project mean nothing in another."
+            f"it is the state of {_named(of)}, and this is {_named(scope)}", hint="Ids are only valid for one service and project."
         )
     return found
 
@@ -86,12 +86,12 @@ def _loose(found: Document) -> str | None:
         ("turns", changed),
     ):
         if len(set(listed)) < len(listed):
-            return f"{name}: one stands there twice"
+            return f"{name}: an entry is duplicated"
     told = [*found["requests"], *found["turns"], *found["approvals"], *(ended for one in found["requests"] for ended in one["outcomes"])]
     if missing := {one["run"] for one in told} - set(run_ids):
-        return f"runs: there is none with the id {min(missing)!r}"
+        return f"runs: no run has the id {min(missing)!r}"
     if missing := {one["known"] for one in found["requests"]} - set(found["known"]):
-        return f"known: there is no list {min(missing)}"
+        return f"known: no list is called {min(missing)}"
     if any(rows.known_row(frozenset(ids), "a list")[0] != digest for digest, ids in found["known"].items()):
         return "known: a list has another digest"
     return None
@@ -109,17 +109,17 @@ def refuse(connection: Connection, state: int, found: Document, *, by: str, forc
     lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in told), None)
     if lost is not None:
         hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `reconciler state forget {lost} --in-doubt`."
-        raise Refused(f"a request of {lost} is in doubt in the state that is there, and would be forgotten", hint=hint)
+        raise Refused(f"a request of {lost} is in doubt in the existing state, and would be lost", hint=hint)
     if force or not _used(connection, state, by):
         return
-    way = "If what is there may go, pull it into a file as a backup, then push with --force."
+    way = "To overwrite the existing state, first back it up with state pull, then push with --force."
     if there.lineage != found["lineage"]:
-        raise Refused(f"another state is there already: its lineage is {there.lineage}, the document's {found['lineage']}", hint=way)
+        raise Refused(f"another state already exists: its lineage is {there.lineage}, the document's {found['lineage']}", hint=way)
     if there.serial > found["serial"]:
-        raise Refused(f"the state that is there is newer: its serial is {there.serial}, the document's {found['serial']}", hint=way)
+        raise Refused(f"the existing state is newer: its serial is {there.serial}, the document's {found['serial']}", hint=way)
     alone = _active(connection, state) - {one["id"] for one in found["runs"]}
     if alone:
-        raise Refused(f"run {min(alone)} changed the state that is there, and the document does not know it", hint=way)
+        raise Refused(f"run {min(alone)} changed the existing state, and the document does not contain it", hint=way)
 
 
 def _used(connection: Connection, state: int, by: str) -> bool:

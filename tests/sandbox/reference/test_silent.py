@@ -222,7 +222,7 @@ def test_group_membership_joining_while_in_another_group_answers_400_leave_first
     section = box.section(site, "Aa")
     one = box.post(f"{site}/section-groups", {"title": "One", "sections": [section]})["id"]
     two = box.post(f"{site}/section-groups", {"title": "Two"})["id"]
-    said = f"section {section} is in another group; it leaves that first"
+    said = f"section {section} is in another group; remove it from there first"
     assert box.refused("POST", f"{site}/section-groups/{two}/sections", {"sectionId": section}) == f"sectionId: {said}"
     assert box.refused("POST", f"{site}/section-groups", {"title": "Three", "sections": [section]}) == f"sections: {said}"
     assert box.ids(f"{site}/section-groups") == [one, two]
@@ -262,7 +262,7 @@ def test_a_moved_group_goes_before_or_after_the_named_section_or_group_of_its_le
     box.move(f"{site}/section-groups/{two}", position={"after": {"type": "site-section-group", "id": one}})
     assert box.ids(f"{site}/section-groups") == [one, two]
     said = box.refused("POST", f"{site}/section-groups/{two}/move", {"position": beside(inside, "after")})
-    assert said == "position names a section or a group that does not stand on the same level"
+    assert said == "position names a section or a group on another level"
 
 
 def test_paths_come_from_titles_unique_per_level_with_2_3(box: Box) -> None:

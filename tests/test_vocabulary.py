@@ -1,0 +1,161 @@
+"""What users read is plain English: pages, help texts and messages contain no phrase of the list that readers would have to decipher.
+
+The list bans meanings, not words: "holds a lock", "in place" and "make a request" are good English. What a page, an option or a message may
+say all the same is in `ALLOWED`, with the reason.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import click
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+MODULES = sorted((ROOT / "reconciler").rglob("*.py"))
+BANNED: Final = {
+    # a phrase: what to write instead
+    r"\bshall\b": "must, should",
+    r"\banew\b": "again; recreate",
+    r"\bafresh\b": "again",
+    r"\blet(s|ting)? go\b": "stop managing; no longer managed",
+    r"\b(goes|go|going|comes|come|take[ns]?|taking) (it |them |this )?along\b": "is deleted with; includes",
+    r"\b(?<!stand-)(stand|stands|stood) (in|elsewhere|there|beside|behind|below|within|only|at|on|alone|for)\b": "is in, is defined in; is at",
+    r"\b(is|are|was|were|not|stay|stays|already) bound\b|\bbound (to|by|already|there|twice|objects?|resources?)\b": "tracked",
+    r"\b(deleted|changed|moved|edited|renamed) outside\b(?! Reconciler| any)": "outside Reconciler",
+    r"\b(strayed|meddled)\b": "changed outside Reconciler",
+    r"\btells? (of|how|that|only|which|what|the rest)\b|\b(is|are|was) told\b": "shows, reports, lists",
+    r"\b(cannot|can|could not) be told (?!apart|from)": "is unknown",
+    r"\bmay have landed\b": "in doubt",
+    r"\bword of consent\b|\bagrees? to\b": "consent, allow",
+    r"\bwants? (a|an|the|consent|at least|something|that|leave)\b": "requires",
+    r"\bwhat (becomes|became|has become) of\b": "what happens to, what happened to",
+    r"\b(that|what|which|it|one|already|not|and) is(?: not)? there\b(?! is| are)|\bis not there\b|\bare not there\b": "exists",
+    r"\bin peace\b": "without an interruption",
+    r"\b(?<!there )(?<!There )is no (?!longer\b|more\b|such\b|way\b|need\b)[a-z]": "is not a",
+    r"\bis gone\b|\bare gone\b": "no longer exists, was deleted",
+    r"\b(is|are|it) (as|where) (it|they) (is|was|were|are)\b|\bstays? (as|where) (it|they) (is|are|was)\b": "is unchanged, was not changed",
+    r"\bhalf a character\b": "an incomplete character",
+    r"\bwhose token (it|this) is\b": "the owner of the token",
+    r"\bpublic address(es)?\b": "published URL",
+    r"\bnobody declared\b": "unmanaged",
+    r"\bafter all (that|is)\b|\bso much\b": "say it plainly",
+}
+ALLOWED: Final[dict[str, str]] = {}
+
+
+def phrases(text: str) -> list[str]:
+    """The banned phrases of a text, with what to write instead."""
+    text = re.sub(r"\s+", " ", text)
+    return [
+        f"{match[0]!r} in {text[max(match.start() - 50, 0) : match.end() + 30]!r}: write {instead!r}"
+        for pattern, instead in BANNED.items()
+        for match in re.finditer(pattern, text)
+        if not any(allowed in text and match[0] in allowed for allowed in ALLOWED)
+    ]
+
+
+def prose(page: Path) -> str:
+    """A page without its blocks of code and its inline code."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`]*`", "``", re.sub(r"\]\([^)]*\)", "]", text))
+
+
+def literals(module: Path) -> Iterator[tuple[int, str]]:
+    """The strings of a module that have a space, with their lines: what can reach users. Docstrings and values that are filled in are left out."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if id(node) in documentation or id(node) in parts:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+        else:
+            continue
+        if " " in text.strip():
+            yield node.lineno, text
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command of the program, by what is typed for it."""
+    from reconciler.cli import main
+
+    waiting: list[tuple[str, click.Command]] = [("reconciler", main)]
+    while waiting:
+        name, command = waiting.pop()
+        yield name, command
+        if isinstance(command, click.Group):
+            context = click.Context(command, info_name=name)
+            for word in command.list_commands(context):
+                inner = command.get_command(context, word)
+                assert inner is not None
+                waiting.append((f"{name} {word}", inner))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_is_plain_english(page: Path) -> None:
+    assert phrases(prose(page)) == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
+def test_the_messages_of_a_module_are_plain_english(module: Path) -> None:
+    assert [f"line {line}: {phrase}" for line, text in literals(module) for phrase in phrases(text)] == []
+
+
+def test_help_texts_are_plain_english_and_complete() -> None:
+    wrong: list[str] = []
+    for name, command in commands():
+        texts = {"": command.help or "", " (short)": command.get_short_help_str(200)}
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not parameter.hidden:
+                texts[f" {parameter.opts[-1]}"] = parameter.help or ""
+        for what, text in texts.items():
+            wrong += [f"{name}{what}: {phrase}" for phrase in phrases(text)]
+            if not text.strip():
+                wrong.append(f"{name}{what} has no help text")
+            elif re.match(r"[A-Z]", text) is None or not re.search(r"[.\])…]$", text.split("\n\n")[0].strip()):
+                wrong.append(f"{name}{what} is no sentence: {text[:60]!r}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Write down how your organization shall be",
+        "it is let go of and stays as it is",
+        "says what goes along with it",
+        "acme/team/writers is bound to team_1 already",
+        "12 objects were deleted outside",
+        "the request may have landed",
+        "a list stands in one file",
+        "a request that wants a token",
+        "reconciler apply reads what became of it",
+        "the space is not there",
+    ],
+)
+def test_a_phrase_of_the_list_is_found(sentence: str) -> None:
+    assert phrases(sentence) != []
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "the run holds a lock on the state",
+        "the anchor is in place",
+        "make a request",
+        "it was deleted outside Reconciler",
+        "there is no token for the service",
+        "the two cannot be told apart",
+        "it is no longer managed",
+    ],
+)
+def test_good_english_is_not_found(sentence: str) -> None:
+    assert phrases(sentence) == []
