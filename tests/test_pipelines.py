@@ -167,7 +167,7 @@ def test_the_commands_lead_from_a_pull_request_to_an_applied_plan_and_to_drift(r
     assert runner(later, scripts("apply")) == 0, runner.said
     assert "These changes are not in the saved plan and were not applied:\n  acme/space/blank\n" in runner.said
     assert runner(later, scripts("apply")) == 6
-    assert "was used already" in runner.said
+    assert "was already used" in runner.said
 
 
 def test_no_script_takes_a_value_from_outside_into_its_text() -> None:

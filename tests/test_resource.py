@@ -84,7 +84,7 @@ def test_kinds_that_do_not_fit_together_are_refused(parts: dict[str, Any], says:
 
 def test_nothing_stands_within_what_has_local_ids() -> None:
     member = load()["member"]
-    with pytest.raises(DeclarationError, match="it stands within member, whose local_ids cannot fill a path"):
+    with pytest.raises(DeclarationError, match="its container is member, whose local_ids cannot fill a path"):
         Kinds([load()["organization"], member, declare(member=within("member")).kind])
 
 

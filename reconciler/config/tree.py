@@ -123,7 +123,8 @@ class Tree:
                 continue
             other = next((each for each in found if each.kind is not one.kind), None)
             if other is not None:
-                wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; {other.address} at {_place(other.at)} is of another kind"
+                wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; "
+                wrong += f"{other.address} at {_place(other.at)} is of another kind"
                 self.problems.add(one.at, wrong, one.address)
                 break
 

@@ -32,8 +32,8 @@ ENVIRONMENTS: Final = "environments"
 """The folder of a project's environments, of a later version; no word of any file."""
 
 NO_ENVIRONMENTS: Final = (
-    "environments are not supported yet; use variables (vars:) for the differences, and pass --env NAME, which gives each environment its own "
-    "state and is ${{ env.name }} in the files"
+    "environments are not supported yet; use variables (vars:) for the differences, and pass --env NAME, which gives each environment "
+    "its own state and is ${{ env.name }} in the files"
 )
 
 LATER_SECTIONS: Final = ("translations",)

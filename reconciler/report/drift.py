@@ -37,7 +37,7 @@ def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) ->
         _write(page, one, within, full, zone)
     for unread in drift.unread:
         page.head(str(unread.address))
-        page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not called drift")
+        page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not reported as drift")
     for each in drift.unknown:
         page.head(each.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not reported as drift")

@@ -265,7 +265,7 @@ class _Undoing:
         if stood.parent not in self.names.values() or (isinstance(held, str) and held not in self.names):
             self._say(
                 one.address,
-                f"was in {stood.parent}, which no longer exists; it {'was not moved' if one.deleted is None else 'was moved to the top level'}",
+                f"was in {stood.parent}, which was deleted; it {'was not moved' if one.deleted is None else 'was moved to the top level'}",
             )
             if one.deleted is not None and inside is not None:
                 self.values[one.address][inside.name] = None

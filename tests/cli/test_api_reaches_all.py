@@ -63,5 +63,5 @@ def test_a_body_that_is_no_json_or_comes_twice_is_refused(cli: Cli) -> None:
     assert (wrong.exit_code, "broken.json is not JSON" in wrong.stderr) == (3, True)
     for words in (["-f", "a=1"], []):
         twice = cli("api", "POST" if words else "GET", "/orgs", "--input", "broken.json", *words, "--sandbox", "x.db")
-        assert (twice.exit_code, "--input is the whole body" in twice.stderr) == (3, True)
+        assert (twice.exit_code, "--input is the complete body" in twice.stderr) == (3, True)
     assert not (cli.root / "x.db").exists()

@@ -87,7 +87,7 @@ def test_a_web_site_is_not_taken_for_the_service(cli: Cli, status: int) -> None:
     with website(status) as url:
         refused = cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN})
     assert refused.exit_code == 1
-    assert "the base address of the service" in refused.stderr
+    assert "the URL of the service" in refused.stderr
     assert "Correct service.baseUrl" in refused.stderr
 
 

@@ -179,13 +179,13 @@ def test_a_member_who_does_not_reach_every_space(cli: Cli, served: Embedded) -> 
     cli.edit("reconciler.yaml", "ada@acme.example", "linus@acme.example")
     code, found = checks(cli)
     assert (code, bad(found)) == (0, [("member", "warning")])
-    assert "does not reach 1 space: spc_blank 'Blank'" in text(found, "member")
+    assert "has no access to 1 space: spc_blank 'Blank'" in text(found, "member")
 
 
 @pytest.mark.parametrize(
     ("segment", "expected"),
     [("teams", ("reach", "team: GET /orgs/org_acme/teams")), ("spaces", ("member", "GET /orgs/org_acme/members/usr_ada/spaces")),
-     ("org_acme", ("reach", "GET /orgs/org_acme")), ("orgs", ("token", "what it reaches cannot be listed"))],
+     ("org_acme", ("reach", "GET /orgs/org_acme")), ("orgs", ("token", "its organizations cannot be listed"))],
 )  # fmt: skip
 def test_a_reading_that_is_forbidden_is_named(tmp_path: Path, segment: str, expected: tuple[str, str]) -> None:
     org = Org(tmp_path)
@@ -258,7 +258,7 @@ def test_a_binding_to_another_object_than_the_yaml_names(cli: Cli, served: Embed
     cli.edit("reconciler.yaml", "id: org_acme", "id: org_beta")
     code, found = checks(cli)
     assert code == 1
-    assert "is bound to org_acme, and the YAML says org_beta" in text(found, "reach")
+    assert "tracks org_acme, but the YAML says org_beta" in text(found, "reach")
 
 
 def test_state_files_are_as_they_were(cli: Cli, served: Embedded) -> None:

@@ -49,7 +49,7 @@ def test_what_init_writes_is_valid_and_is_never_overwritten(cli: Cli) -> None:
 def test_a_plan_of_a_new_sandbox_sends_only_gets_and_remembers_nothing(docs: Cli) -> None:
     result = docs("plan", "p", "-v", "--detailed-exitcode")
     assert result.exit_code == 2
-    assert "Made the sandbox p/.reconciler/sandbox.db" in result.stderr
+    assert "Created the sandbox p/.reconciler/sandbox.db" in result.stderr
     assert not WRITES.search(result.stderr)
     assert "GET /v1/orgs/org_acme " in result.stderr
     assert result.stdout.endswith("Plan: 9 to create, 3 to adopt. 11 requests.\nApply it with: reconciler apply p\n")
@@ -178,7 +178,7 @@ def test_what_is_let_go_of_is_adopted_again(applied: Cli) -> None:
     before = applied.json("state", "list", "p")["bindings"]
     result = applied("state", "forget", "acme/site/docs", "p")
     let_go = [one for one in before if one["address"].startswith("acme/site/docs")]
-    assert result.stdout == "".join(f"{one['address']} is let go of ({one['id']}).\n" for one in let_go)
+    assert result.stdout == "".join(f"{one['address']} is no longer managed ({one['id']}).\n" for one in let_go)
     assert len(let_go) > 3
     assert applied.json("plan", "p")["summary"] == {**dict.fromkeys(SUMMARY, 0), "adopt": len(let_go)}
     again = applied("state", "forget", "acme/site/docs", "p")

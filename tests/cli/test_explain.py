@@ -60,7 +60,7 @@ def test_an_example_that_breaks_the_schema_would_be_found() -> None:
     [
         ("site.title", "text, 2 to 128 characters"),
         ("site.title", "required"),
-        ("site.type", "cannot be changed once the object is made"),
+        ("site.type", "cannot be changed after creation"),
         ("site.proxy", "clears it"),
         ("site.visibility", "public, unlisted, share-link, visitor-auth"),
         ("site.published", "once true it stays true"),

@@ -100,8 +100,8 @@ def test_state_mv_takes_what_is_below_along_and_sends_nothing(renamed: Cli) -> N
     ("old", "new", "code", "says"),
     [
         ("acme/team/writers", "acme/space/api", 3, "is a team"),
-        ("acme/space/guides", "acme/space/api", 4, "is bound already"),
-        ("acme/team/nobody", "acme/team/somebody", 3, "is not bound"),
+        ("acme/space/guides", "acme/space/api", 4, "already tracks"),
+        ("acme/team/nobody", "acme/team/somebody", 3, "is not tracked"),
         ("acme/team/writers", "other/team/writers", 3, "other is not tracked"),
         ("acme/team/writers", "acme/team/writers", 3, "already"),
     ],

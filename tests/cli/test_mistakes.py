@@ -37,7 +37,7 @@ def refused(result: Result, *words: str) -> None:
     [
         ("SSL_CERT_FILE", None, "which cannot be read: no such file or directory"),
         ("SSL_CERT_FILE", "no certificate\n", "which contains no certificate in PEM format"),
-        ("SSL_CERT_DIR", None, "where there is no certificate to be found"),
+        ("SSL_CERT_DIR", None, "which contains no certificates"),
     ],
 )
 def test_certificate_authorities_that_cannot_be_read_are_named_with_their_variable(

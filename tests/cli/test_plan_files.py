@@ -39,7 +39,7 @@ BROKEN: dict[str, bytes] = {
     "duplicate keys": b'{"format": "reconciler.plan/1", "format": "reconciler.plan/1"}',
     "many keys, one twice": b"{" + b",".join(b'"%d":1' % (number % 399_999) for number in range(400_000)) + b"}",
     "many lists": b"[" + b",".join([b"[]"] * 3_000_000) + b"]",
-    "half a character": b'{"format": "\\ud800"}',
+    "incomplete character": b'{"format": "\\ud800"}',
     "escapes": b'{"format": "\\u001b[2J\\u202e"}',
 }
 

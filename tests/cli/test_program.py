@@ -167,7 +167,7 @@ def test_an_interrupt_has_its_code() -> None:
         (["adopt", "Not An Address", "id"], "is not a key"),
         (["state", "show", ""], "an address is empty"),
         (["api", "FETCH", "/orgs"], "FETCH"),
-        (["api", "GET", "/orgs", "--jq", "map(.x)"], "cannot be followed"),
+        (["api", "GET", "/orgs", "--jq", "map(.x)"], "is not supported"),
         (["api", "GET", "https://elsewhere.example/x"], "is not a path of the API"),
         (["api", "GET", "/orgs/../x"], "is not a path of the API"),
         (["plan", "nowhere"], "reconciler.yaml does not exist here"),

@@ -153,7 +153,7 @@ def test_a_seed_is_read_as_yaml_1_2(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("pages: []", "there is no such list"),
+        ("pages: []", "unknown list"),
         ("spaces: [{id: x}]", "spaces[0].organization is missing"),
         ("organizations: 5", "expected a list"),
     ],

@@ -129,7 +129,7 @@ def test_what_somebody_edited_since_is_refused_by_name_and_nothing_is_done(chang
     result = changed("apply", "p", "--plan", "plan.json", "--yes")
     assert result.exit_code == 6
     assert "acme/team/writers: the object changed since the plan was saved" in result.stderr
-    assert "--partial applies the 1 request that still holds." in result.stderr
+    assert "--partial applies the 1 request that is still valid." in result.stderr
     assert writes(changed) == before
 
 
@@ -176,7 +176,7 @@ def test_at_a_terminal_the_rest_is_offered(changed: Cli, answer: bytes, code: in
     exited, shown = at_a_terminal(changed, answer, "apply", "p", "--plan", "plan.json")
     assert exited == code, shown
     assert "acme/team/writers: the object changed since the plan was saved" in shown
-    assert "Apply the 1 request that still holds? [y/N]" in shown
+    assert "Apply the 1 request that is still valid? [y/N]" in shown
     assert title_of(changed, f"/spaces/{id_of(changed, 'acme/space/guides')}") == title
 
 
@@ -265,7 +265,7 @@ def test_a_file_is_used_once_and_the_second_use_names_the_first(changed: Cli) ->
     (changed.root / "copy.json").write_text(json.dumps(saved(changed)))
     result = changed("apply", "p", "--plan", "copy.json")
     assert result.exit_code == 6
-    assert f"copy.json was used already, by the run {run['id']}" in result.stderr
+    assert f"copy.json was already used by run {run['id']}" in result.stderr
 
 
 def test_a_file_with_which_nothing_was_done_can_be_used_again(changed: Cli) -> None:
@@ -283,7 +283,7 @@ def test_a_file_with_which_nothing_was_done_can_be_used_again(changed: Cli) -> N
 
 def test_a_file_of_something_else_is_refused(changed: Cli, tmp_path: Path) -> None:
     for option, says in (
-        (("--sandbox", "other.db"), "was made for the service"),
+        (("--sandbox", "other.db"), "was created for the service"),
         (("--state", "sqlite:///other-state.db"), "was created from a different state"),
     ):
         result = changed("apply", "p", "--plan", "plan.json", *option)
@@ -291,7 +291,7 @@ def test_a_file_of_something_else_is_refused(changed: Cli, tmp_path: Path) -> No
     changed.edit("p/reconciler.yaml", "project: p\n", "project: q\n")
     result = changed("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 6
-    assert "was made for the project 'p', and this is 'q'" in result.stderr
+    assert "was created for the project 'p', and this is 'q'" in result.stderr
 
 
 @pytest.mark.parametrize("words", [("--target", "acme"), ("--exclude", "acme"), ("--allow-replace", "acme")])

@@ -68,7 +68,7 @@ def test_an_older_document_is_refused_and_forced_only_by_name(renamed: Cli) -> N
     renamed("state", "forget", "acme/team/writers", "p")
     refused = renamed("state", "push", "old.json", "p")
     assert (refused.exit_code, "the existing state is newer: its serial is" in refused.stderr) == (4, True)
-    assert "pull it into a file as a backup, then push with --force" in refused.stderr
+    assert "first back it up with state pull, then push with --force" in refused.stderr
     assert "acme/team/writers" not in renamed("state", "list", "p").stdout
     serial = renamed.json("state", "list", "p")["serial"]
     assert renamed("state", "push", "old.json", "p", "--force").exit_code == 0
@@ -107,7 +107,7 @@ def test_a_value_that_is_kept_secret_is_not_written_down(renamed: Cli) -> None:
     secret = {"RECONCILER_VAR_WORD": "Authors"}
     refused = renamed("state", "pull", "p", "--out", "state.json", env=secret)
     assert (refused.exit_code, "--public-var" in refused.stderr, (renamed.root / "state.json").exists()) == (4, True, False)
-    assert re.search(r"a value that is kept secret, in bindings\[\d+\].fields.title.sent; it is not written down", refused.stderr)
+    assert re.search(r"a secret value, in bindings\[\d+\].fields.title.sent; it was not exported", refused.stderr)
     assert "Authors" not in refused.stderr
     assert renamed("state", "pull", "p", "--public-var", "word", env=secret).exit_code == 0
 

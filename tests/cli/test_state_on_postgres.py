@@ -195,7 +195,7 @@ def test_unlock_shows_the_holder_and_takes_the_lease_only_from_the_run_that_is_n
         assert (shown.exit_code, shown.stdout.startswith(f"grace@server holds the state with run {run}, `apply`, since 20")) == (0, True)
         assert f"--force {run[:8]}" in shown.stderr
         wrong = applied("state", "unlock", "p", "--force", "0" * 8)
-        assert (wrong.exit_code, f"it is not run {'0' * 8} that holds the state" in wrong.stderr) == (4, True)
+        assert (wrong.exit_code, f"run {'0' * 8} does not hold the state" in wrong.stderr) == (4, True)
         assert applied("state", "unlock", "p", "--force", run[:3]).exit_code == 3
         os.kill(process.pid, signal.SIGSTOP)
         assert applied("apply", "p", "--yes").exit_code == 6
@@ -222,10 +222,10 @@ def test_unlock_of_a_file_says_that_there_is_nothing_to_unlock_and_why(cli: Cli)
     cli("apply", "p", "--yes")
     cli.env["RECONCILER_STATE"] = f"sqlite:///{cli.root}/p/.reconciler/state.db"
     free = cli("state", "unlock", "p", "--force", "12345678")
-    assert (free.exit_code, "its lock ends with its process" in free.stdout) == (0, True)
+    assert (free.exit_code, "The lock of a file ends with its process" in free.stdout) == (0, True)
     with holding(cli) as (run, process):
         shown = cli("state", "unlock", "p")
         assert shown.stdout.startswith(f"grace@server holds the state with run {run}, `apply`, since 20")
-        assert f"only shows who holds the state. End process {process.pid}, and it is free" in shown.stderr
+        assert f"only shows who holds the state. End process {process.pid}: the lock" in shown.stderr
         refused = cli("state", "unlock", "p", "--force", run)
         assert (refused.exit_code, "a file's lock cannot be taken away" in refused.stderr) == (6, True)

@@ -89,7 +89,7 @@ def test_a_base_address_has_one_spelling(written: str, normal: str) -> None:
         ("https://api.example.com?x=1", "not the URL"),
         ("https://api.example.com#x", "not the URL"),
         ("https://api.example.com/a b", "not the URL"),
-        ("https://api.example.com/a/../b", "climbs"),
+        ("https://api.example.com/a/../b", "contains"),
         ("https://api.example.com/v1", "ends with /v1"),
         ("https://api.example.com/v1/", "ends with /v1"),
         ("https://api.example.com:port", "is invalid"),

@@ -166,7 +166,7 @@ REFUSED = {
     "vars.list[3]": "there is no item 3 here; the first item is 0",
     "vars.list.x": 'a list has no "x"',
     "vars.n.x": 'a number has no "x"',
-    "vars.list['x']": "a list has no item by a text",
+    "vars.list['x']": "a list has no items by a text",
     "vars.brand.uper()": 'a text has no "uper"; did you mean "upper"?',
     "vars.brand.upper": "upper is a function; call it: upper(…)",
     "[file]": "file is a function; call it: file(…)",

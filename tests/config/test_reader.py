@@ -147,7 +147,7 @@ WRONG: dict[str, tuple[str | bytes, list[str]]] = {
     "a tab as indentation": ("a:\n\tb: 1", ["2:1  the indentation contains a tab; YAML requires spaces"]),
     "a tab after spaces as indentation": ("a:\n  b: 1\n  \tc: 1", ["3:3  the indentation contains a tab; YAML requires spaces"]),
     "a tab in the indentation of a text": ("a: |\n\tb", ["2:1  the indentation contains a tab; YAML requires spaces"]),
-    "a colon in a value": ("a: b: c", ['1:5  a ":" is not allowed here; quote a value that contains ": ", or check the indentation']),
+    "a colon in a value": ("a: b: c", ['1:5  a ":" is not allowed here; quote values that contain ": ", or fix the indentation']),
     "an at sign": ("a: @b", ['1:4  "@" cannot begin a value; quote it']),
     "an open quote": ("a: 'b\nc: d\n", ["1:4  this quote is never closed"]),
     "an open list": ("a: [1, 2\nb: 3", ['2:2  a list is not closed here: a "," or "]" is missing before this']),
@@ -170,7 +170,7 @@ WRONG: dict[str, tuple[str | bytes, list[str]]] = {
     ),
     "an expression with a colon": (
         "a: ${{ {'b': vars.c}['b'] }}: c",
-        ['1:12  a ":" is not allowed here; quote a value that contains ": ", or check the indentation' + QUOTE],
+        ['1:12  a ":" is not allowed here; quote values that contain ": ", or fix the indentation' + QUOTE],
     ),
     "an expression after a quoted part": (
         'a: "b" ${{ vars.c }}',

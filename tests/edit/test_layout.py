@@ -212,7 +212,7 @@ def test_an_alias_never_comes_before_its_anchor() -> None:
 
 
 def test_what_cannot_be_laid_out_safely_is_refused() -> None:
-    with pytest.raises(ReconcilerError, match="without changing what it says"):
+    with pytest.raises(ReconcilerError, match="without changing its meaning"):
         layout("? [a, b]\n: c\n", SHAPE)
 
 

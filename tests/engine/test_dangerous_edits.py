@@ -234,9 +234,9 @@ DANGERS = (
         "a member becomes admin", lambda d: acme(d)["members"].update({"linus@acme.example": "admin"}), "may do everything",
         "acme/member/linus@acme.example",
     ),
-    exposure("nobody must review any more", lambda d: acme(d).update(mergeRules="inherit"), "merging may want less", "acme"),
+    exposure("nobody must review any more", lambda d: acme(d).update(mergeRules="inherit"), "merging may require fewer reviews", "acme"),
     exposure(
-        "a share link is made to work", lambda d: site(d)["shareLinks"]["partners"].update(active=True), "whoever has the link",
+        "a share link is made to work", lambda d: site(d)["shareLinks"]["partners"].update(active=True), "everybody with the link",
         f"{DOCS}/share-link/partners",
     ),
     exposure(

@@ -142,7 +142,7 @@ def test_a_copy_whose_pages_differ_is_somebody_elses(fresh: Org) -> None:
     store.save("space", changed)
     notes, _ = recovered(fresh, mine)
     assert notes[0] == "acme/space/one: was not created"
-    assert notes[1].startswith(f"{copy['id']}: new, but not the same")
+    assert notes[1].startswith(f"{copy['id']}: new, but not a copy of the source")
     changed["_pages"] = store.find("space", "spc_blank")["_pages"]
     store.save("space", changed)
     notes, _ = recovered(fresh, mine)
@@ -310,7 +310,7 @@ def test_a_copy_that_is_still_missing_is_waited_for_though_another_is_there(fres
         fresh, *copies(fresh, 2), settle=30, meanwhile=lambda: fresh.call("POST", "/spaces/spc_blank/duplicate")
     )  # fmt: skip
     assert len(waits) == 1
-    assert all("was made by an earlier run" in note for note in notes)
+    assert all("was created by an earlier run" in note for note in notes)
 
 
 def test_more_copies_than_were_asked_for_stop(fresh: Org) -> None:

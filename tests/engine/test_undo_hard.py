@@ -33,7 +33,7 @@ def test_nothing_is_lost_where_two_collections_changed_sides_and_what_held_them_
     assert said(acme, runs(acme)[0].id) == [
         ("acme/collection/deep", "was in acme/collection/product, which is now inside it; it was not moved"),
         ("acme/collection/outer", "was deleted; the service cannot restore a collection"),
-        ("acme/collection/product", "stood in acme/collection/outer, which is gone; it stays where it is"),
+        ("acme/collection/product", "was in acme/collection/outer, which was deleted; it was not moved"),
     ]
     assert before.keys() - everything(acme).keys() == {next(id for id, one in before.items() if one.get("title") == "Outer")}
 
@@ -64,7 +64,7 @@ def test_a_place_in_a_collection_that_is_gone_is_not_one_in_another_of_its_name(
     applied(acme, without)
     applied(acme, tree)
     order = orders(acme)
-    assert said(acme, run) == [("acme/space/five", "stood in acme/collection/other, which is gone; it stays where it is")]
+    assert said(acme, run) == [("acme/space/five", "was in acme/collection/other, which was deleted; it was not moved")]
     assert orders(acme) == order
 
 

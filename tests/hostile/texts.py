@@ -70,7 +70,7 @@ def yaml_text(rng: random.Random) -> None:
     found = read(text.encode("utf-8", "surrogatepass"), "a.yaml")
     assert found.data is not None or found.problems
     for problem in found.problems:
-        assert (problem.line >= 1 and problem.column >= 1) or "nothing in this file" in problem.message, problem
+        assert (problem.line >= 1 and problem.column >= 1) or "this file is empty" in problem.message, problem
         assert "\n" not in problem.message
 
 

@@ -84,7 +84,7 @@ def _shown(rows: dict[tuple[str, str], Object], variant: Object) -> Iterator[str
     who = {"public": ("anyone", *knowing, *visitors), "unlisted": knowing, "visitor-auth": visitors, "share-link": ()}
     yield from (f"{reader} reads {what}" for reader in who[site["visibility"]])
     links = [row for (kind, _), row in rows.items() if kind == "share-link" and row["site"] == site["id"] and row.get("active")]
-    yield from (f"whoever has the link {link['id']} reads {what}" for link in links if site["visibility"] != "visitor-auth")
+    yield from (f"everybody with the link {link['id']} reads {what}" for link in links if site["visibility"] != "visitor-auth")
 
 
 def _level(rows: dict[tuple[str, str], Object], row: Object | None) -> str | None:

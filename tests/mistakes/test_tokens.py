@@ -29,7 +29,7 @@ def served(living: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[F
 @pytest.mark.parametrize("command", ["plan", "drift", "apply --yes"])
 @pytest.mark.parametrize(
     ("token", "codes", "says"),
-    [(None, {3}, "RECONCILER_TOKEN"), (WRONG, {1}, "token"), (BOB, {1, 5}, "the token no longer reaches it")],
+    [(None, {3}, "RECONCILER_TOKEN"), (WRONG, {1}, "token"), (BOB, {1, 5}, "the token no longer has access")],
     ids=["without a token", "with a token that is not valid", "with a token of another organization"],
 )
 def test_a_run_that_may_read_nothing_does_nothing(served: Folder, command: str, token: str | None, codes: set[int], says: str) -> None:

@@ -113,9 +113,9 @@ def test_a_recovery_file_that_does_not_fit_on_the_disk_is_said_and_leaves_no_hal
     cd {Path(__file__).parents[2]} && PYTHONPATH=. {sys.executable} {tmp_path}/keep.py
     """
     message, hint, left = mounting(script, tmp_path).splitlines()
-    assert re.search(r"; nor could \d outcomes? be kept beside the project \(the file \S+ cannot grow: the disk is full\), so", message), (
-        message
-    )
+    assert re.search(
+        r"; \d outcomes? could not be stored next to the project either \(the file \S+ cannot grow: the disk is full\), so", message
+    ), message
     assert message.endswith("their requests stay in doubt, and the next `reconciler apply` finds out what happened to them")
     assert hint
     assert left == "[] []"

@@ -122,7 +122,7 @@ def test_after_a_kill_the_file_goes_on_where_nothing_was_done_and_is_refused_whe
             refused += 1
             assert again.exit_code == 6, f"{fatal}: {again.stdout}{again.stderr}"
             run = cli.json("history", "p")["runs"][1]
-            assert f"plan.json was used already, by the run {run['id']}" in again.stderr
+            assert f"plan.json was already used by run {run['id']}" in again.stderr
             assert "For what is left: reconciler plan --out FILE." in again.stderr
         assert cli("plan", "p", "--out", "rest.json").exit_code == 0
         assert cli("apply", "p", "--plan", "rest.json", "--allow-delete", "5").exit_code == 0, fatal

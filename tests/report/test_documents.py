@@ -124,7 +124,7 @@ def test_no_part_of_a_path_leaves_its_segment() -> None:
 def test_an_outcome_has_its_keys_in_their_order() -> None:
     made = outcome(
         result(1, "acme/team/a", Status.DONE), result(2, "acme/team/b", Status.FAILED, "400"),
-        result(3, "acme/team/c", Status.SKIPPED, "needs step 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut"), requests=3,
+        result(3, "acme/team/c", Status.SKIPPED, "requires step 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut"), requests=3,
     )  # fmt: skip
     document = valid(outcome_document(made), "outcome")
     assert list(document) == ["format", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]

@@ -32,8 +32,8 @@ acme/team/b
   ? in doubt    create: the connection broke
 acme: the service keeps logo as 'x'
 
-Applied 1 of 4 requests: 1 failed, 1 in doubt, 1 skipped. The next apply reads what became of what
-is in doubt. Run it again to continue.
+Applied 1 of 4 requests: 1 failed, 1 in doubt, 1 skipped. The next apply resolves the requests in
+doubt. Run it again to continue.
 """
     )
 
@@ -79,7 +79,7 @@ acme/space/two                           changed by somebody else during the run
 acme/team/a
   ? not checked  it was written and could not be read again
 
-Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources during the run: plan again. Run it
-again to go on.
+Applied 1 of 2 requests: 1 stale. Somebody else changed 2 resources during the run: plan again. Run
+it again to continue.
 """
     )

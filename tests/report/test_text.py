@@ -258,8 +258,8 @@ def test_what_waits_for_a_second_run_and_what_is_in_doubt_is_said() -> None:
 acme/site/docs/site-space/a
   ! waits       in a second run: the service rearranges it
 acme/team/x
-  ? in doubt    a request of an earlier run is in doubt; reconciler apply reads what became
-                of it
+  ? in doubt    a request of an earlier run is in doubt; reconciler apply finds out what happened to
+                it
 A note.
 
 Plan: nothing to do; 1 after a second run, 1 in doubt. 0 requests.

@@ -171,7 +171,7 @@ def test_an_organization_names_its_people_and_who_can_join_with_which_role(box: 
 def test_one_organization_can_be_asked_about_and_the_control_token_is_needed(box: Box) -> None:
     assert set(asked(box, organization="org_b")) == {"org_b", "spc_bolt"}
     said = box.refused("GET", "/_sandbox/readers", status=400, token=CONTROL, params={"organization": "org_z"})
-    assert said == "organization: there is no organization org_z"
+    assert said == "organization: unknown organization org_z"
     box.refused("GET", "/_sandbox/readers", status=401, token=ADA)
 
 

@@ -33,7 +33,7 @@ BAD: list[tuple[dict[Any, Any], str]] = [
     ({"organizations": [{"id": "org_a", "_logo": "x"}]}, "organizations[0]._logo: names that begin with _ are reserved"),
     ({"organizations": [{"id": "org_a", "mergeRules": {"type": {1, 2}}}]}, "organizations[0].mergeRules: expected a JSON value"),
     ({"organizations": [{"id": "org_a", "sso": float("nan")}]}, "organizations[0].sso: expected a JSON value"),
-    ({"members": [MEMBER]}, "members[0].organization: there is no organization org_a"),
+    ({"members": [MEMBER]}, "members[0].organization: unknown organization org_a"),
     ({"organizations": [ORGANIZATION], "members": [{**MEMBER, "email": None}]}, "members[0].email is missing"),
     (
         {"organizations": [ORGANIZATION], "members": [{**MEMBER, "role": "owner"}]},

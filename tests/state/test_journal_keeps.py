@@ -63,7 +63,7 @@ def test_how_a_run_ended_is_kept(store: Store) -> None:
     with store.lease(**WHO):
         found = {run.id: run for run in store.runs()}
     assert (found[first.run].ended, found[first.run].exit_code) == (NOW, 5)
-    with pytest.raises(StateError, match="was given back"):
+    with pytest.raises(StateError, match="was released"):
         first.finish(exit_code=0, summary={})
     assert {run.id: run.exit_code for run in store.runs()}[first.run] == 5
 
@@ -149,14 +149,14 @@ def test_a_whole_state_is_replaced_under_the_lease_alone_and_not_where_something
         assert list(other.read().bindings) == [START]
         journal.replace(document, force=True)
     assert list(other.read().bindings) == [GUIDES]
-    with pytest.raises(StateError, match="was given back"):
+    with pytest.raises(StateError, match="was released"):
         journal.replace(document, force=True)
 
 
 def test_what_a_run_carries_out_is_written_under_the_lease_alone(store: Store) -> None:
     with store.lease(**WHO) as journal:
         pass
-    with pytest.raises(StateError, match="was given back"):
+    with pytest.raises(StateError, match="was released"):
         journal.carry_out("digest")
     assert store.users("digest") == ()
 

@@ -23,7 +23,8 @@ command = LazyGroup(
         "clear": Lazy(f"{__name__}:clear_command", "Remove all rules."),
     },
     short_help="Inject faults.",
-    help="""Inject faults into the requests of a sandbox: delays, cut connections, refusals, limits, corrupt responses. Control requests are never affected.
+    help="""Inject faults into the requests of a sandbox: delays, cut connections, refusals, limits, corrupt responses.
+Control requests are never affected.
 
     \b
     Example:

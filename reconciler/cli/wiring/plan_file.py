@@ -92,7 +92,9 @@ def read(path: Path) -> Saved:
     if found != PLAN_FORMAT:
         raise UsageError(f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", hint=HINT)
     if "requests" not in document and "preconditions" not in document:
-        raise UsageError(f"{path} is a printed plan, not a saved one", hint="Use plan --out FILE to save a plan; --format json only prints it.")
+        raise UsageError(
+            f"{path} is a printed plan, not a saved one", hint="Use plan --out FILE to save a plan; --format json only prints it."
+        )
     wrong = problem(SavedPlanDocument, document)
     if wrong is not None:
         raise _no_plan(path, wrong)

@@ -10,7 +10,7 @@ import yaml
 _OPENING: Final = "${{"
 _HINT: Final = '; if the value contains "${{", quote the whole value'
 _SAYINGS: Final[Mapping[str, str]] = {
-    "mapping values are not allowed in this context": 'a ":" is not allowed here; quote a value that contains ": ", or check the indentation',
+    "mapping values are not allowed in this context": 'a ":" is not allowed here; quote values that contain ": ", or fix the indentation',
     "block sequence entries are not allowed in this context": 'a list cannot begin here; put its "- " on a line of its own',
     "found unexpected end of stream": "this quote is never closed",
     "did not find expected ',' or ']'": 'a list is not closed here: a "," or "]" is missing before this',

@@ -45,7 +45,7 @@ Document = Mapping[str, Any]
 
 def checked(found: Any, scope: Scope) -> Document:
     """The document, which is well formed and of this scope. Raises `UsageError`."""
-    hint = "Make it with `reconciler state pull --out FILE`, and change nothing in it."
+    hint = "Create it with `reconciler state pull --out FILE`, and do not change it."
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise UsageError(f"it is not a state: its format is not {FORMAT}", hint=hint)
     from reconciler.report.schemas.check import problem

@@ -51,7 +51,9 @@ def refuse(connection: Connection, old: int, new: int) -> None:
         .order_by(journal.c.id)
     )
     if (address := connection.execute(doubtful.limit(1)).scalar()) is not None:
-        hint = f"Run `reconciler apply`, which finds out what happened to it; or `reconciler state forget {address} --in-doubt`. Then repeat this."
+        hint = (
+            f"Run `reconciler apply` to find out what happened to it, or `reconciler state forget {address} --in-doubt`. Then repeat this."
+        )
         raise Refused(f"a request of {address} is in doubt under the name {name}", hint=hint)
     tracked = select(bindings.c.address, bindings.c.kind, bindings.c.id)
     theirs = {tuple(row) for row in connection.execute(tracked.where(bindings.c.state == old))}
