@@ -109,7 +109,7 @@ def test_a_sandbox_wants_no_token(cli: Cli) -> None:
     cli("apply", "--sandbox", "s.db", "--yes")
     code, found = checks(cli, "--sandbox", "s.db")
     assert (code, bad(found)) == (0, [])
-    assert "3 bound" in text(found, "state")
+    assert "3 tracked" in text(found, "state")
 
 
 # -- the project ----------------------------------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_an_example_that_breaks_the_schema_would_be_found() -> None:
         ("site.type", "cannot be changed after creation"),
         ("site.proxy", "clears it"),
         ("site.visibility", "public, unlisted, share-link, visitor-auth"),
-        ("site.published", "once true it stays true"),
+        ("site.published", "once true, it stays true"),
         ("saml.defaultTeam", "a team by its key"),
         ("team.members", "the service never shows it"),
         ("member.role", "guards.minAdmins objects keep the value admin"),

@@ -222,7 +222,7 @@ DANGERS = (
         "deleted without being asked", "protect",
     ),
     exposure("a site becomes public", lambda d: site(d).update(visibility="public"), "more people can read it", DOCS),
-    exposure("a site is published", lambda d: site(d, "flat").update(published=True), "cannot be taken back", "acme/site/flat"),
+    exposure("a site is published", lambda d: site(d, "flat").update(published=True), "cannot be undone", "acme/site/flat"),
     exposure("single sign-on is turned off", lambda d: acme(d).update(sso=False), "people can sign in without it", "acme"),
     exposure("invite links are turned on", lambda d: acme(d).update(inviteLinks=True), "everybody with a link may join", "acme"),
     exposure(
