@@ -188,7 +188,7 @@ class Readings:
         self._at(answer.date)
         raw = answer.body
         if not is_kind(kind, raw):
-            self.doubt_one(kind, id, f"GET {path} answered something that is no {kind.name}")
+            self.doubt_one(kind, id, f"GET {path} answered something that is not a {kind.name}")
         elif kind.identity(kind.own_id(raw), holes) != id:
             if kind.by_id is not None and "id" in placeholders(kind.by_id.path):
                 self.doubt_one(kind, id, f"GET {path} answered a different {kind.name}")

@@ -43,7 +43,7 @@ def explain_kind(kinds: Kinds, kind: Kind, *, width: int) -> list[Span]:
     others = {name: text for name, text in _described(kinds, kind).items() if name not in _fields(kind)}
     if others:
         page.blank()
-        page.line("Other words:", Style.HEAD)
+        page.line("Other keys:", Style.HEAD)
     for name, text in others.items():
         page.field(Style.PLAIN, "", name, text, column=COLUMN)
     _example(page, sample(kinds, kind))
@@ -125,11 +125,11 @@ def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
         yield "short form", f"- KEY for - {{{bare}: KEY}}" if place.in_list else f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
     outer = "".join(f"{name.upper()}/" if at == 0 else f"{name}/{name.upper()}/" for at, name in enumerate(_outwards(kinds, kind)))
     yield "address", outer + (kind.name if kind.one_per else f"{kind.name}/KEY" if kind.within else "KEY")
-    keys = " and ".join(f"where it stands, {a(field.to or '')}" if field.container else field.name for field in kind.keys)
+    keys = " and ".join(f"its location, {a(field.to or '')}" if field.container else field.name for field in kind.keys)
     if kind.one_per:
-        yield "found by", f"its {kind.within}, which has one at most; it has no id"
+        yield "matched by", f"its {kind.within}, which has one at most; it has no id"
     else:
-        yield "found by", "its id, which must be written" if kind.needs_id else f"{keys}; or by id, where it is written"
+        yield "matched by", "its id, which is required" if kind.needs_id else f"{keys}; or by id, if it is written"
     if "create" not in kind.api:
         yield "made", "never: it must exist already"
     if "delete" not in kind.api:

@@ -170,7 +170,7 @@ def check(kind: Kind) -> None:
     if kind.one_per != (kind.place.value_is is not None):
         raise wrong("an object of which a container has one stands as a value in its YAML: one_per goes with place=Single")
     if kind.place.value_is is not None and (kind.place.value_is not in kind.fields or not kind.fields[kind.place.value_is].written):
-        raise wrong(f"its value is {kind.place.value_is}, which is no field that is written")
+        raise wrong(f"its value is {kind.place.value_is}, which is not a field that is written")
     if kind.one_per and ("create" not in kind.api or not kind.api["create"].upsert or "delete" in kind.api):
         raise wrong("an object of which a container has one is created by an upsert and never deleted")
     if kind.local_ids and kind.within is None:

@@ -25,9 +25,9 @@ from reconciler.undo.rows import beside, put_back, standing, uncircled
 from reconciler.undo.snapshot import NOWHERE, Thing, things
 from reconciler.undo.tracking import bound_again, turned_back
 
-GONE = "it is gone"
+GONE = "it no longer exists"
 NO_DELETE = "the service deletes no {}"
-UNBOUND = "it is not bound any more; it stays as it is"
+UNBOUND = "it is no longer tracked; it was not changed"
 
 
 def inverse(
@@ -138,7 +138,7 @@ class _Undoing:
         if one.replaces is not None:
             self._say(one.address, "was replaced; the old object no longer exists")
         elif thing.id != one.made:
-            self._say(one.address, f"was {one.born}, and another object stands in its place now")
+            self._say(one.address, f"was {one.born}, and another object replaced it")
         elif "delete" not in one.kind.api and not self._goes_along(one):
             self._say(one.address, f"was {one.born}; {NO_DELETE.format(one.kind.name)}")
         elif self._kept(thing):

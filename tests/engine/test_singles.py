@@ -369,7 +369,7 @@ def test_a_declaration_of_one_per_container_says_its_place_and_its_put() -> None
     [
         ({"box": within("box")}, "one_per goes with place=Single"),
         ({"words": {"place": Keyed("notes")}}, "one_per goes with place=Single"),
-        ({"words": {"place": Single("note", value_is="body")}}, "its value is body, which is no field that is written"),
+        ({"words": {"place": Single("note", value_is="body")}}, "its value is body, which is not a field that is written"),
         ({"api": Api(create=PUT("/boxes/{box}/note"), update=PATCH("/boxes/{box}/note"))}, "is created by an upsert and never deleted"),
         (
             {"api": Api(create=PUT("/n", upsert=True), update=PUT("/n"), delete=DELETE("/n"))},

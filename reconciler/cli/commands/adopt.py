@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -> None:
-    """Bind the object with this id to a declared address. Sends nothing; an unfinished create of that address counts as this object.
+    """Track the object with this id at a declared address. Sends no writes; resolves a create in doubt at that address.
 
     What a container has only one of needs no ID.
 
@@ -103,9 +103,9 @@ def _as_if_written(desired: Desired, address: Address, id: str | None) -> Desire
     """The project as if the YAML named the object by its id, if it has one."""
     declared = desired.resources.get(address)
     if declared is None or declared.implied:
-        raise UsageError(f"{address} is not declared", hint="Write it in the YAML first; adopt binds what is declared.")
+        raise UsageError(f"{address} is not declared", hint="Declare it in the YAML first; adopt only tracks declared resources.")
     if declared.id is not None and id is not None and declared.id != id:
-        raise UsageError(f"the YAML names {bare(declared.id)} for {address}", hint=f"Write id: {bare(id)} there, or take the id out.")
+        raise UsageError(f"the YAML names {bare(declared.id)} for {address}", hint=f"Write id: {bare(id)} there, or remove the id.")
     return replace(desired, resources={**desired.resources, address: replace(declared, id=id, adopt=True)})
 
 

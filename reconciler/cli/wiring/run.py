@@ -219,7 +219,9 @@ class Session:
 
         def calmly() -> None:
             stop.set()
-            self.narration.screen.say("Stopping: nothing new is started, what is under way gets 5 seconds. Once more leaves at once.")
+            self.narration.screen.say(
+                "Stopping: no new requests are sent; requests under way get 5 seconds. Press Ctrl-C again to exit immediately."
+            )
 
         with stopping(calmly) as heard:
             outcome = await apply(
