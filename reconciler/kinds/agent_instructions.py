@@ -21,7 +21,7 @@ class AgentInstructions(
     place=Single("agentInstructions", value_is="instructions"),
     leave=Leave("admin", of="organization"),
 ):
-    """What agents are told about the organization: a text, or a rich document as the service has it."""
+    """Instructions for agents of the organization: a text, or a rich document in the form of the service."""
 
     reads = (One("/orgs/{organization}/agent-instructions"),)
     api = Api(

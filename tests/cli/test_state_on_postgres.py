@@ -65,9 +65,9 @@ def test_every_command_works_with_the_state_on_a_server(shared: Cli, tmp_path: P
     run("state", "mv", "acme/team/writers", "acme/team/authors", "p")
     run("state", "forget", "acme/team/authors", "p")
     assert "1 to adopt" in run("plan", "p")
-    assert "12 bound" not in run("doctor", "p")
+    assert "12 tracked" not in run("doctor", "p")
     run("apply", "p", "--yes")
-    assert "12 bound" in run("doctor", "p")
+    assert "12 tracked" in run("doctor", "p")
     assert not list(tmp_path.rglob("state.db*"))
     assert shared("init", "q", "--sandbox").exit_code == 0
     assert shared("apply", "q", "--yes", "--state", f"sqlite:///{tmp_path}/q.db", "--create-state").exit_code == 0

@@ -312,7 +312,7 @@ def test_a_put_whose_answers_are_lost_is_in_doubt_and_the_next_apply_finds_it(tm
         (both(agentInstructions={"object": "doc"}), "agentInstructions is a map; expected a text"),
         (both(agentInstructions=[]), "agentInstructions is a list; expected a text"),
         (both(schema={}), "adaptiveSchema"),
-        (both(schema="text"), "adaptiveSchema is a map, not"),
+        (both(schema="text"), "adaptiveSchema must be a map, not"),
     ],
 )
 def test_what_cannot_be_a_value_is_refused_by_the_name_it_is_written_under(org: Org, tree: dict[str, Any], says: str) -> None:
@@ -323,7 +323,7 @@ def test_what_cannot_be_a_value_is_refused_by_the_name_it_is_written_under(org: 
 
 
 def test_null_and_nothing_are_refused(org: Org) -> None:
-    for value, says in (("null", "agentInstructions cannot be cleared"), ("", "agentInstructions is a key with nothing behind it")):
+    for value, says in (("null", "agentInstructions cannot be cleared"), ("", "agentInstructions has no value")):
         org.write(f"version: 1\nproject: t\norganizations: {{acme: {{id: org_acme, agentInstructions: {value}}}}}\n")
         with pytest.raises(ConfigError) as caught:
             org.load()

@@ -85,7 +85,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
         if not made:
             journal.remember(bind=[binding])
         journal.finish(exit_code=exits.DONE, summary={})
-    screen.out(f"{address} is bound to {bare(binding.id)}.\n")
+    screen.out(f"{address} now tracks {bare(binding.id)}.\n")
 
 
 def _identity(kinds: Kinds, desired: Desired, address: Address, id: str | None) -> str | None:
