@@ -65,7 +65,7 @@ def test_the_state_lists_and_shows_them_and_forgets_and_adopts_them_without_an_i
     for address in (AGENTS, VISITORS):
         assert agents("state", "forget", address, "p", *SANDBOX).exit_code == 0
         adopted = agents("adopt", address, "p", *SANDBOX)
-        assert (adopted.exit_code, adopted.stdout) == (0, f"{address} is bound to {address.rpartition('/')[2]}.\n"), adopted.stderr
+        assert (adopted.exit_code, adopted.stdout) == (0, f"{address} now tracks {address.rpartition('/')[2]}.\n"), adopted.stderr
     assert agents("plan", "p", *SANDBOX, "--detailed-exitcode").exit_code == 0
     missing = agents("adopt", "example/site/docs")
     assert (missing.exit_code, "the id of the object for example/site/docs is missing" in missing.stderr) == (3, True)

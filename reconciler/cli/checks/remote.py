@@ -134,8 +134,8 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
     if not wanted or not project.desired.resources:
         return []
     if lister is None:
-        text = "service.member is not written: new objects at the root cannot be told from old ones"
-        return [Finding(Service.MEMBER.value, Level.WARNING, text, "Write service.member: the e-mail of the member whose token it is.")]
+        text = "service.member is not set: new objects at the top level cannot be told from existing ones"
+        return [Finding(Service.MEMBER.value, Level.WARNING, text, "Set service.member to the e-mail of the member who owns the token.")]
     id, container = found.ids.get(lister), lister.container
     if id is None or container is None or container not in found.ids:
         return [
@@ -161,13 +161,13 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         missed = [one for one in missed if one.within.get(outer) == holes.get(outer)]
         if missed:
             names = listed([f"{one.id} {str(one.raw.get('title', ''))!r}" for one in missed], SHOWN)
-            text = f"{lister.key} does not reach {count(len(missed), kind.name)}: {names}"
+            text = f"{lister.key} has no access to {count(len(missed), kind.name)}: {names}"
             findings.append(
                 Finding(Service.MEMBER.value, Level.WARNING, text, "Use the token of an admin, and name that member in service.member.")
             )
         else:
             findings.append(
-                Finding(Service.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and reaches {count(len(reached), kind.name)}")
+                Finding(Service.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}")
             )
     return findings
 

@@ -118,7 +118,7 @@ def target(path: str) -> tuple[str, dict[str, str]]:
     place = place.removeprefix("/v1/") if place.startswith("/v1/") else place.removeprefix("/")
     segments = place.rstrip("/").split("/")
     if not all(segments) or "://" in place or any(segment in (".", "..") for segment in segments):
-        raise UsageError(f"{path!r} is not a path of the service", hint=f"Write it like {_example()}.")
+        raise UsageError(f"{path!r} is not a path of the API", hint=f"Write it like {_example()}.")
     encoded = "".join("/" + quote(unquote(segment), safe="") for segment in segments)
     return encoded, dict(parse_qsl(query, keep_blank_values=True))
 
