@@ -37,8 +37,8 @@ def level(accesses: Collection[Access], reader: str, held: frozenset[str]) -> in
     return max((LEVELS.index(MODEL_LEVELS[access.level]) for access in fitting if access.conditions <= held), default=-1)
 
 
-SEEDS = (0, 1, 2, 24, 33)  # in the last two a site opens to holders of links, and its conditions hide nothing
-MANY = range(100, 300)
+SEEDS = (0, 24, 33)  # in the last two a site opens to holders of links, and its conditions hide nothing
+MANY = (1, 2, *range(100, 300))
 
 
 @pytest.mark.parametrize("seed", [*SEEDS, *(pytest.param(seed, marks=pytest.mark.proof) for seed in MANY)])

@@ -12,6 +12,7 @@ import pytest
 from tests.audience.moments import Watched
 from tests.audience.proof import RUNS, Proof
 from tests.audience.worlds import CONDITIONS, Tree
+from tests.proofs import spread
 
 STAFF, PARTNER, _ = CONDITIONS
 FIRST: Tree = {
@@ -80,7 +81,7 @@ def passes_its_condition_to_its_section(tree: Tree) -> None:
 
 @pytest.mark.parametrize(
     "edit",
-    [
+    spread([
         shows_another_space_to_others,
         shows_another_space_to_everybody,
         exchanges_conditions,
@@ -88,8 +89,8 @@ def passes_its_condition_to_its_section(tree: Tree) -> None:
         moves_to_an_open_collection_with_a_lower_level,
         moves_to_a_shut_collection_with_a_higher_level,
         passes_its_condition_to_its_section,
-    ],
-)
+    ], 3),
+)  # fmt: skip
 def test_an_edit_that_closes_and_opens_at_once_has_an_order_that_lets_nobody_else_in(tmp_path: Path, edit: Any) -> None:
     second = copy.deepcopy(FIRST)
     edit(second)

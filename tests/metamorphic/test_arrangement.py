@@ -35,13 +35,13 @@ def plans(world: Laboratory, tree: Tree, chance: random.Random) -> None:
     world.rewire = None
 
 
-@relation(organizations(), CHANCE, quick=3)
+@relation(organizations(), CHANCE, quick=2)
 def test_a_first_plan_is_the_same_in_any_arrangement_of_files_and_lists(tree: Tree, chance: random.Random) -> None:
     with laboratory() as world:
         plans(world, tree, chance)
 
 
-@relation(pairs(full=False), CHANCE, quick=3)
+@relation(pairs(full=False), CHANCE, quick=2)
 def test_the_plan_of_a_change_is_the_same_in_any_arrangement_of_files_and_lists(pair: tuple[Tree, Tree], chance: random.Random) -> None:
     before, after = pair
     with laboratory() as world:
@@ -49,7 +49,7 @@ def test_the_plan_of_a_change_is_the_same_in_any_arrangement_of_files_and_lists(
         plans(world, after, chance)
 
 
-@relation(organizations(), CHANCE, quick=3)
+@relation(organizations(), CHANCE, quick=2)
 def test_the_plan_without_a_state_is_the_same_in_any_arrangement_and_creates_nothing(tree: Tree, chance: random.Random) -> None:
     with laboratory() as world:
         world.converge(tree)

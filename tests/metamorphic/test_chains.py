@@ -10,7 +10,7 @@ from tests.metamorphic.relation import relation
 DERIVED = ("path", "basename", "default")  # what the service derives takes account of what nobody remembers
 
 
-@relation(pairs(), quick=3)
+@relation(pairs(), quick=2)
 def test_an_organization_that_became_another_and_itself_again_is_as_at_first(pair: tuple[Tree, Tree]) -> None:
     first, second = pair
     with laboratory() as world:
@@ -21,7 +21,7 @@ def test_an_organization_that_became_another_and_itself_again_is_as_at_first(pai
         assert differences(before, world.canonical()) == []
 
 
-@relation(pairs(), quick=3)
+@relation(pairs(), quick=2)
 def test_an_organization_whose_state_was_lost_meanwhile_has_all_that_it_had_and_nothing_tracked_twice(pair: tuple[Tree, Tree]) -> None:
     first, second = pair
     with laboratory() as world:

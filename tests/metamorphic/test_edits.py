@@ -31,7 +31,7 @@ def written(world: Laboratory) -> list[str]:
     return lines
 
 
-@relation(organizations(), st.data(), quick=3)
+@relation(organizations(), st.data(), quick=2)
 def test_two_swapped_titles_are_two_updates_of_the_same_objects_and_so_is_the_way_back(tree: Tree, data: st.DataObject) -> None:
     chances = pairs(tree)
     assume(chances)
@@ -51,7 +51,7 @@ def test_two_swapped_titles_are_two_updates_of_the_same_objects_and_so_is_the_wa
         assert differences(first, world.canonical()) == []
 
 
-@relation(organizations(), st.data(), quick=3)
+@relation(organizations(), st.data(), quick=2)
 def test_a_key_that_is_renamed_twice_and_back_sends_nothing(tree: Tree, data: st.DataObject) -> None:
     one = data.draw(st.sampled_from([one for one in declared(tree) if one.kind not in FIXED]))
     address = one.address.rsplit("/", 1)[0] + "/"
@@ -71,7 +71,7 @@ def test_a_key_that_is_renamed_twice_and_back_sends_nothing(tree: Tree, data: st
         assert differences(first, world.canonical()) == []
 
 
-@relation(organizations(), st.data(), quick=3)
+@relation(organizations(), st.data(), quick=2)
 def test_a_commit_with_a_rename_that_is_reverted_creates_and_deletes_nothing(tree: Tree, data: st.DataObject) -> None:
     one = data.draw(st.sampled_from([one for one in declared(tree) if one.kind not in FIXED]))
     with laboratory() as world:

@@ -17,7 +17,7 @@ from tests.reliability.world import Image
 CUTS = 2  # moments of an apply at which the state is lost
 
 
-@relation(pairs(full=False), st.integers(0, 2**20), quick=3)
+@relation(pairs(full=False), st.integers(0, 2**20), quick=2)
 def test_thirty_two_slow_requests_at_once_come_to_the_same_as_one_after_the_other(pair: tuple[Tree, Tree], delays: int) -> None:
     with laboratory(concurrency=1) as steady, laboratory(delays, concurrency=32, slowest=5.0) as hasty:
         for tree in pair:
@@ -26,7 +26,7 @@ def test_thirty_two_slow_requests_at_once_come_to_the_same_as_one_after_the_othe
             assert differences(steady.canonical(), hasty.canonical()) == []
 
 
-@relation(organizations(), st.integers(0, 2**20), quick=3)
+@relation(organizations(), st.integers(0, 2**20), quick=2)
 def test_an_apply_whose_state_was_lost_halfway_comes_to_the_same_in_the_end(tree: Tree, seed: int) -> None:
     with laboratory(seed) as world:
         world.write(tree)
