@@ -17,7 +17,7 @@ KINDS = sorted(path for path in (ROOT / "reconciler" / "kinds").glob("*.py") if 
 PAGE = (ROOT / "docs" / "decisions" / "0001-kinds-are-declarations.md").read_text(encoding="utf-8")
 VERBS = ("POST", "PUT", "PATCH", "DELETE")
 CALLS = (
-    "Audience", "Finding", "Grant", "Keyed", "Leave", "Listing", "Needed", "Node", "One", "Published", "Sighting", "Single", "choice",
+    "Audience", "Finding", "Grant", "Keyed", "Permission", "Listing", "Needed", "Node", "One", "Published", "Sighting", "Single", "choice",
     "field", "first", "inside", "local", "member_of", "one_per", "output", "seed", "within",
 )  # fmt: skip
 KEPT = {"field(sensitive=)"}

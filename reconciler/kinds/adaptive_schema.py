@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from annotated_types import Len
 from pydantic import Field
 
-from reconciler.resource import PUT, Api, Leave, One, Resource, Single, field, one_per
+from reconciler.resource import PUT, Api, One, Permission, Resource, Single, field, one_per
 
 _EXAMPLE = {"type": "object", "properties": {"isBeta": {"type": "boolean"}}, "additionalProperties": False}
 
@@ -17,7 +17,7 @@ class AdaptiveSchema(
     kind="adaptive-schema",
     place=Single("adaptiveSchema", value_is="jsonSchema"),
     object="site-adaptive-schema",
-    leave=Leave("createContent", of="organization"),
+    permission=Permission("createContent", of="organization"),
 ):
     """The attributes of visitors that conditions may name: a JSON Schema, draft-07."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.kinds._rich_text import RichText, has_content
-from reconciler.resource import PUT, UNSET, Api, Leave, One, Resource, Single, field, one_per
+from reconciler.resource import PUT, UNSET, Api, One, Permission, Resource, Single, field, one_per
 
 
 def _instructions(raw: Mapping[str, Any]) -> Any:
@@ -19,7 +19,7 @@ class AgentInstructions(
     Resource,
     kind="agent-instructions",
     place=Single("agentInstructions", value_is="instructions"),
-    leave=Leave("admin", of="organization"),
+    permission=Permission("admin", of="organization"),
 ):
     """Instructions for agents of the organization: a text, or a rich document in the form of the service."""
 

@@ -14,10 +14,10 @@ from reconciler.resource import (
     Api,
     Audience,
     Exposes,
-    Leave,
     Listing,
     Node,
     One,
+    Permission,
     Resource,
     Wire,
     field,
@@ -41,8 +41,8 @@ class Collection(
     place=Node("collection", {"organization": "content", "collection": "content"}),
     seeds="collections",
     protected=True,
-    leave=Leave("create"),
-    leave_to_make=Leave("createContent", of="organization"),
+    permission=Permission("create"),
+    create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel",), grants=level_of_members, inherits=("parent",)),
 ):
     """A group of spaces and of other collections."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.kinds._values import Icon
-from reconciler.resource import DELETE, PATCH, POST, Api, Leave, Listing, Node, Resource, field, inside, within
+from reconciler.resource import DELETE, PATCH, POST, Api, Listing, Node, Permission, Resource, field, inside, within
 
 
 class Group(
@@ -16,7 +16,7 @@ class Group(
     place=Node("group", {"site": "structure", "group": "structure"}),
     object="site-section-group",
     replaceable=True,
-    leave=Leave("createContent", of="organization"),
+    permission=Permission("createContent", of="organization"),
 ):
     """A group of sections or of other groups."""
 

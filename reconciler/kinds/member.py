@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.kinds._values import Email, MemberRole
-from reconciler.resource import DELETE, PATCH, Api, Exposes, Keyed, Leave, Listing, One, Resource, field, within
+from reconciler.resource import DELETE, PATCH, Api, Exposes, Keyed, Listing, One, Permission, Resource, field, within
 
 
 class Member(
@@ -14,7 +14,7 @@ class Member(
     prune="none",
     undeclared=True,
     local_ids=True,  # the user's
-    leave=Leave("admin", of="organization"),
+    permission=Permission("admin", of="organization"),
 ):
     """A person in an organization, known by e-mail."""
 

@@ -21,9 +21,9 @@ from reconciler.resource import (
     Exposes,
     Grant,
     Keyed,
-    Leave,
     Listing,
     One,
+    Permission,
     Published,
     Resource,
     field,
@@ -65,8 +65,8 @@ class OpenApi(
     seeds="openapi",
     object="openapi-spec",
     published=Published("urls.published", unless=("visibility", "private")),
-    leave=Leave("edit"),
-    leave_to_make=Leave("createOpenAPISpec", of="organization"),
+    permission=Permission("edit"),
+    create_permission=Permission("createOpenAPISpec", of="organization"),
     audience=Audience(gates=("visibility",), grants=_readers),
 ):
     """An OpenAPI document that the service fetches and shows."""

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from reconciler.address import Address
 from reconciler.kinds._values import LOOSER, ROLES, MemberRole, MergeRules, Uri
-from reconciler.resource import PATCH, UNSET, Api, Exposes, Keyed, Leave, Listing, One, Resource, Spelled, To, field
+from reconciler.resource import PATCH, UNSET, Api, Exposes, Keyed, Listing, One, Permission, Resource, Spelled, To, field
 
 _SITE: TypeAdapter[Any] = TypeAdapter(Annotated[Address, To("site")])
 
@@ -64,7 +64,7 @@ class Organization(
     kind="organization",
     place=Keyed("organizations"),
     seeds="organizations",
-    leave=Leave("admin"),
+    permission=Permission("admin"),
 ):
     """The account that contains members, teams, content and sites."""
 

@@ -9,7 +9,23 @@ from annotated_types import Len
 
 from reconciler.address import Address
 from reconciler.kinds._values import ROLES, MemberRole, Uri
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Exposes, Keyed, Leave, Listing, Needed, One, Resource, To, field, within
+from reconciler.resource import (
+    DELETE,
+    PATCH,
+    POST,
+    UNSET,
+    Api,
+    Exposes,
+    Keyed,
+    Listing,
+    Needed,
+    One,
+    Permission,
+    Resource,
+    To,
+    field,
+    within,
+)
 
 
 def _team(raw: Mapping[str, Any]) -> Any:
@@ -34,7 +50,7 @@ class Saml(
     protected=True,
     loses="people can no longer sign in through it",
     needed=Needed("sso", True),
-    leave=Leave("admin", of="organization"),
+    permission=Permission("admin", of="organization"),
 ):
     """An identity provider that members sign in with."""
 

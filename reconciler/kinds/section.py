@@ -14,9 +14,9 @@ from reconciler.resource import (
     Api,
     Audience,
     Derived,
-    Leave,
     Listing,
     Node,
+    Permission,
     Published,
     Resource,
     choice,
@@ -33,7 +33,7 @@ class Section(
     place=Node("section", {"site": "structure", "group": "structure"}),
     object="site-section",
     published=Published("urls.published"),
-    leave=Leave("createContent", of="organization"),
+    permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("site",)),
 ):
     """A part of a site, shown as a tab; its variants are site spaces."""

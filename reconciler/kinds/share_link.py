@@ -16,8 +16,8 @@ from reconciler.resource import (
     Exposes,
     Grant,
     Keyed,
-    Leave,
     Listing,
+    Permission,
     Published,
     Resource,
     field,
@@ -37,7 +37,7 @@ class ShareLink(
     kind="share-link",
     place=Keyed("shareLinks"),
     published=Published("urls.published", unless=("active", False), secret=True),
-    leave=Leave("createContent", of="organization"),
+    permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
 ):
     """A secret URL of a site. The secret itself is never shown or kept."""

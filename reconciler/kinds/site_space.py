@@ -15,9 +15,9 @@ from reconciler.resource import (
     Api,
     Audience,
     Derived,
-    Leave,
     Listing,
     Node,
+    Permission,
     Published,
     Resource,
     To,
@@ -39,7 +39,7 @@ class SiteSpace(
     place=Node("space", {"site": "structure", "section": "spaces"}, bare=True, alone=True),
     replaceable=True,
     published=Published("urls.published"),
-    leave=Leave("createContent", of="organization"),
+    permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("condition",), condition=visitor_condition, inherits=("section", "site"), shows=("space",)),
 ):
     """A space in a site."""

@@ -17,10 +17,10 @@ from reconciler.resource import (
     Audience,
     Exposes,
     Grant,
-    Leave,
     Listing,
     Node,
     One,
+    Permission,
     Published,
     Resource,
     Sighting,
@@ -63,8 +63,8 @@ class Space(
     deleted_at="deletedAt",
     restore_days=7,
     published=Published("urls.published"),
-    leave=Leave("edit"),
-    leave_to_make=Leave("createContent", of="organization"),
+    permission=Permission("edit"),
+    create_permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("defaultLevel", "template", "visibility"), grants=_readers, inherits=("parent",)),
 ):
     """A container of pages and files. The service creates one only as a copy of another."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Leave, Listing, One, Resource, To, field, within
+from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Listing, One, Permission, Resource, To, field, within
 
 
 class Team(
@@ -15,8 +15,8 @@ class Team(
     kind="team",
     place=Keyed("teams"),
     seeds="teams",
-    leave=Leave("admin"),
-    leave_to_make=Leave("admin", of="organization"),
+    permission=Permission("admin"),
+    create_permission=Permission("admin", of="organization"),
 ):
     """A group of organization members. The service only shows how many members a team has."""
 

@@ -1,7 +1,7 @@
 """What a kind declares (`words`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.resource.audience import Audience, Grant
-from reconciler.resource.dangers import Exposes, Leave, Needed, Published
+from reconciler.resource.dangers import Exposes, Needed, Permission, Published
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, Node, Place, Single
@@ -46,12 +46,12 @@ __all__ = [
     "Keyed",
     "Kind",
     "Kinds",
-    "Leave",
     "Listing",
     "Named",
     "Needed",
     "Node",
     "One",
+    "Permission",
     "Place",
     "Published",
     "Reading",

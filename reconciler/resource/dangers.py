@@ -1,4 +1,4 @@
-"""The words that say what a change may endanger: what it opens, which published URLs it breaks, what it needs leave for. Frozen data."""
+"""The words that say what a change endangers: what it opens, which published URLs it breaks, which permission it requires. Frozen data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Leave:
+class Permission:
     """The flag among an object's `permissions` that a request wants. `of`: the kind of the container that has it; None for the object."""
 
     flag: str

@@ -14,7 +14,7 @@ from typing_extensions import is_typeddict
 
 from reconciler.errors import DeclarationError
 from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import Leave, Needed, Published
+from reconciler.resource.dangers import Needed, Permission, Published
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, To, Wire
@@ -35,7 +35,7 @@ class Resource:
     consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `local_ids`: two objects in
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
     restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
-    `needed`: while it is in use; `leave`: the permission that requests for an object want, `leave_to_make` the one of a create (default:
+    `needed`: while it is in use; `permission`: what requests for an object require, `create_permission`: what a create requires (default:
     the same, of a container); `audience`: who can read its objects; `seeds`: the list of a sandbox's seed that its objects stand in.
     """
 
@@ -59,8 +59,8 @@ class Resource:
         published: Published | None = None,
         loses: str = "",
         needed: Needed | None = None,
-        leave: Leave | None = None,
-        leave_to_make: Leave | None = None,
+        permission: Permission | None = None,
+        create_permission: Permission | None = None,
         audience: Audience | None = None,
         seeds: str = "",
     ) -> None:
@@ -70,13 +70,13 @@ class Resource:
         one_per = any(word.one_per for word in words.values())
         reads = tuple(Listing(read.path, single=True) if one_per and isinstance(read, One) else read for read in cls.reads)
         fields = {name: _compile(name, hints.get(name), word, cls.api) for name, word in words.items()}
+        of_container = permission is not None and permission.of is not None
         cls.kind = Kind(
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
-            local_ids=local_ids or one_per, one_per=one_per,
-            deleted_at=deleted_at, restore_days=restore_days, published=published, loses=loses, needed=needed, leave=leave,
-            leave_to_make=leave_to_make or (leave if leave is not None and leave.of is not None else None), audience=audience,
-            seeds=seeds,
+            local_ids=local_ids or one_per, one_per=one_per, deleted_at=deleted_at, restore_days=restore_days, published=published,
+            loses=loses, needed=needed, permission=permission, audience=audience, seeds=seeds,
+            create_permission=create_permission or (permission if of_container else None),
         )  # fmt: skip
         check(cls.kind)
 

@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from reconciler.address import Address
 from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import AddressPart, Exposes, Leave, Needed, Published
+from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, Published
 from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, Derived, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
@@ -143,8 +143,8 @@ class Kind:
     published: Published | None
     loses: str
     needed: Needed | None
-    leave: Leave | None
-    leave_to_make: Leave | None
+    permission: Permission | None
+    create_permission: Permission | None
     audience: Audience | None
     seeds: str
 

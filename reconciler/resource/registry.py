@@ -57,9 +57,9 @@ class Kinds(Mapping[str, Kind]):
         for reading in kind.reads:
             if reading.names is not None and reading.names not in self:
                 raise wrong(f"a reading names the unknown kind {reading.names}")
-        for leave in (kind.leave, kind.leave_to_make):
-            if leave is not None and leave.of is not None and leave.of not in self.containers(kind.name):
-                raise wrong(f"requires a permission of {leave.of}, which does not contain it")
+        for permission in (kind.permission, kind.create_permission):
+            if permission is not None and permission.of is not None and permission.of not in self.containers(kind.name):
+                raise wrong(f"requires a permission of {permission.of}, which does not contain it")
         for verb in kind.api.values():
             for name in (*verb.brings, *verb.reshapes, *verb.anchors):
                 if name not in self:

@@ -181,14 +181,14 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
     asked = 0
     for address, one in project.desired.resources.items():
         kind = kinds[one.kind]
-        leave = kind.leave if address in found.ids else kind.leave_to_make
-        if one.implied or leave is None:
+        permission = kind.permission if address in found.ids else kind.create_permission
+        if one.implied or permission is None:
             continue
-        holder = address if leave.of is None else kinds.container(address, leave.of)
+        holder = address if permission.of is None else kinds.container(address, permission.of)
         flags = _flags(kinds, actual, found, holder)
-        asked += leave.flag in flags
-        if flags.get(leave.flag) is False:
-            lacking[(leave.flag, kind.name)].append(str(address))
+        asked += permission.flag in flags
+        if flags.get(permission.flag) is False:
+            lacking[(permission.flag, kind.name)].append(str(address))
     for (flag, name), addresses in sorted(lacking.items()):
         text = (
             f"without the permission {flag!r} the token cannot create or change {count(len(addresses), name)}: {listed(addresses, SHOWN)}"

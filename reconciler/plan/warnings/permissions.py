@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.address import Address
 from reconciler.model import Actual, Forbidden, Observed, Step
-from reconciler.resource import Kind, Kinds, Leave
+from reconciler.resource import Kind, Kinds, Permission
 
 
 def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[Address, str]) -> tuple[Forbidden, ...]:
@@ -17,21 +17,21 @@ def forbidden(kinds: Kinds, actual: Actual, steps: Sequence[Step], ids: Mapping[
     found = []
     for step in steps:
         kind = kinds[step.kind]
-        leave = kind.leave_to_make if step.verb == "create" else kind.leave
-        if leave is None:
+        permission = kind.create_permission if step.verb == "create" else kind.permission
+        if permission is None:
             continue
-        holder, of = _holder(kinds, actual, kind, leave, step, ids)
+        holder, of = _holder(kinds, actual, kind, permission, step, ids)
         permissions = holder.raw.get("permissions") if holder is not None else None
-        if isinstance(permissions, Mapping) and permissions.get(leave.flag) is False:
-            found.append(Forbidden(step.address, step.verb, leave.flag, of))
+        if isinstance(permissions, Mapping) and permissions.get(permission.flag) is False:
+            found.append(Forbidden(step.address, step.verb, permission.flag, of))
     return tuple(found)
 
 
 def _holder(
-    kinds: Kinds, actual: Actual, kind: Kind, leave: Leave, step: Step, ids: Mapping[Address, str]
+    kinds: Kinds, actual: Actual, kind: Kind, permission: Permission, step: Step, ids: Mapping[Address, str]
 ) -> tuple[Observed | None, Address]:
     """The object whose permissions are asked, None where it is not there yet."""
-    if leave.of is None:
+    if permission.of is None:
         return (actual.find(kind.name, step.target) if isinstance(step.target, str) else None), step.address
-    of = kinds.container(step.address, leave.of)
-    return (actual.find(leave.of, ids[of]) if of in ids else None), of
+    of = kinds.container(step.address, permission.of)
+    return (actual.find(permission.of, ids[of]) if of in ids else None), of
