@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli, applied_project, valid
+from tests.cli.test_end_to_end import at_a_terminal
 
 STATE = "sqlite:///elsewhere.db"
 SAID = "elsewhere.db has never seen project p on the sandbox p/.reconciler/sandbox.db"
@@ -169,25 +167,8 @@ def test_a_push_creates_the_state_it_is_for(applied: Cli) -> None:
 
 def on_a_terminal(cli: Cli, answer: str, *words: str) -> tuple[int, str]:
     """Run a command on a terminal and answer its question."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(cli.root)
-        os.environ["HOME"] = str(cli.root)
-        os.execv(sys.executable, [sys.executable, "-m", "reconciler", *words])
-    said = b""
-    while True:
-        try:
-            part = os.read(terminal, 65_536)
-        except OSError:  # the other end is closed
-            break
-        if not part:
-            break
-        said += part
-        if answer and b"[y/N]" in said:
-            os.write(terminal, f"{answer}\n".encode())
-            answer = ""
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), plain(said.decode())
+    code, shown = at_a_terminal(cli, f"{answer}\n".encode(), *words)
+    return code, plain(shown)
 
 
 @pytest.mark.parametrize(("answer", "code"), [("n", 1), ("y", 0)])

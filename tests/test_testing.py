@@ -1,0 +1,81 @@
+"""What the tests are built on: processes that are forked, organizations that are copied, and the cases that run on a push."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+from tests.engine.small import applied, settled, small
+from tests.harness import ORGANIZATION, Org
+from tests.proofs import proof, spread
+
+PROGRAMS = {
+    "returns": ("print('out'); import sys; print('err', file=sys.stderr)", 0),
+    "exits with a number": ("import sys; sys.exit(7)", 7),
+    "exits with a text": ("import sys; sys.exit('no')", 1),
+    "raises": ("raise SystemError('x')", 1),
+    "is interrupted": ("raise KeyboardInterrupt", -signal.SIGINT),
+    "is killed": ("import os; os.kill(os.getpid(), 9)", -signal.SIGKILL),
+    "reads its input": ("print(input())", 0),
+    "shows its words and its folder": ("import os, sys; print(sys.argv, os.getcwd(), os.environ['A'], sys.stdout.isatty())", 0),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_process_that_is_forked_ends_and_says_what_one_that_is_started_does(name: str, tmp_path: Path) -> None:
+    code, ended = PROGRAMS[name]
+    words, given = [sys.executable, "-c", code, "word"], {"cwd": tmp_path, "env": {**os.environ, "A": "ä"}, "text": True}
+    started = subprocess.run(words, input="in\n", capture_output=True, **given)
+    forked = processes.run(words, input="in\n", capture_output=True, **given)
+    assert (forked.returncode, forked.stdout) == (started.returncode, started.stdout) == (ended, started.stdout)
+    assert forked.stderr.splitlines()[-1:] == started.stderr.splitlines()[-1:]
+
+
+def test_a_forked_process_is_a_child_that_can_be_signalled_and_waited_for() -> None:
+    code = "import time; print('up', flush=True); time.sleep(60)"
+    with processes.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout.readline() == "up\n"
+        assert process.poll() is None
+        process.terminate()
+        assert process.wait(30) == -signal.SIGTERM
+
+
+def test_a_script_of_a_shell_sees_the_exit_code_and_the_output(tmp_path: Path) -> None:
+    path = f"{processes.program()}:{os.environ['PATH']}"
+    script = "reconciler --version | wc -l; reconciler nonsense 2>/dev/null; echo $?"
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.stdout.split() == ["1", "3"]
+
+
+def test_a_copy_of_an_organization_is_settled_and_changes_by_itself(tmp_path: Path) -> None:
+    first, second = Org(tmp_path / "first"), Org(tmp_path / "second")
+    assert applied(first, small()) is applied(second, small())
+    assert first.id("acme/team/writers") == second.id("acme/team/writers")
+    second.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Another"})
+    assert len(second.items(f"/orgs/{ORGANIZATION}/teams")) == len(first.items(f"/orgs/{ORGANIZATION}/teams")) + 1
+    for org in (first, second):
+        settled(org)
+
+
+def test_what_somebody_edited_before_is_no_copy(tmp_path: Path) -> None:
+    applied(Org(tmp_path / "first"), small())
+    org = Org(tmp_path / "second")
+    org.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Another"})
+    assert not org.untouched()
+    applied(org, small())
+    assert "Another" in [team["title"] for team in org.items(f"/orgs/{ORGANIZATION}/teams")]
+
+
+def test_a_sample_is_evenly_spread_and_the_rest_are_proofs() -> None:
+    cases = spread([*range(10)], 3)
+    assert [case.values[0] for case in cases] == [*range(10)]
+    assert [case.values[0] for case in cases if not case.marks] == [0, 3, 6]
+    assert all(case.marks == [proof.mark] or case.marks == (proof,) or case.marks == () for case in cases)
+    assert not any(case.marks for case in spread([1, 2], 5))
+    assert spread([(1, 2)], 1)[0].values == (1, 2)
