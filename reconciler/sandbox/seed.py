@@ -113,7 +113,7 @@ def _organization(store: Store, entry: _Entry) -> None:
         "ai": False,
         "inviteLinks": True,
         "plan": "free_2024",
-        "mergeRules": {"type": "inherit"},
+        "mergeRules": {"type": "none"},
         **entry.rest("id", "title"),
     }
     store.add("organization", id, "organizations", made)

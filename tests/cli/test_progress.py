@@ -1,11 +1,14 @@
-"""What a run says while it lasts, where there is no terminal: processes of their own against a slow sandbox."""
+"""What a run says while it lasts, without a terminal and on one: processes of their own against a slow sandbox."""
 
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
+import termios
+from collections.abc import Iterator
 
 import pytest
 
@@ -84,6 +87,33 @@ def test_no_line_is_wrapped(slow: Cli) -> None:
     lines = narrated(slow, "apply", "p", "--yes", "--max-concurrency", "1")
     assert max(map(len, lines)) > 120
     assert not [line for line in lines if line.startswith(" ")]
+
+
+def test_the_bar_of_a_terminal_shows_the_address_under_way_and_fits_into_a_line(slow: Cli) -> None:
+    leader, follower = pty.openpty()
+    termios.tcsetwinsize(follower, (40, 100))
+    env = {**os.environ, "HOME": str(slow.root), "TERM": "xterm", "COLUMNS": "100"}
+    words = [sys.executable, "-m", "reconciler", "apply", "p", "--yes", "--max-concurrency", "2"]
+    with subprocess.Popen(words, cwd=slow.root, env=env, stdin=follower, stdout=subprocess.DEVNULL, stderr=follower) as running:
+        os.close(follower)
+        shown = "".join(_read(leader))
+    os.close(leader)
+    assert running.returncode == 0, shown
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in re.split(r"[\r\n]+", shown)]
+    bars = [line for line in lines if re.search(r"\d+ of 11 done", line)]
+    assert [line for line in bars if re.search(r"of 11 done .* acme/\S+( and \d more)?$", line)], bars[:5]
+    assert max(map(len, bars)) <= 100
+
+
+def _read(leader: int) -> Iterator[str]:
+    while True:
+        try:
+            part = os.read(leader, 65536)
+        except OSError:  # the other end is closed
+            return
+        if not part:
+            return
+        yield part.decode("utf-8", "replace")
 
 
 def test_a_time_is_said_in_the_largest_units_that_matter() -> None:

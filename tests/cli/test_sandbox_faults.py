@@ -38,7 +38,9 @@ def test_rules_are_set_shown_and_cleared_in_a_file(seeded: Cli) -> None:
     made = seeded("sandbox", "faults", "set", *AT, "--rule", ERROR)
     assert (made.exit_code, made.stderr) == (0, "1 rule in force.\n")
     assert seeded("sandbox", "faults", "show", *AT).stdout.splitlines()[1].split() == ["down", "error", "*", "0", "0"]
-    shown = seeded.json("sandbox", "faults", "show", *AT)["rules"]
+    document = seeded.json("sandbox", "faults", "show", *AT)
+    assert document["format"] == "reconciler.faults/1"
+    shown = document["rules"]
     assert [(one["name"], one["status"]) for one in shown] == [("down", 503)]
     assert seeded("sandbox", "faults", "clear", *AT).exit_code == 0
     assert seeded("sandbox", "faults", "show", *AT).stdout == ""
@@ -75,7 +77,8 @@ def test_the_token_may_come_from_the_environment_and_is_never_shown(seeded: Cli,
 def test_rules_set_in_the_file_befall_the_service_that_runs_on_it(seeded: Cli, served: Embedded) -> None:
     assert seeded("sandbox", "faults", "set", *AT, "--rule", ERROR).exit_code == 0
     assert get(served) == 503
-    assert [one["rule"] for one in seeded.json("sandbox", "faults", "log", *AT)["items"]] == ["down"]
+    log = seeded.json("sandbox", "faults", "log", *AT)
+    assert (log["format"], [entry["rule"] for entry in log["items"]]) == ("reconciler.faults-log/1", ["down"])
 
 
 def test_the_clock_is_stopped_moved_and_shown(seeded: Cli) -> None:

@@ -87,17 +87,17 @@ class Journey:
         return {words[0]: words[2] for words in lines if len(words) > 2 and f"/{kind}/" in words[0]}
 
     def meddle(self) -> list[str]:
-        """Somebody renames a space and a collection, and carries another space to the root; the addresses of all three."""
+        """Somebody renames a space and a collection, and carries another space to the end of the root; the addresses of what is renamed."""
         spaces = {at: id for at, id in self.tracked("space").items() if id != "spc_blank"}
         collections = self.tracked("collection")
         first, *_, second = spaces
         self.run("api", "PATCH", f"/spaces/{spaces[first]}", "-f", "title=Renamed by hand")
         self.run("api", "POST", f"/spaces/{spaces[second]}/move", "--input", self._body({"parent": None}))
         if not collections:
-            return [first, second]
+            return [first]
         third = next(iter(collections))
         self.run("api", "PATCH", f"/collections/{collections[third]}", "-f", "title=Named by hand")
-        return [first, second, third]
+        return [first, third]
 
     def _body(self, body: Any) -> str:
         path = self.root / "body.json"

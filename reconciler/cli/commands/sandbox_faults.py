@@ -76,7 +76,7 @@ def show_command(screen: Screen, /, **words: Any) -> None:
 
     found = _control(screen, words)("GET", "/faults")
     if words["format"] == "json":
-        screen.document(found)
+        screen.document({"format": "reconciler.faults/1", **found})
         return
     if not found["rules"]:
         screen.say("No rules are active.")
@@ -103,7 +103,7 @@ def log_command(screen: Screen, /, **words: Any) -> None:
     found = _control(screen, words)("GET", "/faults/log")
     fields = ("number", "at", "rule", "fault", "method", "path")
     if words["format"] == "json":
-        screen.document(found)
+        screen.document({"format": "reconciler.faults-log/1", **found})
     elif found["items"]:
         screen.out(table([fields, *([str(one[field]) for field in fields] for one in found["items"])]))
     else:

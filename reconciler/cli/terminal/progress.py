@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
@@ -68,6 +68,7 @@ class Narration:
     def _live(self, what: str) -> Iterator[None]:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.table import Column
 
         from reconciler.text.escape import terminal
 
@@ -76,11 +77,12 @@ class Narration:
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(),
-            TextColumn("{task.fields[count]}"),
+            TextColumn("{task.fields[count]}", table_column=Column(no_wrap=True)),
             TimeElapsedColumn(),
+            TextColumn("{task.fields[running]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
         )
         with Progress(*columns, console=console, transient=True) as bar:
-            self._bar, self._task = bar, bar.add_task(terminal(self.screen.masked(what)), total=None, count="")
+            self._bar, self._task = bar, bar.add_task(terminal(self.screen.masked(what)), total=None, count="", running="")
             try:
                 yield
             finally:
@@ -115,7 +117,7 @@ class Narration:
             if self._failed:
                 parts[0] += f", {self._failed:,} failed"
             if running:
-                parts.append(f"under way: {running[0]}{f' and {len(running) - 1:,} more' if len(running) > 1 else ''}")
+                parts.append(f"under way: {_first(running)}")
             elif not self._steps and self._path:
                 parts.append(f"now {self._path}")
             if self._steps and self._done:
@@ -159,6 +161,7 @@ class Narration:
     def began(self, step: Step) -> None:
         with self._lock:
             self._running[step.id] = str(step.address)
+        self._show()
 
     def ended(self, result: Result) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
@@ -166,17 +169,31 @@ class Narration:
             self._running.pop(result.step.id, None)
             self._done += 1
             self._failed += result.status == "failed"
-        if self._bar is not None:
-            self._bar.update(self._task, completed=self._done, count=self._count())
+        self._show()
+
+    def _show(self) -> None:
+        """Put on the bar what is done and what is under way."""
+        if self._bar is None:
+            return
+        from reconciler.text.escape import terminal
+
+        with self._lock:
+            running = _first([*self._running.values()]) if self._running else ""
+        self._bar.update(self._task, completed=self._done, count=self._count(), running=terminal(self.screen.masked(running)))
 
     def looking(self) -> None:
         with self._lock:
             self._restart()
         self.stage(LOOKING)
         if self._bar is not None:
-            self._bar.update(self._task, total=None, completed=0, count="")
+            self._bar.update(self._task, total=None, completed=0, count="", running="")
         else:
             self.screen.say(f"{LOOKING} …")
+
+
+def _first(running: Sequence[str]) -> str:
+    """`acme/space/guides and 3 more`."""
+    return f"{running[0]}{f' and {len(running) - 1:,} more' if len(running) > 1 else ''}"
 
 
 def duration(seconds: float) -> str:
