@@ -129,7 +129,7 @@ def _child(trial: Trial, place: Path) -> int:
     import pytest
     from hypothesis import Phase, settings
 
-    settings.register_profile("mutants", derandomize=True, database=None, phases=[Phase.explicit, Phase.generate])
+    settings.register_profile("mutants", derandomize=True, database=None, deadline=None, phases=[Phase.explicit, Phase.generate])
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     out = os.open(f"{place}.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     os.dup2(out, 1)
