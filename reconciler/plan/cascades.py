@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping
 from reconciler.address import Address, bare
 from reconciler.model import Action, Actual, Change, Observed
 from reconciler.model.codec import title
-from reconciler.plan.passes.second_run import Reshape
-from reconciler.plan.removals import Removal
+from reconciler.plan.decisions import Removal
+from reconciler.plan.world import Rearrangement
 from reconciler.resource import Kinds
 
 
-def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], changing: Collection[Reshape]) -> list[Change]:
+def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], changing: Collection[Rearrangement]) -> list[Change]:
     """One delete for each unmanaged object in what is deleted, at whatever depth."""
-    deleted = {(removal.kind.name, removal.id): removal for removal in gone.values() if removal.delete and removal.active}
+    deleted = {(removal.kind.name, removal.id): removal for removal in gone.values() if removal.deletes}
     if not deleted:
         return []
     stays = {(one.kind.name, one.keeper_id, name) for one in changing for name in one.names}

@@ -8,13 +8,12 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Action, Actual, Blocked, Cause, Change, Delta, Desired, Spot, State, Unmanaged
 from reconciler.model.codec import title
+from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.diff import Difference
-from reconciler.plan.drafts.drafts import Draft
 from reconciler.plan.matching.match import Matches
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
-from reconciler.plan.removals import Removal
 from reconciler.plan.siblings.rows import Row
 from reconciler.resource import UNSET, Kinds, Role
 
@@ -33,19 +32,19 @@ def changes(
             *_derived_deltas(draft, derived),
             *_state_deltas(desired, draft, names),
         ]
-        actions = set(draft.actions)
-        if row is not None and not draft.born:
-            actions.add(Action.MOVE)
-        if any(delta.note is not None for delta in deltas) and not actions & {Action.CREATE, Action.REPLACE}:
-            actions.add(Action.UPDATE)
-        if not actions:
+        words = set(actions(draft))
+        if row is not None and not draft.is_new:
+            words.add(Action.MOVE)
+        if any(delta.note is not None for delta in deltas) and not words & {Action.CREATE, Action.REPLACE}:
+            words.add(Action.UPDATE)
+        if not words:
             continue
-        before, after = _spots(draft, row, names) if Action.MOVE in actions else (None, None)
+        before, after = _spots(draft, row, names) if Action.MOVE in words else (None, None)
         found.append(
             Change(
                 address=draft.address,
                 kind=draft.kind.name,
-                actions=tuple(action for action in Action if action in actions),
+                actions=tuple(action for action in Action if action in words),
                 fields=tuple(deltas),
                 before=before,
                 after=after,
@@ -62,15 +61,15 @@ def changes(
 def remarks(mine: Mapping[Address, Draft]) -> tuple[str, ...]:
     """What differs and cannot be mended: one sentence each, for the reader; nothing is pending for it."""
     active = [draft for draft in mine.values() if draft.active]
-    return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.found if one.note is not None)
+    return tuple(f"{draft.address}: {one.field.name} {one.note}" for draft in active for one in draft.differences if one.note is not None)
 
 
 def differing(mine: Mapping[Address, Draft], names: Names) -> dict[Address, tuple[Delta, ...]]:
     """Every field of an existing object that is not as declared, whether a request mends it or not."""
     return {
-        draft.address: tuple(_delta(draft, one, names) for one in draft.differing)
+        draft.address: tuple(_delta(draft, one, names) for one in draft.deviations)
         for draft in mine.values()
-        if draft.differing and not draft.restore
+        if draft.deviations and not draft.is_restored
     }
 
 
@@ -109,7 +108,7 @@ def _derived_deltas(draft: Draft, derived: Mapping[Address, Derivation]) -> list
 
 def _dropped(draft: Draft) -> list[str]:
     """Fields that were managed and are no longer written."""
-    if draft.binding is None or draft.born:
+    if draft.binding is None or draft.is_new:
         return []
     values, fields = draft.declared.values, draft.kind.fields
     sent = [name for name in draft.binding.sent if name in fields and name not in draft.declared.aside]
@@ -160,7 +159,7 @@ def departures(gone: Mapping[Address, Removal]) -> list[Change]:
             Change(
                 address=removal.address,
                 kind=removal.kind.name,
-                actions=(Action.DELETE if removal.delete else Action.FORGET,),
+                actions=tuple(actions(removal)),
                 reason=reason,
                 id=removal.id,
                 title=title(removal.observed) if removal.observed is not None else None,

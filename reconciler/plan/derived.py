@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Observed, waiting
+from reconciler.model import Actual, Observed, waiting
 from reconciler.model.codec import ids_in, title
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Derived, Field, Foreign, Kinds, Role
 
 Level = tuple[str, Any, Any]
@@ -55,8 +55,8 @@ def level(draft: Draft | Removal, *, now: bool) -> Level:
     kind, inside = draft.kind, draft.kind.inside
     node: Any = None
     if inside is not None and inside.role is Role.INSIDE and inside.on_change == "replace":
-        if now and draft.settles is not None:
-            node = draft.settles
+        if now and draft.moves_into is not None:
+            node = draft.moves_into
         elif now:
             node = draft.observed.values.get(inside.name) if draft.observed else None
         elif isinstance(draft, Draft):
@@ -89,7 +89,7 @@ def _text(kinds: Kinds, actual: Actual, drafts: Mapping[Address, Draft], derived
 
 def pending_sources(drafts: Mapping[Address, Draft], draft: Draft) -> Iterator[Address]:
     """The existing resources from which a created one derives a value that this plan is to change first."""
-    for one in derived_fields(draft) if draft.born else ():
+    for one in derived_fields(draft) if draft.is_new else ():
         assert one.derived is not None
         source = source_of(one.derived, draft)
         other = drafts.get(source) if isinstance(source, Address) and source != draft.address else None
@@ -103,24 +103,29 @@ def derived_fields(draft: Draft | Removal) -> list[Field]:
     return [one for one in draft.kind.fields.values() if one.derived is not None]
 
 
-def block_underived(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> None:
+def underived(world: World, decisions: Decisions) -> Decisions:
     """Create nothing from a value that is still to change and cannot change in this run: what is derived would stay wrong."""
-    for draft in mine.values():
-        if not draft.active:
-            continue
-        for source in pending_sources(drafts, draft):
-            other = drafts[source]
-            if source in mine and other.active:
+    mine, _ = decisions.of_this_run()
+    drafts = {**decisions.drafts, **mine}
+    for address in mine:
+        for source in pending_sources(drafts, drafts[address]) if drafts[address].active else ():
+            if source in mine and drafts[source].active:
                 continue
-            names = " and ".join(one.name for one in derived_fields(draft))
-            reason = f"waits for {source}: the service derives {names} from what is still to change there"
-            if other.blocked is not None:
-                draft.blocked = waiting(draft.address, other.blocked, draft.declared.source, reason=reason)
-            else:
-                draft.blocked = Blocked(draft.address, reason, f"include {source}, or write the value", draft.declared.source)
-            parent = mine.get(draft.brought_by) if draft.brought_by is not None else None
-            if parent is not None and parent.active:
-                parent.blocked = waiting(parent.address, draft.blocked, parent.declared.source)
+            draft = _without_source(drafts[address], drafts[source])
+            drafts[address] = draft
+            parent = drafts.get(draft.created_with) if draft.created_with in mine else None
+            if parent is not None and parent.active and draft.blocked is not None:
+                drafts[parent.address] = replace(parent, blocked=waiting(parent.address, draft.blocked, parent.declared.source))
+    return replace(decisions, drafts=drafts)
+
+
+def _without_source(draft: Draft, source: Draft) -> Draft:
+    """The draft, blocked because a value that the service derives is not what it will be."""
+    names = " and ".join(field.name for field in derived_fields(draft))
+    reason = f"waits for {source.address}: the service derives {names} from what is still to change there"
+    if source.blocked is not None:
+        return replace(draft, blocked=waiting(draft.address, source.blocked, draft.declared.source, reason=reason))
+    return draft.block(reason, f"include {source.address}, or write the value")
 
 
 # -- what it will be ----------------------------------------------------------------------------------------------------------------
@@ -137,7 +142,7 @@ def derivations(
     """What the created objects get, by address, in the order of their creation. `drafts`: all; `mine` and `removals`: of this run."""
     born: dict[tuple[str, Level], list[Draft]] = defaultdict(list)
     for draft in mine.values():
-        if draft.born and draft.active:
+        if draft.is_new and draft.active:
             for one in derived_fields(draft):
                 born[one.name, level(draft, now=False)].append(draft)
     if not born:
@@ -179,7 +184,7 @@ class _Everyone:
         removals: Mapping[Address, Removal],
     ) -> None:
         self.kinds, self.actual, self.drafts, self.mine = kinds, actual, drafts, mine
-        self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.delete and removal.active}
+        self.leaving = {(removal.kind.name, removal.id): removal for removal in removals.values() if removal.deletes}
         self.holding = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
         self.mentioned = {
             text
@@ -199,8 +204,8 @@ class _Everyone:
             for one in actual.objects.get(kind.name, {}).values():
                 managed = self.leaving.get((kind.name, one.id)) or self.holding.get((kind.name, one.id))
                 node = one.values.get(inside.name) if inside is not None and nested else None
-                if managed is not None and managed.settles is not None:
-                    node = managed.settles
+                if managed is not None and managed.moves_into is not None:
+                    node = managed.moves_into
                 if one.deleted_at is None:
                     self.present[kind.name, containers.get(one.within.get(kind.within or "", "")), node].append(one)
 

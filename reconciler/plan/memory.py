@@ -8,10 +8,10 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Binding, Desired, Memory, Origin
-from reconciler.plan.drafts.drafts import Draft, parents
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.drafts.declared import parents
 from reconciler.plan.matching.match import Matches
 from reconciler.plan.matching.renames import Former, carried
-from reconciler.plan.removals import Removal
 from reconciler.resource import UNSET, Role
 
 
@@ -96,7 +96,7 @@ def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     kept = {*draft.declared.values, *draft.declared.aside}
     sent = {name: value for name, value in (old.sent if old else {}).items() if name in kept}
     seen = {name: value for name, value in (old.seen if old else {}).items() if name in kept}
-    differing = {one.field.name for one in draft.found} | {name for name, _ in draft.partly}
+    differing = {one.field.name for one in draft.differences} | {name for name, _ in draft.partly}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]
         if field.role is Role.LOCAL and want is not UNSET:

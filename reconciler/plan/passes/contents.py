@@ -6,134 +6,122 @@ In: the removals and what was read. Out: the same removals, some of them blocked
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import Actual, Blocked, Desired, Observed, waiting
+from reconciler.model import Blocked, Desired, Observed, waiting
 from reconciler.model.codec import title
 from reconciler.plan.containment import Contents
-from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.natural_keys import listed
-from reconciler.plan.passes.second_run import Reshape
-from reconciler.plan.removals import Removal
-from reconciler.resource import Kind, Kinds, Role
+from reconciler.plan.world import Decisions, World
+from reconciler.resource import Kind, Role
 
 UNREAD = "run again when the service answers"
 
 
-def keep(
-    kinds: Kinds,
-    desired: Desired,
-    actual: Actual,
-    drafts: Mapping[Address, Draft],
-    made: Mapping[Address, Removal],
-    changing: Sequence[Reshape] = (),
-) -> None:
-    """Settle what goes along with what, then block deletes until none is left that would take along what is to stay."""
-    _follow(desired, made)
-    _cover(made, {(one.kind.name, one.keeper_id) for one in changing})
-    whole = _Keep(kinds, desired, actual, drafts, made, changing)
+def contents(world: World, decisions: Decisions) -> Decisions:
+    """Settle what is deleted together with what, then block deletes until none is left that would delete what must stay."""
+    keepers = {(change.kind.name, change.keeper_id) for change in decisions.rearrangements}
+    removals = _covered(_with_container(world.desired, decisions.removals), keepers)
+    check = _Check(world, decisions, removals)
     changed = True
     while changed:
         changed = False
-        for removal in made.values():
-            if not (removal.delete and removal.active):
-                continue
-            blocked = whole.why(removal)
+        for address in removals:
+            removal = check.removals[address]
+            blocked = check.why(removal) if removal.deletes else None
             if blocked is not None:
-                whole.stay(removal, blocked)
+                check.stay(address, blocked)
                 changed = True
+    return replace(decisions, removals=check.removals)
 
 
-def _follow(desired: Desired, made: Mapping[Address, Removal]) -> None:
-    """What stands within something that is let go of, or that may not be deleted, has its fate, unless `removed` names it."""
-    for address in sorted(made):
-        removal, outer = made[address], made.get(address.container) if address.container is not None else None
+def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> dict[Address, Removal]:
+    """What stands within something that is forgotten, or that may not be deleted, is treated alike, unless `removed` names it."""
+    result = dict(removals)
+    for address in sorted(removals):
+        removal, outer = result[address], result.get(address.container) if address.container is not None else None
         if outer is None or not removal.delete or removal.replaces is not None or removal.binding is None or address in desired.removed:
             continue
         if outer.blocked is not None:
-            removal.blocked = waiting(address, outer.blocked)
+            result[address] = replace(removal, blocked=waiting(address, outer.blocked))
         elif not outer.delete:
-            removal.delete, removal.blocked, removal.reason = False, None, f"goes along with {outer.address}"
+            result[address] = replace(removal, delete=False, blocked=None, reason=f"goes along with {outer.address}")
+    return result
 
 
-def _cover(made: Mapping[Address, Removal], keepers: Collection[tuple[str, str | None]]) -> None:
-    """Mark what goes along with the delete of what it stands in, so that it sends nothing. `keepers`: what takes nothing along."""
-    leaving = {(removal.kind.name, removal.id): removal for removal in made.values() if removal.delete and removal.active}
-    for removal in made.values():
-        outer = made.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
-        if outer is not None and outer.delete and outer.active and removal.active and removal.observed is not None:
-            removal.delete, removal.reason = True, f"goes along with {outer.address}"  # no request deletes it by itself
-        if not (removal.delete and removal.active):
-            continue
-        kind = removal.kind
-        outer = None
+def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str, str | None]]) -> dict[Address, Removal]:
+    """Mark what is deleted by the delete of its container, so that it sends nothing. `keepers`: what takes nothing along."""
+    result = dict(removals)
+    for removal in removals.values():  # no request deletes an object without an id by itself
+        container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
+        if container is not None and container.deletes and removal.active and removal.observed is not None:
+            result[removal.address] = replace(removal, delete=True, reason=f"goes along with {container.address}")
+    leaving = {(removal.kind.name, removal.id): removal for removal in result.values() if removal.deletes}
+    for removal in leaving.values():
+        kind, outer = removal.kind, None
         if kind.within is not None and removal.observed is not None:
             outer = leaving.get((kind.within, removal.observed.within.get(kind.within, "")))
         inside = kind.inside
         if outer is None and inside is not None and inside.cascade and removal.observed is not None:
             outer = leaving.get((str(inside.to), str(removal.observed.values.get(inside.name))))
         if outer is not None and outer.replaces is None and (outer.kind.name, outer.id) not in keepers:
-            removal.covered_by = outer.address
+            result[removal.address] = replace(removal, covered_by=outer.address)
+    return result
 
 
-class _Keep:
+class _Check:
     """The removals, and what is known of the rest. `leaving`: (kind, id) of all that is deleted."""
 
-    def __init__(
-        self,
-        kinds: Kinds,
-        desired: Desired,
-        actual: Actual,
-        drafts: Mapping[Address, Draft],
-        made: Mapping[Address, Removal],
-        changing: Sequence[Reshape],
-    ) -> None:
-        self.kinds, self.desired, self.actual, self.drafts, self.made = kinds, desired, actual, drafts, made
-        self.leaving = {(removal.kind.name, removal.id) for removal in made.values() if removal.delete and removal.active}
-        self.holders = {(draft.kind.name, draft.id): draft for draft in drafts.values() if draft.id is not None}
-        self.keepers = {(one.kind.name, one.keeper_id): one.names for one in changing}
-        self.together = {address: one for one in changing for address in one.leaving}
+    def __init__(self, world: World, decisions: Decisions, removals: dict[Address, Removal]) -> None:
+        self.kinds, self.desired, self.actual, self.removals = world.kinds, world.desired, world.actual, removals
+        self.leaving = {(removal.kind.name, removal.id) for removal in removals.values() if removal.deletes}
+        self.holders = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
+        self.keepers = {(change.kind.name, change.keeper_id): change.names for change in decisions.rearrangements}
+        self.together = {address: change for change in decisions.rearrangements for address in change.leaving}
         self.stopped: dict[Address, Blocked] = {}
-        self.bound = {(removal.kind.name, removal.id) for removal in made.values() if removal.binding is not None}
-        self.contents = Contents(kinds, actual.objects)
-        self.covered: dict[Address, list[Removal]] = defaultdict(list)
-        self.going = Counter(_beside(removal) for removal in made.values() if (removal.kind.name, removal.id) in self.leaving)
-        for removal in made.values():
+        self.tracked = {(removal.kind.name, removal.id) for removal in removals.values() if removal.binding is not None}
+        self.contents = Contents(world.kinds, world.actual.objects)
+        self.covered: dict[Address, list[Address]] = defaultdict(list)
+        self.going = Counter(_beside(removal) for removal in removals.values() if (removal.kind.name, removal.id) in self.leaving)
+        for removal in removals.values():
             if removal.covered_by is not None:
-                self.covered[removal.covered_by].append(removal)
+                self.covered[removal.covered_by].append(removal.address)
         self.waiting: dict[tuple[str, Any], list[Draft]] = defaultdict(list)
-        for draft in drafts.values():
+        for draft in decisions.drafts.values():
             if draft.blocked is not None and draft.kind.inside is not None:
                 self.waiting[draft.kind.name, draft.wants.get(draft.kind.inside.name)].append(draft)
 
-    def stay(self, removal: Removal, blocked: Blocked) -> None:
-        """A blocked delete takes nothing along: what would have gone with it stays too, unless `removed` names it."""
-        removal.blocked = blocked
+    def stay(self, address: Address, blocked: Blocked) -> None:
+        """A blocked delete takes nothing along: what would have been deleted with it stays too, unless `removed` names it."""
+        removal = self.removals[address] = replace(self.removals[address], blocked=blocked)
         if (removal.kind.name, removal.id) in self.leaving:
             self.leaving.discard((removal.kind.name, removal.id))
             self.going[_beside(removal)] -= 1
         self._stay_together(removal, blocked)
-        for one in self.covered[removal.address]:
-            if one.covered_by != removal.address or one.blocked is not None:
+        for inner in self.covered[address]:
+            covered = self.removals[inner]
+            if covered.covered_by != address or covered.blocked is not None:
                 continue
-            one.covered_by = None
-            if one.address not in self.desired.removed:
-                self.stay(one, waiting(one.address, blocked))
+            self.removals[inner] = replace(covered, covered_by=None)
+            if inner not in self.desired.removed:
+                self.stay(inner, waiting(inner, blocked))
 
     def _stay_together(self, removal: Removal, blocked: Blocked) -> None:
         """Where one of them stays, none is the last to leave: those wait of which something is declared outside."""
-        reshape = self.together.get(removal.address)
-        if reshape is not None and reshape.top:
-            self.stopped.setdefault(reshape.container, blocked)
-        elif reshape is not None:
-            self.keepers.pop((reshape.kind.name, reshape.keeper_id), None)
+        change = self.together.get(removal.address)
+        if change is not None and change.top:
+            self.stopped.setdefault(change.container, blocked)
+        elif change is not None:
+            self.keepers.pop((change.kind.name, change.keeper_id), None)
 
     def why(self, removal: Removal) -> Blocked | None:
         """Why the object must stay, and the way past it; None where it may go."""
-        reshape = self.together.get(removal.address)
-        stopped = self.stopped.get(reshape.container) if reshape is not None else None
+        change = self.together.get(removal.address)
+        stopped = self.stopped.get(change.container) if change is not None else None
         if stopped is not None:
             return waiting(removal.address, stopped)
         comer = self._awaited(removal)
@@ -186,7 +174,7 @@ class _Keep:
     def _is_kept(self, one: Observed) -> bool:
         """Whether it is managed, and neither leaves nor is made anew elsewhere."""
         key = (one.kind, one.id)
-        return (key in self.holders or key in self.bound) and key not in self.leaving
+        return (key in self.holders or key in self.tracked) and key not in self.leaving
 
     def _is_strange(self, removal: Removal, one: Observed) -> bool:
         """Whether nobody declared it and nobody agreed to its end: not with `delete-all`, nor with `prune: all` of its kind."""

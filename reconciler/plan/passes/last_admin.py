@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator
 
-from reconciler.address import Address
-from reconciler.model import Actual, Blocked, Desired, Observed
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
-from reconciler.resource import Field, Kind, Kinds
+from reconciler.model import Observed
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.world import Decisions, World
+from reconciler.resource import Field, Kind
 
 
-def spare(kinds: Kinds, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]) -> None:
-    """Block whatever would leave fewer than `guards.minAdmins` objects with a scarce value in a container, or take it from the lister."""
-    for kind in kinds.values():
+def last_admin(world: World, decisions: Decisions) -> Decisions:
+    """Block changes that would leave fewer than `guards.minAdmins` admins in a container, or take the role from the token's owner."""
+    for kind in world.kinds.values():
         for field in kind.fields.values():
             if field.scarce is not None:
-                _spare(kind, field, desired, actual, drafts, removals)
+                decisions = decisions.changed(_blocked(world, decisions, kind, field))
+    return decisions
 
 
-def _spare(
-    kind: Kind, field: Field, desired: Desired, actual: Actual, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
-) -> None:
-    least = desired.guards.min_admins
-    changing = [draft for draft in drafts.values() if draft.kind is kind and draft.active and _differs(draft, field)]
+def _blocked(world: World, decisions: Decisions, kind: Kind, field: Field) -> Iterator[Draft | Removal]:
+    """What would leave too few objects with the scarce value of a field, blocked."""
+    least, held = world.desired.guards.min_admins, Counter[str]()
+    for observed in world.actual.objects.get(kind.name, {}).values():
+        if _holds(field, observed):
+            held[_scope(kind, observed)] += 1
+    changing = [draft for draft in decisions.drafts.values() if draft.kind is kind and draft.active and _differs(draft, field)]
     losing: list[Draft | Removal] = [draft for draft in changing if _holds(field, draft.observed)]
-    losing += [one for one in removals.values() if one.kind is kind and one.active and one.delete and _holds(field, one.observed)]
-    for scope in sorted({_scope(kind, one.observed) for one in losing}):
-        mine = [one for one in losing if _scope(kind, one.observed) == scope]
-        held = [one for one in actual.objects.get(kind.name, {}).values() if _holds(field, one) and _scope(kind, one) == scope]
-        gained = [draft for draft in changing if _scope(kind, draft.observed) == scope and not _holds(field, draft.observed)]
-        gained = [draft for draft in gained if draft.wants.get(field.name) == field.scarce]
-        left = len(held) - len(mine) + len(gained)
-        for one in mine:
-            source = one.declared.source if isinstance(one, Draft) else None
-            if left < least:
-                reason = f"would leave {left} with {field.name} {field.scarce} in {one.address.container}; guards.minAdmins is {least}"
-                remedy = f"make somebody else {field.scarce} first, or lower guards.minAdmins"
-                one.blocked = Blocked(one.address, reason, remedy, source)
-            elif one.address == desired.lister:
-                reason = f"is whose token this is (service.member); without {field.name} {field.scarce} the next run could do nothing"
-                one.blocked = Blocked(one.address, reason, f"name another {field.scarce} in service.member, with that one's token", source)
+    losing += [
+        removal for removal in decisions.removals.values() if removal.kind is kind and removal.deletes and _holds(field, removal.observed)
+    ]
+    lost = Counter(_scope(kind, entry.observed) for entry in losing)
+    gained = Counter(
+        _scope(kind, draft.observed)
+        for draft in changing
+        if not _holds(field, draft.observed) and draft.wants.get(field.name) == field.scarce
+    )
+    for entry in losing:
+        scope = _scope(kind, entry.observed)
+        left = held[scope] - lost[scope] + gained[scope]
+        if left < least:
+            reason = f"would leave {left} with {field.name} {field.scarce} in {entry.address.container}; guards.minAdmins is {least}"
+            yield entry.block(reason, f"make somebody else {field.scarce} first, or lower guards.minAdmins")
+        elif entry.address == world.desired.lister:
+            reason = f"is whose token this is (service.member); without {field.name} {field.scarce} the next run could do nothing"
+            yield entry.block(reason, f"name another {field.scarce} in service.member, with that one's token")
 
 
 def _differs(draft: Draft, field: Field) -> bool:
-    return any(one.field is field for one in draft.sendable)
+    return any(difference.field is field for difference in draft.sendable)
 
 
 def _holds(field: Field, observed: Observed | None) -> bool:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Blocked, Desired
 from reconciler.model.codec import substitute, title
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET, Kind, Role
 
 NAMES = ("title", "name", "label")
@@ -24,22 +25,27 @@ NAMES = ("title", "name", "label")
 COMPARED: Final = 50  # keys among which the one most like a former key is sought
 
 
-def lookalikes(desired: Desired, drafts: Mapping[Address, Draft], made: Mapping[Address, Removal]) -> tuple[str, ...]:
-    """Block every probable rename on both sides. A sentence for each pair that only shares its place."""
-    vanished = {one.address: one for one in made.values() if _vanished(desired, one)}
-    fresh = {one.address: one for one in drafts.values() if one.born and one.old is None and one.binding is None}
+def probable_renames(world: World, decisions: Decisions) -> Decisions:
+    """Block every probable rename on both sides, with a note for each pair that only shares its place."""
+    desired = world.desired
+    vanished = {removal.address: removal for removal in decisions.removals.values() if _vanished(desired, removal)}
+    fresh = {draft.address: draft for draft in decisions.drafts.values() if draft.is_new and draft.old is None and draft.binding is None}
+    blocked: list[Draft | Removal] = []
     same: dict[Address, str] = {}
     while pairs := _pairs(vanished, fresh, same):
         for gone, come in pairs:
             old, new = vanished.pop(gone), fresh.pop(come)
             same[new.address] = old.id
             name = title(old.observed) if old.observed is not None else old.id
-            _block(old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared")
+            blocked += _blocked(
+                old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
+            )
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
         former = "names a former key that nothing is tracked under"
-        _block(old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
-    return tuple(_remarks(vanished.values(), fresh.values()))
+        blocked += _blocked(old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
+    notes = (*decisions.notes, *_remarks(vanished.values(), fresh.values()))
+    return replace(decisions.changed(blocked), notes=notes)
 
 
 def _pairs(
@@ -104,13 +110,15 @@ def _was(old: Removal, name: str) -> Any:
     return old.observed.values.get(name, UNSET) if old.observed is not None else UNSET
 
 
-def _block(old: Removal, new: Draft, gone: str, come: str) -> None:
-    """Let both wait. `gone`, `come`: why the one may have become the other."""
+def _blocked(old: Removal, new: Draft, gone: str, come: str) -> tuple[Removal, Draft]:
+    """Both, blocked. `gone`, `come`: why the one may have become the other."""
     source = new.declared.source
     line = f"previously: [{old.address.key}]"
     way = f"if so, write {line} at {new.address}; if not, add to removed: {{address: {old.address}, action: delete}}"
-    old.blocked = Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source)
-    new.blocked = Blocked(new.address, f"would be made, and {come}: probably a rename", way, source)
+    return (
+        replace(old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source)),
+        new.block(f"would be made, and {come}: probably a rename", way),
+    )
 
 
 def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[str]:

@@ -6,31 +6,31 @@ it is left in place and the titles are exchanged again, ignoring it would give t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 from reconciler.address import Address
-from reconciler.model import Blocked
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.matching.renames import Former
+from reconciler.plan.decisions import Draft
 from reconciler.plan.passes.renames import NAMES
+from reconciler.plan.world import Decisions, World
 from reconciler.resource import UNSET
 
 
-def repeated(former: Former, drafts: Mapping[Address, Draft]) -> None:
+def repeated_renames(world: World, decisions: Decisions) -> Decisions:
     """Block both resources of a line that was carried out before, where the one would get the title that the other has now.
 
     Not where the last run did not come to its end: it may have exchanged the keys, and the titles are still to follow.
     """
+    former, drafts = decisions.matches.former, dict(decisions.drafts)
     if former.before.unfinished:
-        return
+        return decisions
     carried_out = {*former.state.fulfilled} - {*former.followed.values()}
     for old, new in former.renames.items():
         if old not in carried_out or former.state.fulfilled[old] != new or old not in drafts or new not in drafts:
             continue
         taker, giver = drafts[new], drafts[old]
         if taker.active and giver.active and any(_would_take(taker, giver, name) for name in NAMES):
-            for draft in (taker, giver):
-                draft.blocked = _blocked(draft, old, new)
+            drafts |= {draft.address: _blocked(draft, old, new) for draft in (taker, giver)}
+    return replace(decisions, drafts=drafts)
 
 
 def _would_take(taker: Draft, giver: Draft, name: str) -> bool:
@@ -41,11 +41,9 @@ def _would_take(taker: Draft, giver: Draft, name: str) -> bool:
     return wanted is not UNSET and wanted == giver.observed.values.get(name, UNSET) != taker.observed.values.get(name, UNSET)
 
 
-def _blocked(draft: Draft, old: Address, new: Address) -> Blocked:
-    return Blocked(
-        draft.address,
+def _blocked(draft: Draft, old: Address, new: Address) -> Draft:
+    return draft.block(
         f"{new} was renamed from {old} by an earlier run, so that its object would now only get the title of the object of {old}",
         f"if only the titles change, remove the former keys of both; to exchange the objects again, use reconciler state mv: "
         f"{new} to a free address, {old} to {new}, and that address to {old}",
-        draft.declared.source,
     )

@@ -8,68 +8,50 @@ their form in this run, and what waits for a second run because of that.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.address import Address, bare
-from reconciler.model import Actual, Blocked, Observed, waiting
+from reconciler.model import Declared, Observed, waiting
 from reconciler.model.codec import title
-from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import Matches
-from reconciler.plan.removals import Removal
-from reconciler.resource import Field, Kind, Kinds, Role
+from reconciler.plan.world import Decisions, Rearrangement, World
+from reconciler.resource import Field, Kind, Role
 
 
 @dataclass(frozen=True)
-class Reshape:
-    """A container in which the first object of a kind comes, or the last one leaves.
+class _Inner:
+    """A declared resource of a kind that the service rearranges, and the object that has its address now."""
 
-    `names`: the kinds that the service rearranges then. `keeper`: the one that is created first, or deleted last; `keeper_id`: its id, None
-    where it comes. `leaving`: all that are deleted. `top`: whether something is declared outside them. `settled`: the declared
-    resources that the service itself moves where they are declared.
-    """
-
+    declared: Declared
     kind: Kind
-    names: frozenset[str]
-    container: Address
-    keeper: Address
-    keeper_id: str | None
-    leaving: tuple[Address, ...] = ()
-    top: bool = False
-    settled: frozenset[Address] = frozenset()
-
-    @property
-    def reason(self) -> str:
-        if self.keeper_id is None:
-            return f"the service moves it into {self.keeper}, the first {self.kind.name}"
-        return f"the service rearranges it when the last {self.kind.name} goes"
+    observed: Observed | None
 
 
-def reshapes(
-    kinds: Kinds, actual: Actual, found: Matches, drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
-) -> tuple[Reshape, ...]:
-    """Every container that changes its form. Drafts and removals may still be blocked for what they could not know of it."""
-    changing = []
-    for kind in kinds.values():
+def rearrangements(world: World, decisions: Decisions) -> Decisions:
+    """Find every container that changes its form. Resources and removals may still be blocked for what they could not know of it."""
+    matches, actual, changing = decisions.matches, world.actual, list[Rearrangement]()
+    for kind in world.kinds.values():
         names = kind.reshapes
         if not names:
             continue
         existing = _by_scope(kind, actual.objects.get(kind.name, {}).values())
-        below = {name: _by_scope(kinds[name], actual.objects.get(name, {}).values()) for name in names}
-        declared, going, inner = _by_container(kind, names, drafts, removals)
-        for container in sorted({*declared, *going}):
-            scope = found.ids.get(container)
+        below = {name: _by_scope(world.kinds[name], actual.objects.get(name, {}).values()) for name in names}
+        declared, inner = _by_container(world, matches, kind)
+        leaving = _leaving(decisions.removals, kind)
+        for container in sorted({*declared, *leaving}):
+            scope = matches.ids.get(container)
             if scope is None or (kind.name, scope) not in actual.complete:
                 continue
             present = existing.get(scope, [])
-            moved = [one for name in names for one in below[name].get(scope, [])]
-            leaving = {removal.id: removal.address for removal in going.get(container, [])}
+            moved = [observed for name in names for observed in below[name].get(scope, [])]
             if not present and moved and container in declared:
-                changing.append(_first(kind, names, container, declared[container], inner.get(container, [])))
-            elif present and container not in declared and all(one.id in leaving for one in present):
-                changing.append(_last(kind, names, container, present, leaving, inner.get(container, [])))
-    return tuple(changing)
+                changing.append(_first(kind, container, declared[container], inner.get(container, [])))
+            elif present and container not in declared and all(observed.id in leaving[container] for observed in present):
+                changing.append(_last(kind, container, present, leaving[container], inner.get(container, [])))
+    return replace(decisions, rearrangements=tuple(changing))
 
 
 def _by_scope(kind: Kind, objects: Iterable[Observed]) -> dict[str, list[Observed]]:
@@ -80,55 +62,54 @@ def _by_scope(kind: Kind, objects: Iterable[Observed]) -> dict[str, list[Observe
     return scopes
 
 
-def _by_container(
-    kind: Kind, names: frozenset[str], drafts: Mapping[Address, Draft], removals: Mapping[Address, Removal]
-) -> tuple[dict[Address, list[Draft]], dict[Address, list[Removal]], dict[Address, list[Draft]]]:
-    """By container: the declared resources of the kind, those that are deleted, and the declared ones of the kinds it rearranges."""
-    declared: dict[Address, list[Draft]] = defaultdict(list)
-    inner: dict[Address, list[Draft]] = defaultdict(list)
-    going: dict[Address, list[Removal]] = defaultdict(list)
-    for draft in drafts.values():
-        if draft.address.container is not None and (draft.kind is kind or draft.kind.name in names):
-            (declared if draft.kind is kind else inner)[draft.address.container].append(draft)
+def _by_container(world: World, matches: Matches, kind: Kind) -> tuple[dict[Address, list[Address]], dict[Address, list[_Inner]]]:
+    """By container: the declared resources of the kind, and the declared ones of the kinds it rearranges."""
+    declared: dict[Address, list[Address]] = defaultdict(list)
+    inner: dict[Address, list[_Inner]] = defaultdict(list)
+    for address, resource in world.desired.resources.items():
+        if address.container is None:
+            continue
+        if resource.kind == kind.name:
+            declared[address.container].append(address)
+        elif resource.kind in kind.reshapes:
+            id, other = matches.ids.get(address), world.kinds[resource.kind]
+            inner[address.container].append(_Inner(resource, other, world.actual.find(other.name, id) if id is not None else None))
+    return declared, inner
+
+
+def _leaving(removals: Mapping[Address, Removal], kind: Kind) -> dict[Address, dict[str, Address]]:
+    """The objects of a kind that are deleted: by container, the addresses by id."""
+    leaving: dict[Address, dict[str, Address]] = defaultdict(dict)
     for removal in removals.values():
-        if removal.kind is kind and removal.delete and removal.active and removal.address.container is not None:
-            going[removal.address.container].append(removal)
-    return declared, going, inner
+        if removal.kind is kind and removal.deletes and removal.address.container is not None:
+            leaving[removal.address.container][removal.id] = removal.address
+    return leaving
 
 
-def _first(kind: Kind, names: frozenset[str], container: Address, declared: Sequence[Draft], inner: Sequence[Draft]) -> Reshape:
+def _first(kind: Kind, container: Address, declared: Sequence[Address], inner: Sequence[_Inner]) -> Rearrangement:
     """The first that is declared is created first; what is declared in it and is at the top already comes into it by itself."""
-    keeper = declared[0].address
-    mine = [draft for draft in inner if draft.declared.parent == keeper]
+    keeper = declared[0]
+    mine = [resource for resource in inner if resource.declared.parent == keeper]
     brought = kind.api["create"].brings
-    first = {draft.kind.name: draft.address for draft in reversed(mine) if draft.kind.name in brought}
-    settled = {draft.address for draft in mine if _existing(draft) is not None and draft.address not in first.values()}
-    return Reshape(kind, names, container, keeper, None, settled=frozenset(settled))
+    first = {resource.kind.name: resource.declared.address for resource in reversed(mine) if resource.kind.name in brought}
+    settled = {resource.declared.address for resource in mine if resource.observed is not None} - {*first.values()}
+    return Rearrangement(kind, kind.reshapes, container, keeper, None, settled=frozenset(settled))
 
 
 def _last(
-    kind: Kind,
-    names: frozenset[str],
-    container: Address,
-    present: Sequence[Observed],
-    leaving: Mapping[str, Address],
-    inner: Sequence[Draft],
-) -> Reshape:
-    """The one that holds most of what is declared at the top is deleted last, so that the least is deleted and created again."""
+    kind: Kind, container: Address, present: Sequence[Observed], leaving: Mapping[str, Address], inner: Sequence[_Inner]
+) -> Rearrangement:
+    """The one that contains most of what is declared at the top is deleted last, so that the least is deleted and created again."""
     kept: dict[str, list[Address]] = defaultdict(list)
-    for draft in inner:
-        stands = where(_existing(draft), draft.kind)
-        if isinstance(stands, str) and draft.declared.parent == container:
-            kept[stands].append(draft.address)
-    keeper = min(present, key=lambda one: (-len(kept.get(one.id, [])), one.rank or 0, one.id))
+    for resource in inner:
+        node = where(resource.observed, resource.kind)
+        if isinstance(node, str) and resource.declared.parent == container:
+            kept[node].append(resource.declared.address)
+    keeper = min(present, key=lambda observed: (-len(kept.get(observed.id, [])), observed.rank or 0, observed.id))
     settled = frozenset(kept.get(keeper.id, []))
-    top = any(draft.declared.parent == container for draft in inner)
-    return Reshape(kind, names, container, leaving[keeper.id], keeper.id, tuple(leaving.values()), top, settled)
-
-
-def _existing(draft: Draft) -> Observed | None:
-    """The object that has the address now, whatever becomes of it."""
-    return draft.observed if draft.observed is not None else draft.old
+    top = any(resource.declared.parent == container for resource in inner)
+    addresses = tuple(leaving.values())
+    return Rearrangement(kind, kind.reshapes, container, leaving[keeper.id], keeper.id, addresses, top, settled)
 
 
 def where(one: Observed | None, kind: Kind) -> Any:
@@ -136,40 +117,51 @@ def where(one: Observed | None, kind: Kind) -> Any:
     return one.values.get(kind.inside.name) if one is not None and kind.inside is not None else None
 
 
-def settle(changing: Sequence[Reshape], found: Matches) -> dict[Address, str]:
-    """What the service moves by itself, with the reason why it waits; none of it is replaced."""
-    settled = {address: reshape.reason for reshape in changing for address in reshape.settled}
-    for address in settled:
-        if address in found.replaced:
-            found.ids[address] = found.replaced.pop(address)
-    return settled
-
-
-def defer(
-    changing: Sequence[Reshape],
-    kinds: Kinds,
-    actual: Actual,
-    found: Matches,
-    drafts: dict[Address, Draft],
-    removals: dict[Address, Removal],
-) -> None:
-    """Put off to a second run what the service rearranges in this one, and count what is deleted meanwhile."""
-    by_container: dict[Address, list[Draft | Removal]] = defaultdict(list)
-    everyone: list[Draft | Removal] = [*drafts.values(), *removals.values()]
-    for touched in everyone:
-        if touched.address.container is not None:
-            by_container[touched.address.container].append(touched)
-    for reshape in changing:
-        inner = by_container[reshape.container]
-        if reshape.keeper_id is None:
-            _defer_first(reshape, inner, drafts)
+def second_run(world: World, decisions: Decisions) -> Decisions:
+    """Defer to a second run what the service rearranges in this one, and count what is deleted meanwhile."""
+    entries = _Entries(decisions)
+    for change in decisions.rearrangements:
+        if change.keeper_id is None:
+            _after_first(change, entries)
         else:
-            _defer_last(reshape, reshape.keeper_id, inner, drafts, removals)
-    _block_top(changing, kinds, actual, found, by_container)
-    for draft in drafts.values():
-        waits = [one.field.name for one in draft.sendable if _chosen_later(draft, one.field, drafts)]
+            _after_last(change, entries)
+    for draft in _blocked_top(world, decisions, entries):
+        entries.put(draft)
+    for address in decisions.drafts:
+        draft = entries.drafts[address]
+        waits = [difference.field.name for difference in draft.sendable if _chosen_later(draft, difference.field, entries.drafts)]
         if waits and draft.active:
-            draft.deferred = f"{' and '.join(waits)} waits for what the service rearranges"
+            entries.put(replace(draft, deferred=f"{' and '.join(waits)} waits for what the service rearranges"))
+    return replace(decisions, drafts=entries.drafts, removals=entries.removals)
+
+
+class _Entries:
+    """The drafts and the removals of this pass, and which of them are in a container."""
+
+    def __init__(self, decisions: Decisions) -> None:
+        self.drafts, self.removals = dict(decisions.drafts), dict(decisions.removals)
+        self._drafts: dict[Address, list[Address]] = defaultdict(list)
+        self._removals: dict[Address, list[Address]] = defaultdict(list)
+        for addresses, entries in ((self._drafts, self.drafts), (self._removals, self.removals)):
+            for address in entries:
+                if address.container is not None:
+                    addresses[address.container].append(address)
+
+    def put(self, entry: Draft | Removal) -> None:
+        if isinstance(entry, Draft):
+            self.drafts[entry.address] = entry
+        else:
+            self.removals[entry.address] = entry
+
+    def containers(self) -> Iterable[Address]:
+        """The containers of all that is declared."""
+        return self._drafts
+
+    def drafts_in(self, container: Address) -> list[Draft]:
+        return [self.drafts[address] for address in self._drafts.get(container, ())]
+
+    def removals_in(self, container: Address) -> list[Removal]:
+        return [self.removals[address] for address in self._removals.get(container, ()) if address in self.removals]
 
 
 def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -> bool:
@@ -178,77 +170,71 @@ def _chosen_later(draft: Draft, field: Field, drafts: Mapping[Address, Draft]) -
     return field.role is Role.CHOICE and isinstance(chosen, Address) and chosen in drafts and drafts[chosen].deferred is not None
 
 
-def _defer_first(reshape: Reshape, inner: Sequence[Draft | Removal], drafts: Mapping[Address, Draft]) -> None:
-    keeper = drafts[reshape.keeper]
-    for touched in inner:
-        if touched.kind is reshape.kind and isinstance(touched, Draft) and touched is not keeper:
-            touched.behind = (keeper.address,)
-        if touched.kind.name not in reshape.names:
-            continue
-        if where(touched.old if isinstance(touched, Draft) and touched.old else touched.observed, touched.kind) is None:
-            touched.settles = keeper.address
-        if isinstance(touched, Draft) and touched.deferred == reshape.reason and keeper.blocked is not None:
-            touched.deferred, touched.blocked = None, waiting(touched.address, keeper.blocked, touched.declared.source)
+def _after_first(change: Rearrangement, entries: _Entries) -> None:
+    """The first object of a kind takes in what is at the top of the container."""
+    keeper = entries.drafts[change.keeper]
+    for removal in entries.removals_in(change.container):
+        if removal.kind.name in change.names and where(removal.observed, removal.kind) is None:
+            entries.put(replace(removal, moves_into=keeper.address))
+    for draft in entries.drafts_in(change.container):
+        if draft.kind is change.kind and draft.address != keeper.address:
+            draft = replace(draft, behind=(keeper.address,))
+        if draft.kind.name in change.names:
+            if where(draft.old or draft.observed, draft.kind) is None:
+                draft = replace(draft, moves_into=keeper.address)
+            if draft.deferred == change.reason and keeper.blocked is not None:
+                draft = replace(draft, deferred=None, blocked=waiting(draft.address, keeper.blocked, draft.declared.source))
+        entries.put(draft)
 
 
-def _defer_last(
-    reshape: Reshape, keeper_id: str, inner: Sequence[Draft | Removal], drafts: Mapping[Address, Draft], removals: dict[Address, Removal]
-) -> None:
-    stopped = next((removals[address].blocked for address in reshape.leaving if removals[address].blocked is not None), None)
-    others = {removals[address].id: address for address in reshape.leaving if address != reshape.keeper}
+def _after_last(change: Rearrangement, entries: _Entries) -> None:
+    """The last object of a kind leaves what it contains at the top of the container; the others take theirs along."""
+    leaving = [entries.removals[address] for address in change.leaving]
+    stopped = next((removal.blocked for removal in leaving if removal.blocked is not None), None)
+    others = {removal.id: removal.address for removal in leaving if removal.address != change.keeper}
     if stopped is None:
-        removals[reshape.keeper].behind = tuple(others.values())
-    for touched in inner:
-        if touched.kind.name not in reshape.names:
-            continue
-        if isinstance(touched, Removal):
-            stays = where(touched.observed, touched.kind) not in others
-            if stopped is None and reshape.top and touched.replaces is None and touched.active and stays:
-                touched.deferred = reshape.reason
-            continue
-        if touched.blocked is not None or not (touched.born or touched.sendable):
+        entries.put(replace(entries.removals[change.keeper], behind=tuple(others.values())))
+        for removal in entries.removals_in(change.container) if change.top else ():
+            stays = removal.kind.name in change.names and where(removal.observed, removal.kind) not in others
+            if stays and removal.active and removal.replaces is None:
+                entries.put(replace(removal, deferred=change.reason))
+    for draft in entries.drafts_in(change.container):
+        if draft.kind.name not in change.names or draft.blocked is not None or not (draft.is_new or draft.sendable):
             continue
         if stopped is not None:
-            touched.deferred, touched.blocked = None, waiting(touched.address, stopped, touched.declared.source)
+            entries.put(replace(draft, deferred=None, blocked=waiting(draft.address, stopped, draft.declared.source)))
             continue
-        touched.deferred = reshape.reason
-        section = others.get(where(touched.old, touched.kind))
-        if touched.old is not None and section is not None:
-            removals.pop(reshape.container.child(touched.kind.name, bare(touched.old.id)), None)
+        entries.put(replace(draft, deferred=change.reason))
+        section = others.get(where(draft.old, draft.kind))
+        if draft.old is not None and section is not None:
+            entries.removals.pop(change.container.child(draft.kind.name, bare(draft.old.id)), None)
             reason = f"goes along with {section}; a second run creates it again"
-            removals[touched.address] = Removal(
-                touched.address, touched.kind, touched.old.id, True, reason, touched.old, touched.binding, covered_by=section
-            )  # fmt: skip
+            entries.put(Removal(draft.address, draft.kind, draft.old.id, True, reason, draft.old, draft.binding, covered_by=section))
 
 
-def _block_top(
-    changing: Sequence[Reshape],
-    kinds: Kinds,
-    actual: Actual,
-    found: Matches,
-    by_container: Mapping[Address, Sequence[Draft | Removal]],
-) -> None:
-    """Nothing can be created at the top of a container in which there are objects that would take it in."""
-    moving = {(reshape.kind.name, reshape.container) for reshape in changing}
-    for kind in kinds.values():
-        names = kind.reshapes
-        if not names:
+def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Iterator[Draft]:
+    """Block creates at the top of a container in which there are objects that would take them in."""
+    moving = {(change.kind.name, change.container) for change in decisions.rearrangements}
+    for kind in world.kinds.values():
+        if not kind.reshapes:
             continue
-        existing = _by_scope(kind, actual.objects.get(kind.name, {}).values())
-        unread = {failed.scope: failed.reason for failed in actual.unknown if failed.kind == kind.name and failed.id is None}
-        for container, inner in by_container.items():
-            scope = found.ids.get(container, "")
+        existing = _by_scope(kind, world.actual.objects.get(kind.name, {}).values())
+        unread = {failed.scope: failed.reason for failed in world.actual.unknown if failed.kind == kind.name and failed.id is None}
+        for container in entries.containers():
+            scope = decisions.matches.ids.get(container, "")
             present = existing.get(scope, [])
             if not (present or scope in unread) or (kind.name, container) in moving:
                 continue
-            for draft in inner:
-                if not isinstance(draft, Draft) or draft.kind.name not in names or draft.declared.parent != container:
-                    continue
-                if draft.active and draft.born and scope in unread:
-                    reason = f"would be created outside any {kind.name}, but the {kind.name}s of {container} are not known: {unread[scope]}"
-                    draft.blocked = Blocked(draft.address, reason, "run again when the service answers", draft.declared.source)
-                elif draft.active and draft.born:
-                    listed = ", ".join(repr(title(one)) for one in present[:5]) + (f" and {len(present) - 5} more" if present[5:] else "")
-                    reason = f"would be created outside any {kind.name}, but {container} still has the {kind.name}s {listed}"
-                    way = f"delete these {kind.name}s first, or declare it in one of them"
-                    draft.blocked = Blocked(draft.address, reason, way, draft.declared.source)
+            for draft in entries.drafts_in(container):
+                if draft.kind.name in kind.reshapes and draft.declared.parent == container and draft.active and draft.is_new:
+                    yield _blocked_by(draft, kind, container, present, unread.get(scope))
+
+
+def _blocked_by(draft: Draft, kind: Kind, container: Address, present: Sequence[Observed], unread: str | None) -> Draft:
+    """A create at the top of a container, blocked by the objects there, or because they could not be read (`unread`: why)."""
+    if unread is not None:
+        reason = f"would be created outside any {kind.name}, but the {kind.name}s of {container} are not known: {unread}"
+        return draft.block(reason, "run again when the service answers")
+    names = ", ".join(repr(title(observed)) for observed in present[:5]) + (f" and {len(present) - 5} more" if present[5:] else "")
+    reason = f"would be created outside any {kind.name}, but {container} still has the {kind.name}s {names}"
+    return draft.block(reason, f"delete these {kind.name}s first, or declare it in one of them")

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from reconciler.address import Address
 from reconciler.model import Origin, Place
-from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.decisions import Draft
 from reconciler.plan.siblings.moves import Move, moves
 from reconciler.plan.siblings.positions import placed, standing
 from reconciler.resource import Role, narrow_kinds
@@ -83,7 +83,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
     Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
     """
     fixed = [
-        draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.restore and not _arrives(draft)
+        draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.is_restored and not _arrives(draft)
     ]
     there = {draft.address for draft in fixed}
     behind: dict[Address | None, list[Draft]] = defaultdict(list)
@@ -100,7 +100,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
         if {move.item for move in row.moving()} <= set(mine):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in mine]
-    stay = standing([draft for draft in shown if draft.id is not None and not draft.restore and not _arrives(draft)], str(parent or ""))
+    stay = standing([draft for draft in shown if draft.id is not None and not draft.is_restored and not _arrives(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
     return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], frozenset())
 
@@ -112,7 +112,7 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
     for draft in siblings:
         if not draft.active:
             continue
-        if draft.restore:
+        if draft.is_restored:
             must.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from reconciler.address import Address
 from reconciler.model import Observed
 from reconciler.model.codec import ids_in, unborn
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation, Level, level
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
 from reconciler.plan.steps.graph import Acyclic, Cycle
 from reconciler.plan.steps.requests import Sketch, Sketches, body_of
 from reconciler.resource import UNSET, Field, Kind, Role
@@ -88,7 +87,7 @@ def _first_gathers(whole: Sketches) -> None:
     """What gathers objects when it comes first is created before its siblings."""
     for address, index in whole.makers.items():
         draft = whole.drafts[address]
-        if draft.born:
+        if draft.is_new:
             whole.sketches[index].needs |= {whole.makers[other] for other in draft.behind if whole.makers.get(other, index) != index}
 
 
@@ -120,7 +119,7 @@ def _settle_values(whole: Sketches, waits: Acyclic) -> None:
     """Let no create's own choice of a value come between: each waits for the values written before it, where that makes no circle."""
     creates: dict[Level, list[int]] = defaultdict(list)
     for address, index in whole.makers.items():
-        if whole.drafts[address].born:
+        if whole.drafts[address].is_new:
             creates[level(whole.drafts[address], now=False)].append(index)
     for (where, _), indices in _unique_writers(whole).items():
         by_maker: dict[int, list[int]] = defaultdict(list)
@@ -156,7 +155,7 @@ def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
         told = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
         if told or any(one.observed is not None for one in children):
             continue
-        made = [whole.makers[one.address] for one in children if one.born and one.address in whole.makers]
+        made = [whole.makers[one.address] for one in children if one.is_new and one.address in whole.makers]
         for index in made[1:]:
             if waits.add(index, made[0]):
                 whole.sketches[index].after.add(made[0])
@@ -168,7 +167,7 @@ def _named_first(whole: Sketches, waits: Acyclic) -> None:
     naming: dict[int, list[int]] = {}
     for address, maker in whole.makers.items():
         draft = whole.drafts[address]
-        if draft.born and whole.sketches[maker].source is not None:
+        if draft.is_new and whole.sketches[maker].source is not None:
             keys = {field.name for field in draft.kind.keys if not field.container}
             naming[maker] = [step for step in whole.of.get(address, ()) if step != maker and keys & whole.sketches[step].writes.keys()]
     for index, sketch in enumerate(whole.sketches):
@@ -189,7 +188,7 @@ def _choices(kind: Kind, of: str) -> list[Field]:
 
 def _is_born(whole: Sketches, index: int) -> bool:
     draft = whole.sketches[index].draft
-    return isinstance(draft, Draft) and draft.born
+    return isinstance(draft, Draft) and draft.is_new
 
 
 def _free_first(whole: Sketches, everyone: Sequence[Draft | Removal], name: str, indices: Sequence[int]) -> None:
@@ -282,7 +281,7 @@ def _creates_before_deletes(whole: Sketches, first: Collection[Address]) -> list
     """
     created: dict[tuple[str, Address | None], set[int]] = defaultdict(set)
     for address, maker in whole.makers.items():
-        if whole.drafts[address].born:
+        if whole.drafts[address].is_new:
             created[whole.drafts[address].kind.name, address.container].add(maker)
     deleted: dict[tuple[str, Address | None], list[int]] = defaultdict(list)
     for address, index in whole.deletes.items():

@@ -12,9 +12,8 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Before, Stood
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.diff import Difference
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
 from reconciler.plan.siblings.moves import Move
 from reconciler.plan.siblings.rows import Row
 from reconciler.resource import UNSET, Kind, Kinds, Role, Verb, placeholders
@@ -57,7 +56,9 @@ class Sketches:
         stood: Mapping[Address, Stood],
     ) -> None:
         self.kinds, self.drafts, self.rows, self.removals, self.ids, self.stood = kinds, drafts, rows, removals, ids, stood
-        self.brought = {(draft.brought_by, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.brought_by}
+        self.brought = {
+            (draft.created_with, draft.kind.name): address for address, draft in reversed([*drafts.items()]) if draft.created_with
+        }
         self.sketches: list[Sketch] = []
         self.makers: dict[Address, int] = {}
         self.of: dict[Address, list[int]] = defaultdict(list)
@@ -78,14 +79,14 @@ class Sketches:
         for draft in self.drafts.values():
             if not draft.active:
                 continue
-            if draft.restore:
+            if draft.is_restored:
                 verb = draft.kind.api["restore"]
                 self.makers[draft.address] = self.add(Sketch(draft, verb, self._path(verb, draft), target=draft.id))
-            elif draft.born and draft.brought_by is None:
+            elif draft.is_new and draft.created_with is None:
                 self.makers[draft.address] = self._create(draft)
         for draft in self.drafts.values():
-            if draft.active and draft.brought_by is not None:
-                self.makers[draft.address] = self.makers[draft.brought_by]
+            if draft.active and draft.created_with is not None:
+                self.makers[draft.address] = self.makers[draft.created_with]
 
     def _create(self, draft: Draft) -> int:
         kind, verb = draft.kind, draft.kind.api["create"]
@@ -111,11 +112,11 @@ class Sketches:
         for draft in self.drafts.values():
             if not draft.active:
                 continue
-            made = draft.born and draft.brought_by is None
+            made = draft.is_new and draft.created_with is None
             open_fields = {one.field.name for one in draft.sendable}
             if made:
                 open_fields -= {one.name for one in draft.kind.carried("create")}
-            elif draft.brought_by is not None:
+            elif draft.created_with is not None:
                 open_fields -= _brought_fields(draft)
             for verb in draft.kind.carriers:
                 carried = [one for one in draft.kind.carried(verb.name) if one.name in open_fields]
@@ -168,12 +169,12 @@ class Sketches:
         writes: dict[str, Any] = {}
         if inside is not None and "move" in inside.on:
             carried = any(one.field is inside for one in draft.sendable)
-            if carried or (draft.born and "create" not in inside.on):
+            if carried or (draft.is_new and "create" not in inside.on):
                 writes[inside.name] = draft.wants.get(inside.name)
         body = body_of(draft.kind, writes)
         anchor, side = (move.before, "before") if move.before is not None else (move.after, "after")
         if anchor is not None:
-            name = self.ids.get(anchor, anchor) if anchor not in self.makers or not self.drafts[anchor].born else anchor
+            name = self.ids.get(anchor, anchor) if anchor not in self.makers or not self.drafts[anchor].is_new else anchor
             named = verb.anchors[self.kinds.of(anchor).name]
             body["position"] = {side: {key: name if value == "{id}" else value for key, value in named.items()}}
         elif inside is not None and draft.kind.moves_to_end:
@@ -200,7 +201,7 @@ class Sketches:
             if removal.covered_by is not None and removal.active:
                 below[removal.covered_by].append(removal.address)
         for removal in self.removals.values():
-            if not (removal.delete and removal.active) or removal.covered_by is not None:
+            if not removal.deletes or removal.covered_by is not None:
                 continue
             verb = removal.kind.api["delete"]
             holes: dict[str, Any] = {"id": bare(removal.id), **(removal.observed.within if removal.observed else {})}
@@ -217,7 +218,7 @@ class Sketches:
         stood = None if sketch.verb in sketch.draft.kind.carriers else self.stood.get(sketch.draft.address)
         if isinstance(sketch.draft, Removal):
             return Before(_held(sketch.draft), stood)
-        if sketch.draft.born:
+        if sketch.draft.is_new:
             made_anew = sketch.draft.old if sketch.verb.name == "create" else None
             return Before(replaces=made_anew.id if made_anew is not None else None)
         if sketch.verb.name == "restore":

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from reconciler.address import Address
 from reconciler.errors import ReconcilerError
 from reconciler.model import Step, Stood
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.derived import Derivation
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
 from reconciler.plan.siblings.rows import Row
 from reconciler.plan.steps.edges import connect
 from reconciler.plan.steps.graph import Cycle, Edges, ordered
@@ -30,7 +29,7 @@ def requests(
     derived: Mapping[Address, Derivation] = {},
 ) -> tuple[Step, ...]:
     """All steps of a plan. `stood`: where siblings stand before it. `derived`: what created objects get by themselves."""
-    known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].born}
+    known = {address: id for address, id in ids.items() if address not in drafts or not drafts[address].is_new}
     collected = Sketches(kinds, drafts, rows, removals, known, stood)
     collected.makers_first()
     collected.changes()

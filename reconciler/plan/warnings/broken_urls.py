@@ -12,9 +12,8 @@ from urllib.parse import quote
 
 from reconciler.address import Address
 from reconciler.model import Actual, BrokenUrl, Observed
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.diff import Difference
-from reconciler.plan.drafts.drafts import Draft
-from reconciler.plan.removals import Removal
 from reconciler.resource import UNSET, Kind, Kinds
 
 ANEW = "it is made anew; the service says where"
@@ -29,7 +28,7 @@ def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Ma
         elif draft.active and draft.observed is not None:
             found += _changed(kinds, actual, draft, draft.observed)
     for removal in gone.values():
-        if removal.active and removal.delete and removal.observed is not None and not (removal.covered_by or removal.replaces):
+        if removal.deletes and removal.observed is not None and not (removal.covered_by or removal.replaces):
             found += _gone(kinds, actual, removal.address, removal.kind, removal.observed, "it is deleted")
     return tuple(found)
 

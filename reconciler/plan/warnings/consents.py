@@ -10,8 +10,8 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model import Consent, Exposure, State
 from reconciler.plan.audience.readers import Access
+from reconciler.plan.decisions import Draft
 from reconciler.plan.drafts.diff import Difference
-from reconciler.plan.drafts.drafts import Draft
 from reconciler.plan.names import Names, named
 from reconciler.resource.audience import LEVELS
 
@@ -55,7 +55,7 @@ def canonical(value: Any) -> str:
 
 def _fresh(drafts: Mapping[Address, Draft], names: Names) -> Iterator[Consent]:
     for draft in drafts.values():
-        if draft.active and draft.born:
+        if draft.active and draft.is_new:
             for difference in draft.sendable:
                 word = difference.field.exposes
                 if word is not None and word.may_open(difference.after):

@@ -13,10 +13,9 @@ from reconciler.address import Address
 from reconciler.model import Consent, Desired, Exposure, State
 from reconciler.plan.audience.openings import Opening
 from reconciler.plan.audience.readers import Access, Key
-from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
-from reconciler.plan.removals import Removal
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.resource import UNSET, Field, Kinds, Role
 
@@ -47,7 +46,7 @@ def exposures(
             if draft.declared.protect is not None or draft.kind.name not in freed:
                 found += _unguarded(desired, draft)
     for removal in gone.values():
-        if removal.active and removal.delete and removal.replaces is None and removal.kind.loses:
+        if removal.deletes and removal.replaces is None and removal.kind.loses:
             consent = consent_to(removal.address, "", canonical(removal.id))
             found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses, consents=(consent,)))
     return tuple(found)
@@ -129,7 +128,7 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
     modelled = {*audience.gates, *audience.inherits} if audience is not None else set()
     for one in draft.sendable:
         word = one.field.exposes
-        if word is None or one.field.name in modelled or (draft.born and draft.old is None):
+        if word is None or one.field.name in modelled or (draft.is_new and draft.old is None):
             continue
         before = draft.old.values.get(one.field.name, UNSET) if draft.old is not None else one.before
         if word.opened(before, one.after):

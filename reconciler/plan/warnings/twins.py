@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.address import Address
 from reconciler.model import Declared
-from reconciler.plan.drafts.drafts import Draft
+from reconciler.plan.decisions import Draft
 from reconciler.resource import UNSET, Role
 
 Key = tuple[str, Address | None, tuple[str, ...]]
@@ -25,9 +25,9 @@ def twins(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> Ite
             siblings.setdefault(key, []).append(draft)
     for alike in siblings.values():
         for draft in alike if len(alike) > 1 else ():
-            created = draft.address in mine and draft.active and draft.born and draft.old is None and draft.declared.adopt
+            created = draft.address in mine and draft.active and draft.is_new and draft.old is None and draft.declared.adopt
             other = next(sibling for sibling in alike if sibling is not draft)
-            if created and (not other.born or alike.index(draft) > 0):
+            if created and (not other.is_new or alike.index(draft) > 0):
                 yield _sentence(draft, other)
 
 

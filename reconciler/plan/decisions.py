@@ -1,0 +1,232 @@
+"""What happens to each address: one of a closed set of decisions. Frozen data. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, assert_never
+
+from reconciler.address import Address
+from reconciler.model import Action, Binding, Blocked, Declared, Observed
+from reconciler.plan.drafts.diff import Difference
+from reconciler.resource import Field, Kind
+
+# -- what happens to an address -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Keep:
+    """The object stays as it is."""
+
+
+@dataclass(frozen=True)
+class Create:
+    """There is no object yet."""
+
+
+@dataclass(frozen=True)
+class Replace:
+    """The object `old` is deleted, and another one is created in its place."""
+
+    old: Observed
+
+
+@dataclass(frozen=True)
+class Restore:
+    """The object was deleted and the service still has it. `adopt`: the state gets it under another address than before."""
+
+    adopt: bool = False
+
+
+@dataclass(frozen=True)
+class Adopt:
+    """The object exists, and the state does not track it under this address yet."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """Fields of the object differ."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """The object belongs in another container; other fields may differ too."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """The object is deleted."""
+
+
+@dataclass(frozen=True)
+class Forget:
+    """The state stops tracking the object, which stays as it is."""
+
+
+@dataclass(frozen=True)
+class Deferred:
+    """It waits for a second run."""
+
+    reason: str
+
+
+Intent = Keep | Create | Replace | Restore | Adopt
+"""What a draft is for, before its differences and its obstacles."""
+
+Decision = Keep | Create | Replace | Restore | Adopt | Update | Move | Delete | Forget | Blocked | Deferred
+"""What happens to an address: exactly one of these."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """One declared address.
+
+    `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of the object it
+    has now, None where it is to be created. `deviations`: all that differs, noted where no request can correct it. `created_with`: the
+    address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be had, and why.
+    `deferred`: why it waits for a second run. `behind`: what must be created before it. `moves_into`: where the service moves it in this
+    run. `until`: when the deleted object that the reason is about can no longer be restored.
+    """
+
+    address: Address
+    kind: Kind
+    declared: Declared
+    wants: Mapping[str, Any]
+    intent: Intent = field(default_factory=Keep)
+    binding: Binding | None = None
+    observed: Observed | None = None
+    id: str | None = None
+    differences: tuple[Difference, ...] = ()
+    deviations: tuple[Difference, ...] = ()
+    created_with: Address | None = None
+    reason: str = ""
+    until: datetime | None = None
+    blocked: Blocked | None = None
+    partly: tuple[tuple[str, Blocked], ...] = ()
+    deferred: str | None = None
+    behind: tuple[Address, ...] = ()
+    moves_into: Address | None = None
+
+    @property
+    def decision(self) -> Decision:
+        """What happens to it in this run."""
+        if self.blocked is not None:
+            return self.blocked
+        if self.deferred is not None:
+            return Deferred(self.deferred)
+        if isinstance(self.intent, Keep) and self.sendable:
+            return Move() if any(difference.field.container for difference in self.sendable) else Update()
+        return self.intent
+
+    @property
+    def active(self) -> bool:
+        """Whether its requests may be sent in this run."""
+        return self.blocked is None and self.deferred is None
+
+    @property
+    def is_new(self) -> bool:
+        """Whether an object is to be created for it."""
+        return isinstance(self.intent, Create | Replace)
+
+    @property
+    def is_restored(self) -> bool:
+        return isinstance(self.intent, Restore)
+
+    @property
+    def old(self) -> Observed | None:
+        """The object that is replaced."""
+        return self.intent.old if isinstance(self.intent, Replace) else None
+
+    @property
+    def existing(self) -> Observed | None:
+        """The object that has the address now, whatever becomes of it."""
+        return self.observed if self.observed is not None else self.old
+
+    @property
+    def sendable(self) -> tuple[Difference, ...]:
+        """The differences that a request can correct."""
+        return tuple(difference for difference in self.differences if difference.note is None)
+
+    def block(self, reason: str, remedy: str) -> Draft:
+        """The same draft, blocked."""
+        return replace(self, blocked=Blocked(self.address, reason, remedy, self.declared.source))
+
+    def without(self, difference: Difference, blocked: Blocked) -> Draft:
+        """The same draft, which no longer sends one of its differences, and why."""
+        left = tuple(other for other in self.differences if other is not difference)
+        return replace(self, differences=left, partly=(*self.partly, (difference.field.name, blocked)))
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One object that is no longer declared.
+
+    `delete`: it is deleted, else the state only forgets it. `covered_by`: the address whose delete deletes it as well; it sends nothing.
+    `replaces`: the address whose old object it is. `reason`: one sentence. `behind`: what must be deleted before it. `moves_into`: where
+    the service moves it in this run. `pruned`: nobody declared it, and `prune: all` deletes it.
+    """
+
+    address: Address
+    kind: Kind
+    id: str
+    delete: bool
+    reason: str
+    observed: Observed | None = None
+    binding: Binding | None = None
+    replaces: Address | None = None
+    covered_by: Address | None = None
+    blocked: Blocked | None = None
+    deferred: str | None = None
+    behind: tuple[Address, ...] = ()
+    moves_into: Address | None = None
+    fields: tuple[Field, ...] = ()
+    pruned: bool = False
+
+    @property
+    def decision(self) -> Decision:
+        """What happens to it in this run."""
+        if self.blocked is not None:
+            return self.blocked
+        if self.deferred is not None:
+            return Deferred(self.deferred)
+        return Delete() if self.delete else Forget()
+
+    @property
+    def active(self) -> bool:
+        return self.blocked is None and self.deferred is None
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the object is deleted in this run."""
+        return self.delete and self.active
+
+    def block(self, reason: str, remedy: str) -> Removal:
+        """The same removal, blocked."""
+        return replace(self, blocked=Blocked(self.address, reason, remedy))
+
+
+def actions(entry: Draft | Removal) -> frozenset[Action]:
+    """The words that users read of it; none where nothing happens."""
+    corrected = (
+        {Action.MOVE if one.field.container else Action.UPDATE for one in entry.sendable} if isinstance(entry, Draft) else set[Action]()
+    )
+    match entry.decision:
+        case Blocked() | Deferred():
+            return frozenset()
+        case Keep() | Update() | Move():
+            return frozenset(corrected)
+        case Create():
+            return frozenset({Action.CREATE})
+        case Replace():
+            return frozenset({Action.REPLACE})
+        case Restore(adopt):
+            return frozenset({Action.RESTORE, *corrected, *((Action.ADOPT,) if adopt else ())})
+        case Adopt():
+            return frozenset({Action.ADOPT, *corrected})
+        case Delete():
+            return frozenset({Action.DELETE})
+        case Forget():
+            return frozenset({Action.FORGET})
+        case unreachable:
+            assert_never(unreachable)

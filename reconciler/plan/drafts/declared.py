@@ -1,0 +1,119 @@
+"""What happens to each declared address: nothing, adopt, create, update, move, restore, replace, or blocked. Pure.
+
+In: the world and what was matched. Out: one `Draft` per address. Requests and their order come later (`steps`, `siblings`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+
+from reconciler.address import Address
+from reconciler.model import Declared, Desired, waiting
+from reconciler.model.codec import unborn, wanted
+from reconciler.plan.decisions import Draft
+from reconciler.plan.drafts.existing import compared
+from reconciler.plan.drafts.facts import Facts, choices
+from reconciler.plan.drafts.new import created, replaced
+from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
+from reconciler.plan.matching.match import Matches
+from reconciler.plan.world import Decisions, World
+
+AGAIN = "run again when the service answers"
+
+
+def declared(world: World, decisions: Decisions) -> Decisions:
+    """Decide what happens to each declared address; what refers to an object that is replaced is decided with that known."""
+    settled = {address: change.reason for change in decisions.rearrangements for address in change.settled}
+    matches, chosen = decisions.matches, choices(world.kinds, world.actual)
+    drafts: dict[Address, Draft] = {}
+    undecided: Collection[Address] = world.desired.resources
+    while undecided:
+        facts = Facts.of(world, matches, chosen, settled)
+        for address in undecided:
+            drafts[address] = _draft(facts, world.desired.resources[address], drafts)
+        anew = {address: matches.ids[address] for address in undecided if drafts[address].old is not None and address in matches.ids}
+        ids = {address: id for address, id in matches.ids.items() if address not in anew} if anew else matches.ids
+        matches = replace(matches, ids=ids, replaced={**matches.replaced, **anew})
+        undecided = _with_referrers(world.desired, anew)
+    return replace(decisions, matches=matches, drafts=_with_first_children(drafts))
+
+
+def parents(desired: Desired, declared: Declared) -> Iterator[Address]:
+    """What a resource is declared in, the nearest first."""
+    parent = declared.parent
+    while parent is not None:
+        yield parent
+        parent = desired.resources[parent].parent if parent in desired.resources else parent.container
+
+
+def needed(declared: Declared) -> set[Address]:
+    """The addresses that must exist before a resource can be created: its container, its parent, and what it refers to."""
+    addresses = {*unborn(list(declared.values.values())), declared.parent, declared.address.container}
+    return {address for address in addresses if address is not None and address != declared.address}
+
+
+def _with_referrers(desired: Desired, addresses: Collection[Address]) -> list[Address]:
+    """These addresses and all that refer to one of them, in the order of Desired."""
+    if not addresses:
+        return []
+    return [
+        address for address, declared in desired.resources.items() if address in addresses or not needed(declared).isdisjoint(addresses)
+    ]
+
+
+def _draft(facts: Facts, declared: Declared, drafts: Mapping[Address, Draft]) -> Draft:
+    """One address; `drafts`: those of its container and of all before it."""
+    matches, state, address = facts.matches, facts.world.state, declared.address
+    kind = facts.world.kinds[declared.kind]
+    binding = None if address in matches.recreated else matches.binding(address)  # what is tracked is another object, and gone
+    draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
+    hindered = matches.former.hindered(address, parents(facts.world.desired, declared))
+    if hindered is not None:
+        draft = replace(draft, blocked=replace(hindered, address=address, source=hindered.source or declared.source))
+    elif address in matches.blocked:
+        draft = replace(draft, blocked=matches.blocked[address])
+    elif address in facts.doubtful:
+        draft = draft.block("a request of an earlier run is in doubt", "reconciler apply reads what became of it")
+    elif address in matches.unknown:
+        draft = _unknown(matches, draft, drafts)
+    elif address in matches.replaced:
+        draft = replaced(draft, facts.world.actual, matches.replaced[address])
+    elif address in matches.ids:
+        draft = compared(facts, draft)
+    else:
+        draft = created(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
+    if draft.is_new and (kind.name, address.container) in state.held:
+        draft = draft.block(f"another {kind.name} is in doubt there, and what is there could not be read", AGAIN)
+    return refuse_ambiguous(refuse_outsiders(facts, draft), matches.former)
+
+
+def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) -> Draft:
+    """Block what could not be read; what stands within something that could not be read waits for that."""
+    container = draft.address.container
+    outer = drafts.get(container) if container is not None and container in matches.unknown else None
+    if outer is not None and outer.blocked is not None:
+        return replace(draft, blocked=waiting(draft.address, outer.blocked, draft.declared.source))
+    return draft.block(f"it is not known what is there: {matches.unknown[draft.address]}", AGAIN)
+
+
+def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft]:
+    """Mark the children that their parent's create creates, and block parents whose first child cannot be created."""
+    children: dict[tuple[Address, str], list[Address]] = defaultdict(list)
+    for draft in drafts.values():
+        if draft.declared.parent is not None:
+            children[draft.declared.parent, draft.kind.name].append(draft.address)
+    result = dict(drafts)
+    for address in drafts:
+        parent, first = result[address], result[address].kind.first
+        below = children.get((address, first.to or ""), []) if first is not None else []
+        if not (below and parent.is_new and parent.active):
+            continue
+        child = result[below[0]]
+        if not child.active:
+            assert child.blocked is not None
+            result[address] = replace(parent, blocked=waiting(address, child.blocked, parent.declared.source))
+        elif child.is_new:
+            result[child.address] = replace(child, created_with=address)
+    return result

@@ -1,0 +1,124 @@
+"""What differs between a declared resource and its object, and what can be done about each difference. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from reconciler.address import bare
+from reconciler.model import Blocked
+from reconciler.model.codec import unborn
+from reconciler.plan.decisions import Adopt, Draft, Keep, Restore
+from reconciler.plan.drafts.diff import Difference, differences
+from reconciler.plan.drafts.facts import Facts
+from reconciler.plan.drafts.new import created, replaced
+from reconciler.plan.drafts.restoration import last_moment, left_over, span, window
+from reconciler.plan.drafts.verdict import Fate, explained, fate
+from reconciler.plan.matching.identity import is_other, other
+
+
+def compared(facts: Facts, draft: Draft) -> Draft:
+    """The draft of an address whose object is known."""
+    kind, address, actual = draft.kind, draft.address, facts.world.actual
+    id = facts.matches.ids[address]
+    now = actual.find(kind.name, id)
+    assert now is not None
+    draft = replace(draft, deferred=facts.settled.get(address), id=id)
+    if now.deleted_at is not None:
+        ago, left = window(kind, now.deleted_at, actual)
+        if left <= timedelta(0):
+            return created(replace(draft, id=None), gone=True, may_replace=facts.world.may_replace(address))
+        reason = f"deleted {span(ago)} ago, {left_over(left)} left"
+        draft = replace(draft, intent=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
+    draft = replace(draft, observed=now)
+    if draft.declared.implied:
+        return draft
+    return _corrected(facts, _with_intent(facts, draft))
+
+
+def _with_intent(facts: Facts, draft: Draft) -> Draft:
+    """The draft with what it is for, and the reason for that where it is not plain."""
+    matches, address = facts.matches, draft.address
+    if address in matches.adopted and not draft.is_restored:
+        came_late = (draft.kind.name, draft.id) in matches.late
+        usual = "made by an earlier run, whose request came late" if came_late else "exists and is unmanaged"
+        return _recreated(facts, replace(draft, intent=Adopt(), reason=usual))
+    if address in matches.renamed:
+        intent = Restore(adopt=True) if draft.is_restored else Adopt()
+        return replace(draft, intent=intent, reason=draft.reason or f"was {matches.renamed[address]}")
+    return draft
+
+
+def _recreated(facts: Facts, draft: Draft) -> Draft:
+    """The draft that says where people created the object in place of the tracked one, and until when that one can be restored."""
+    former, actual = facts.matches.recreated.get(draft.address), facts.world.actual
+    if former is None:
+        return draft
+    reason, old = "was deleted and created again outside Reconciler", actual.find(draft.kind.name, former)
+    if old is None or old.deleted_at is None:
+        return replace(draft, reason=reason)
+    left = window(draft.kind, old.deleted_at, actual)[1]
+    if left <= timedelta(0):
+        return replace(draft, reason=reason)
+    reason += f"; the deleted one ({bare(former)}) can be restored for another {left_over(left)}"
+    return replace(draft, reason=reason, until=last_moment(draft.kind, old.deleted_at))
+
+
+def _corrected(facts: Facts, draft: Draft) -> Draft:
+    """The draft with the differences that requests correct; replaced or blocked where no request corrects one."""
+    kind, now, settled = draft.kind, draft.observed, draft.address in facts.settled
+    id = facts.matches.ids[draft.address]
+    assert now is not None
+    differing: list[Difference] = []
+    for difference in differences(kind, draft.wants, now, draft.binding, facts.choices.get((kind.name, id), {})):
+        unread = _unread(facts, draft, difference)
+        if unread is None:
+            differing.append(difference)
+        else:
+            draft = _without_field(
+                draft, difference, f"{difference.field.name} cannot be compared, {unread}", "run again when the service answers"
+            )
+    deviations = tuple(explained(kind, difference) for difference in differing if fate(difference) is not Fate.NOTHING)
+    draft, kept = replace(draft, deviations=deviations), list[Difference]()
+    for difference in differing:
+        if is_other(difference):
+            return replace(draft.block(*other(kind, difference, id, draft.declared.id is not None, draft.address)), intent=Keep())
+        end = fate(difference) if not (settled and difference.field is kind.inside) else Fate.SEND
+        if end is Fate.SEND:
+            kept.append(difference)
+        elif end is Fate.REPLACE and facts.world.may_replace(draft.address):
+            return replaced(draft, facts.world.actual, id)
+        elif end is Fate.REPLACE:
+            reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
+            return draft.block(reason, f"to delete it and make it anew: --allow-replace {draft.address}")
+        elif end is not Fate.NOTHING:
+            draft = _without_field(draft, difference, *_refusal(draft, difference, end))
+    return replace(draft, differences=tuple(kept))
+
+
+def _without_field(draft: Draft, difference: Difference, reason: str, remedy: str) -> Draft:
+    return draft.without(difference, Blocked(draft.address, reason, remedy, draft.declared.source))
+
+
+def _unread(facts: Facts, draft: Draft, difference: Difference) -> str | None:
+    """What could not be read of what a field refers to; None where all was."""
+    unknown, field = facts.matches.unknown, difference.field
+    referred = next((address for address in unborn(draft.declared.values.get(field.name)) if address in unknown), None)
+    if referred is not None:
+        return f"{referred} is not known: {unknown[referred]}"
+    to, within = field.to or "", draft.observed.within.values() if draft.observed is not None else ()
+    if field.container and isinstance(difference.before, str) and facts.world.actual.find(to, difference.before) is None:
+        reason = next((facts.unread[to, scope] for scope in (None, *within) if (to, scope) in facts.unread), None)
+        return f"the {to}s are not known: {reason}" if reason is not None else None
+    return None
+
+
+def _refusal(draft: Draft, difference: Difference, end: Fate) -> tuple[str, str]:
+    """Why no request corrects a difference, and what to do."""
+    field = difference.field
+    if end is Fate.BACK:
+        return f"{field.name} cannot be taken back by the service's API", f"write {field.name}: true, or remove the line"
+    before = field.shown(difference.before)
+    values = "its value" if field.sensitive else f"{before} -> {field.shown(difference.after)}"
+    remedy = "remove the line" if field.sensitive else f"write {field.name}: {before}, or remove the line"
+    return f"{field.name} cannot be changed on an existing {draft.kind.name} ({values})", remedy

@@ -1,0 +1,51 @@
+"""What is created, and what is replaced: whether it can be, and with which values. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reconciler.model import Actual, Cause
+from reconciler.plan.decisions import Create, Draft, Replace
+from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.replacement import carried_over
+from reconciler.resource import UNSET, Role
+
+
+def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
+    """The draft of what has no object, or why it cannot be created. `gone`: it had one, which was deleted outside Reconciler."""
+    kind, address, first = draft.kind, draft.address, draft.kind.first
+    if "create" not in kind.api:
+        return draft.block(f"is gone, and a {kind.name} cannot be made here", f"let go of it: reconciler state forget {address}")
+    if gone and kind.deleted_at is not None and not may_replace:
+        reason = "was deleted outside and can no longer be restored: its content is gone"
+        return draft.block(reason, f"to make it anew: --allow-replace {address}")
+    seed = kind.api["create"].copies
+    if seed is not None and draft.wants.get(seed, UNSET) is UNSET:
+        reason = f"is not there, and the service makes a {kind.name} only as a copy of another"
+        return draft.block(reason, f"write {seed}: KEY, or the id of an existing one")
+    if first is not None and draft.wants.get(first.name, UNSET) is UNSET:
+        return draft.block(f"cannot be made without a first {first.to}", f"give it one {first.to}")
+    return replace(draft, intent=Create(), reason="deleted outside" if gone else draft.reason, differences=_from_nothing(draft))
+
+
+def replaced(draft: Draft, actual: Actual, id: str) -> Draft:
+    """The draft of what takes the place of the object `id`, with the values that the YAML does not manage."""
+    old = actual.find(draft.kind.name, id)
+    assert old is not None
+    values, lost = carried_over(draft.kind, old, dict(draft.wants), actual)
+    draft = replace(draft, intent=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
+    parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
+    return replace(draft, differences=_from_nothing(draft), reason=" and ".join(parts))
+
+
+def _from_nothing(draft: Draft) -> tuple[Difference, ...]:
+    """Every declared field of what is to be created, as a difference from nothing; what the service gives by itself is left out."""
+    differences = []
+    for name, field in draft.kind.fields.items():
+        value = draft.wants.get(name, UNSET)
+        if value is UNSET or not field.compared:
+            continue
+        if (field.container and value is None) or (field.one_way and not value) or (not field.on and field.role is not Role.MEMBER):
+            continue
+        differences.append(Difference(field, UNSET, value, Cause.YOURS))
+    return tuple(differences)

@@ -1,0 +1,130 @@
+"""What happens to what is tracked but no longer declared, and to the unmanaged where `prune: all` says so. Pure.
+
+In: the world and what was matched. Out: one `Removal` per address: forget, delete, or blocked. Absence that is not proven removes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from reconciler.address import Address, bare
+from reconciler.model import Binding
+from reconciler.model.codec import title
+from reconciler.plan.decisions import Removal
+from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.natural_keys import listed
+from reconciler.plan.matching.renames import stands_in
+from reconciler.plan.world import Decisions, World
+from reconciler.resource import Kind
+
+
+def undeclared(world: World, decisions: Decisions) -> Decisions:
+    """Decide what happens to everything that is not declared: tracked, unmanaged, or created by a request that came late."""
+    removals = {removal.address: removal for removal in _tracked(world, decisions.matches)}
+    removals |= {removal.address: removal for removal in _pruned(world, decisions.matches)}
+    removals |= {removal.address: removal for removal in _late(world, decisions.matches)}
+    return replace(decisions, removals=removals)
+
+
+def replaced_objects(world: World, decisions: Decisions) -> Decisions:
+    """Delete the old object of every replacement."""
+    orphans = []
+    for draft in decisions.drafts.values():
+        if draft.old is not None and draft.active and draft.address.container is not None:
+            orphan = draft.address.container.child(draft.kind.name, bare(draft.old.id))
+            orphans.append(Removal(orphan, draft.kind, draft.old.id, True, "replaced", draft.old, draft.binding, replaces=draft.address))
+    return decisions.changed(orphans)
+
+
+def _claimed(world: World, matches: Matches) -> set[tuple[str, str]]:
+    """(kind, id) of every object that is a declared resource."""
+    return {(world.desired.resources[address].kind, id) for address, id in matches.ids.items()}
+
+
+def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
+    """What is tracked and no longer declared."""
+    kinds, desired, state = world.kinds, world.desired, world.state
+    roots = {address for address in desired.resources if address.container is None}
+    doubtful = {intent.address for intent in state.intents}
+    claimed = _claimed(world, matches)
+    for address, binding in state.bindings.items():
+        if address in desired.resources:
+            continue
+        kind = kinds.get(binding.kind)
+        if kind is None or (kind.name, binding.id) in claimed:
+            yield Removal(address, kind or kinds.roots[0], binding.id, False, "another address holds it now", binding=binding)
+            continue
+        removal = _removal(world, matches, kind, address, binding, declared_root=address.root in roots)
+        if removal.deletes and address in matches.renamed:
+            removal = replace(removal, reason=f"{removal.reason} (was {matches.renamed[address]})")
+        hindered = matches.former.hindered(address, stands_in(state.bindings, address))
+        if hindered is not None:
+            removal = replace(removal, blocked=replace(hindered, address=address))
+        if address in doubtful:
+            removal = removal.block("a request of an earlier run is in doubt", "reconciler apply reads what became of it")
+        yield removal
+
+
+def _removal(world: World, matches: Matches, kind: Kind, address: Address, binding: Binding, *, declared_root: bool) -> Removal:
+    """What happens to one tracked object that is no longer declared."""
+    desired = world.desired
+    removed = desired.removed.get(address)
+    observed = world.actual.find(kind.name, binding.id)
+
+    def forget(reason: str) -> Removal:
+        return Removal(address, kind, binding.id, False, reason, observed, binding)
+
+    if not declared_root or "delete" not in kind.api:
+        return forget("no longer declared; it stays as it is")
+    if removed is not None and removed.action == "forget":
+        return forget("let go of by removed:")
+    if desired.prune.get(kind.name, kind.prune) == "none" and removed is None:
+        return forget(f"no longer declared; {kind.name}s are not pruned")
+    if observed is not None and observed.deleted_at is not None:
+        return forget("already deleted")
+    if observed is None and address in matches.gone:
+        return forget("already gone")
+    if observed is None:
+        return forget("").block("is no longer declared, but it is not known what is there", "run again when the service answers")
+    delete = replace(forget("no longer declared" if removed is None else removed.says), delete=True)
+    if binding.protected and removed is None:
+        return replace(delete, reason="").block(
+            f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
+            f"to delete it, add to removed: {{address: {address}, action: delete}}; to let go of it, action: forget",
+        )
+    return delete
+
+
+def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
+    """What nobody manages, of the kinds for which the project says `prune: all`."""
+    kinds, desired, actual = world.kinds, world.desired, world.actual
+    known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | _claimed(world, matches)
+    for container, name in sorted(desired.written, key=lambda pair: (pair[0], pair[1])):
+        kind = kinds.get(name)
+        if kind is None or desired.prune.get(name) != "all" or "delete" not in kind.api or container not in matches.ids:
+            continue
+        scope = matches.ids[container]
+        if listed(kind) and (name, scope) not in actual.complete:
+            continue
+        for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id):
+            if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
+                continue
+            reason = f"unmanaged, and prune says all {name}s"
+            removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, True, reason, observed, pruned=True)
+            if name in desired.protect:
+                removal = removal.block(
+                    f"{name} {title(observed)!r} is unmanaged and of a protected kind", f"take {name} out of protect:, or declare it"
+                )
+            yield removal
+
+
+def _late(world: World, matches: Matches) -> Iterator[Removal]:
+    """What requests created that were taken for lost, where another object has the address now."""
+    held = _claimed(world, matches)
+    for (name, id), meant in matches.late.items():
+        container = meant.container
+        if (name, id) not in held and container is not None and container in matches.ids and "delete" in world.kinds[name].api:
+            reason = f"made for {meant} by an earlier run, whose request came late"
+            address = container.child(name, bare(id))
+            yield Removal(address, world.kinds[name], id, True, reason, world.actual.find(name, id))

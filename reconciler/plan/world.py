@@ -1,0 +1,124 @@
+"""What a planner pass is given, and what it returns. Frozen data. Pure.
+
+A pass takes the world and the decisions so far, and returns the decisions with its own. Nothing edits what another pass made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from reconciler.address import Address, Glob
+from reconciler.model import Actual, Desired, State
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.matching.match import Matches
+from reconciler.resource import Kind, Kinds
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Patterns over addresses; everything is meant where no target is given. `only`: these addresses; None where it is no matter."""
+
+    targets: tuple[Glob, ...] = ()
+    excludes: tuple[Glob, ...] = ()
+    only: frozenset[Address] | None = None
+
+    def takes(self, address: Address) -> bool:
+        if self.only is not None and address not in self.only:
+            return False
+        return (not self.targets or any(glob.matches(address) for glob in self.targets)) and not any(
+            glob.matches(address) for glob in self.excludes
+        )
+
+    def refuses(self, address: Address) -> bool:
+        """Whether the run must leave an address alone, also where it would go along with one that is meant."""
+        return (self.only is not None and address not in self.only) or any(glob.matches(address) for glob in self.excludes)
+
+    @property
+    def partial(self) -> bool:
+        """Whether people chose some of the addresses."""
+        return bool(self.targets or self.excludes)
+
+
+@dataclass(frozen=True)
+class World:
+    """What was declared, remembered and read. `state`: under today's addresses. `allow_replace`: patterns."""
+
+    kinds: Kinds
+    desired: Desired
+    state: State
+    actual: Actual
+    selection: Selection
+    allow_replace: tuple[Glob, ...] = ()
+
+    def may_replace(self, address: Address) -> bool:
+        """Whether the object of an address may be deleted and created again."""
+        return any(glob.matches(address) for glob in self.allow_replace)
+
+
+@dataclass(frozen=True)
+class Rearrangement:
+    """A container in which the first object of a kind is created, or the last one is deleted.
+
+    `names`: the kinds that the service rearranges then. `keeper`: the one that is created first, or deleted last; `keeper_id`: its id, None
+    where it is created. `leaving`: all that are deleted. `top`: whether something is declared outside them. `settled`: the declared
+    resources that the service itself moves where they are declared.
+    """
+
+    kind: Kind
+    names: frozenset[str]
+    container: Address
+    keeper: Address
+    keeper_id: str | None
+    leaving: tuple[Address, ...] = ()
+    top: bool = False
+    settled: frozenset[Address] = frozenset()
+
+    @property
+    def reason(self) -> str:
+        if self.keeper_id is None:
+            return f"the service moves it into {self.keeper}, the first {self.kind.name}"
+        return f"the service rearranges it when the last {self.kind.name} goes"
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """What is decided so far.
+
+    `matches`: which object is which resource, what is replaced left out of its `ids`. `drafts`: of all declared addresses, in the order of
+    Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is
+    about; None for all. `required`: those among them that came along because a target requires them. `notes`: sentences for the reader.
+    """
+
+    matches: Matches
+    drafts: Mapping[Address, Draft] = field(default_factory=dict)
+    removals: Mapping[Address, Removal] = field(default_factory=dict)
+    rearrangements: tuple[Rearrangement, ...] = ()
+    selected: frozenset[Address] | None = None
+    selected_removals: frozenset[Address] | None = None
+    required: tuple[Address, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def changed(self, entries: Iterable[Draft | Removal]) -> Decisions:
+        """The decisions with these in place of what was decided of their addresses."""
+        drafts, removals = dict(self.drafts), dict(self.removals)
+        for entry in entries:
+            if isinstance(entry, Draft):
+                drafts[entry.address] = entry
+            else:
+                removals[entry.address] = entry
+        return replace(self, drafts=drafts, removals=removals)
+
+    def of_this_run(self) -> tuple[dict[Address, Draft], dict[Address, Removal]]:
+        """The drafts and the removals that this run is about."""
+        return _chosen(self.drafts, self.selected), _chosen(self.removals, self.selected_removals)
+
+
+Pass = Callable[[World, Decisions], Decisions]
+
+Entry = TypeVar("Entry")
+
+
+def _chosen(entries: Mapping[Address, Entry], addresses: frozenset[Address] | None) -> dict[Address, Entry]:
+    return {address: entry for address, entry in entries.items() if addresses is None or address in addresses}
