@@ -10,7 +10,7 @@ from reconciler.address import Address
 from reconciler.config.source.nodes import Node
 from reconciler.config.values import Reader, readers
 from reconciler.model import Source
-from reconciler.resource import RESERVED, Field, Kind, Kinds
+from reconciler.resource import RESERVED, Kind, Kinds
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Shape:
     sections: Mapping[str, Kind]
     lists: Mapping[str, tuple[Kind, ...]]
     singles: Mapping[str, Kind]
-    flags: Mapping[str, Mapping[str, Field]]
+    flags: frozenset[str]
     words: tuple[str, ...]
 
     @property
@@ -52,10 +52,10 @@ def _shape(kinds: Kinds, kind: Kind) -> Shape:
     key_is = kind.place.key_is
     key_reader = found.pop(key_is) if key_is is not None else None
     sections, lists, singles = kinds.sections(kind.name), kinds.lists(kind.name), kinds.singles(kind.name)
-    flags = {flag: {parent.name: chosen for parent, chosen in pairs} for flag, pairs in kinds.flags(kind.name).items()}
+    flags = kinds.flags(kind.name)
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
     words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *singles, *(word for word in RESERVED if word != "forEach"))))
-    return Shape(kind, found, key_reader, sections, lists, singles, flags, words)
+    return Shape(kind, found, key_reader, sections, lists, singles, frozenset(flags), words)
 
 
 @dataclass(slots=True, eq=False)

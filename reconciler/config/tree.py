@@ -7,6 +7,7 @@ Forbidden: knowledge of any kind, I/O.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,7 @@ from reconciler.config.shapes import Item, Shape
 from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
-from reconciler.resource import RESERVED, Field, Foreign, Kind, Kinds, Named, Role
+from reconciler.resource import RESERVED, Foreign, Kind, Kinds, Named, Role
 from reconciler.text.suggest import a, closest, did_you_mean
 
 LITERAL: Final = "keys must be literal text: write it out"
@@ -291,10 +292,12 @@ class Tree:
             what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
             report(entry.node.at, f'{entry.key} can only be true, not {what}; write "{entry.key}: true" on the {entry.key}')
             return
-        chooser, chosen = _chooser(shape.flags[entry.key], item)
-        if chooser is None or chosen is None:
+        around = self.kinds.chooser(item.kind.name, entry.key, _around(item))
+        if around is None:
             report(entry.at, f"its container has no {entry.key} {item.kind.name}")
-        elif chosen.name in chooser.flagged:
+            return
+        chooser, chosen = around
+        if chosen.name in chooser.flagged:
             other = chooser.flagged[chosen.name]
             report(entry.at, f"{chooser.address} has two {entry.key}s; the other is {other.address} at {_place(other.at)}")
         else:
@@ -303,15 +306,12 @@ class Tree:
             chooser.nodes[chosen.name] = entry.node
 
 
-def _chooser(parents: dict[str, Field] | object, item: Item) -> tuple[Item | None, Field | None]:
-    """The nearest resource around an item that chooses among its kind, and the field it does so with."""
-    assert isinstance(parents, dict)
+def _around(item: Item) -> Iterator[tuple[str, Item]]:
+    """What an item is declared in, the nearest first, each with its kind."""
     at = item.parent
     while at is not None:
-        if at.kind.name in parents:
-            return at, parents[at.kind.name]
+        yield at.kind.name, at
         at = at.parent
-    return None, None
 
 
 def _unknown(shape: Shape, item: Item, name: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 from reconciler.address import bare
@@ -132,18 +133,24 @@ def _flags(gathered: Gathered) -> dict[Ref, list[str]]:
     """The flags to write: where a parent has a choice, and has chosen one."""
     choices: dict[tuple[Ref, str], list[Thing]] = defaultdict(list)
     for thing in gathered.things.values():
-        for flag, parents in gathered.shapes[thing.kind.name].flags.items():
-            at = thing.host
-            while at is not None and at.kind.name not in parents:
-                at = at.host
-            if at is not None:
-                choices[(at.ref, flag)].append(thing)
+        for flag in gathered.kinds.flags(thing.kind.name):
+            chooser = gathered.kinds.chooser(thing.kind.name, flag, _around(thing))
+            if chooser is not None:
+                choices[(chooser[0].ref, flag)].append(thing)
     found: dict[Ref, list[str]] = defaultdict(list)
     for (_, flag), some in choices.items():
         chosen = [one for one in some if one.one.flags.get(flag)]
         if len(chosen) == 1 and len(some) > 1 and not any(one.declared for one in some):
             found[chosen[0].ref].append(flag)
     return found
+
+
+def _around(thing: Thing) -> Iterator[tuple[str, Thing]]:
+    """What a thing is written in, the nearest first, each with its kind."""
+    host = thing.host
+    while host is not None:
+        yield host.kind.name, host
+        host = host.host
 
 
 def _cut(value: Any) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, Place, Step
+from reconciler.model.choices import Objects, chooser
 from reconciler.model.codec import path_ids, substitute
 from reconciler.plan.siblings.sequence import Siblings
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
@@ -26,8 +27,6 @@ Row = tuple[str, str, Any]
 
 Entry = tuple[str, str, str, str]
 """("inside", kind, outer kind, outer id), or ("chosen", choosing kind, its id, its choice field)."""
-
-Objects = Mapping[str, Mapping[str, Observed]]
 
 
 class World:
@@ -333,13 +332,9 @@ class World:
                 self._flag(kind.name, heir, flag, True)
 
     def _chooser(self, kind: Kind, flag: str, observed: Observed) -> Entry | None:
-        """Whose choice a child's flag is: that of the node it is in where that kind chooses, else that of its container."""
-        by_kind = {parent.name: field.name for parent, field in self._flags[kind.name].get(flag, ())}
-        node, inside = (observed.values.get(kind.inside.name), str(kind.inside.to)) if kind.inside is not None else (None, "")
-        if node and inside in by_kind:
-            return "chosen", inside, str(node), by_kind[inside]
-        within = str(kind.within)
-        return ("chosen", within, observed.within.get(within, ""), by_kind[within]) if within in by_kind else None
+        """Whose choice a child's flag is."""
+        parent = chooser(self.kinds, kind, flag, observed)
+        return ("chosen", parent[0], parent[1], parent[2].name) if parent is not None else None
 
 
 def simulate(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.words import Role
+
+Outer = TypeVar("Outer")
 
 
 class Kinds(Mapping[str, Kind]):
@@ -145,6 +148,14 @@ class Kinds(Mapping[str, Kind]):
                     flags = found.setdefault(field.to, {})
                     flags[field.flag] = (*flags.get(field.flag, ()), (kind, field))
         return found
+
+    def chooser(self, name: str, flag: str, outer: Iterable[tuple[str, Outer]]) -> tuple[Outer, Field] | None:
+        """What chooses a child of a kind by a flag, and in which field: the nearest of what it is in whose kind chooses at all.
+
+        `outer`: what the child is in, the nearest first, each with its kind. None where nothing chooses.
+        """
+        fields = {parent.name: field for parent, field in self.flags(name).get(flag, ())}
+        return next(((candidate, fields[kind]) for kind, candidate in outer if kind in fields), None)
 
     def address(self, scope: Address, kind: str, key: str) -> Address:
         """The address that a bare key names, seen from inside `scope`: `guides` in a site of acme -> `acme/space/guides`."""

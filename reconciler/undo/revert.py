@@ -13,8 +13,8 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Removed, State, Stood, Turn
+from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
-from reconciler.plan.drafts.drafts import choices
 from reconciler.plan.names import Names
 from reconciler.resource import UNSET, Field, Kinds, Role
 from reconciler.undo.current import arranged
@@ -57,7 +57,7 @@ class _Undoing:
     def whole(self) -> Inverse:
         again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
         known = {**things(self.kinds, self.state, self.actual), **again}
-        self.chosen = choices(self.kinds, self.actual)
+        self.chosen = choices(self.kinds, self.actual.objects)
         self.alive = {bare(id) for some in self.actual.objects.values() for id, one in some.items() if one.deleted_at is None}
         restored = self._restored(known)
         self.removed = {address for address, one in self.done.items() if self._removable(one, known.get(address))}

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Declared, Desired, waiting
+from reconciler.model.choices import choices
 from reconciler.model.codec import unborn, wanted
 from reconciler.plan.decisions import Draft
 from reconciler.plan.drafts.existing import compared
-from reconciler.plan.drafts.facts import Facts, choices
+from reconciler.plan.drafts.facts import Facts
 from reconciler.plan.drafts.new import created, replaced
 from reconciler.plan.drafts.references import refuse_ambiguous, refuse_outsiders
 from reconciler.plan.matching.match import Matches
@@ -26,7 +27,7 @@ AGAIN = "run again when the service answers"
 def declared(world: World, decisions: Decisions) -> Decisions:
     """Decide what happens to each declared address; what refers to an object that is replaced is decided with that known."""
     settled = {address: change.reason for change in decisions.rearrangements for address in change.settled}
-    matches, chosen = decisions.matches, choices(world.kinds, world.actual)
+    matches, chosen = decisions.matches, choices(world.kinds, world.actual.objects)
     drafts: dict[Address, Draft] = {}
     undecided: Collection[Address] = world.desired.resources
     while undecided:

@@ -177,9 +177,11 @@ def _named_first(whole: Sketches, waits: Acyclic) -> None:
 
 
 def _chooser(whole: Sketches, draft: Draft) -> Draft | None:
-    """What chooses among this one and its like: the node it is in, else its fixed container."""
-    outer = [whole.drafts[at] for at in (draft.declared.parent, draft.address.container) if at is not None and at in whole.drafts]
-    return next((one for one in outer if _choices(one.kind, draft.kind.name)), None)
+    """What chooses among this one and its like."""
+    addresses = (draft.declared.parent, draft.address.container)
+    outer = [(whole.drafts[at].kind.name, whole.drafts[at]) for at in addresses if at is not None and at in whole.drafts]
+    found = (whole.kinds.chooser(draft.kind.name, flag, outer) for flag in whole.kinds.flags(draft.kind.name))
+    return next((chooser[0] for chooser in found if chooser is not None), None)
 
 
 def _choices(kind: Kind, of: str) -> list[Field]:

@@ -1,0 +1,40 @@
+"""Which child of an object its parent chooses, as far as flags on the children show it. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from reconciler.model.actual import Observed
+from reconciler.resource import Field, Kind, Kinds
+
+Objects = Mapping[str, Mapping[str, Observed]]
+"""Objects by kind and id."""
+
+
+def chooser(kinds: Kinds, kind: Kind, flag: str, observed: Observed) -> tuple[str, str, Field] | None:
+    """Whose choice a child's flag is, as (kind, id, choice field): that of the node it is in, else that of its container."""
+    outer: list[tuple[str, tuple[str, str]]] = []
+    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    if kind.inside is not None and kind.inside.to is not None and node:
+        outer.append((kind.inside.to, (kind.inside.to, str(node))))
+    if kind.within is not None:
+        outer.append((kind.within, (kind.within, observed.within.get(kind.within, ""))))
+    found = kinds.chooser(kind.name, flag, outer)
+    return (*found[0], found[1]) if found is not None else None
+
+
+def choices(kinds: Kinds, objects: Objects) -> dict[tuple[str, str], dict[str, str]]:
+    """The chosen children: (kind, id) of what chooses -> choice field -> id of the child."""
+    chosen: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    for kind in kinds.values():
+        for flag in kinds.flags(kind.name):
+            for observed in _flagged(objects.get(kind.name, {}).values(), flag):
+                parent = chooser(kinds, kind, flag, observed)
+                if parent is not None:
+                    chosen[parent[:2]][parent[2].name] = observed.id
+    return chosen
+
+
+def _flagged(objects: Iterable[Observed], flag: str) -> Iterable[Observed]:
+    return (observed for observed in objects if observed.flags.get(flag))
