@@ -65,7 +65,7 @@ def test_no_path_of_the_service_stands_in_the_engine(path: Path) -> None:
 
 
 def test_the_engine_is_where_this_test_looks_for_it() -> None:
-    assert {path.stem for path in ENGINE} >= {"preconditions", "choose", "recover", "diff", "match", "schedule", "removals"}
+    assert {path.stem for path in ENGINE} >= {"preconditions", "choose", "recover", "diff", "match", "schedule", "undeclared"}
 
 
 def test_a_named_kind_would_be_found() -> None:
