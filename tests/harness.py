@@ -17,7 +17,7 @@ import httpx
 import yaml
 
 from reconciler.address import Glob, bare
-from reconciler.apply import FRESH, apply
+from reconciler.apply import FRESH, ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.client import Reader, Settings, Writer
 from reconciler.client.pacing import Clock
@@ -204,7 +204,13 @@ class Org:
                     made = guard(prove(kinds(), desired, state, actual, made), desired, allow_delete=None)
                     self.made, self.planned = made, len(self.requests)
                     outcome = await apply(
-                        writer, kinds(), desired, made, actual, journal, deadline=self.deadline, fresh=self.fresh, nonce=self.nonce
+                        writer,
+                        kinds(),
+                        desired,
+                        made,
+                        actual,
+                        journal,
+                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce),
                     )
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)

@@ -1,5 +1,6 @@
 """Applying: step by step over the graph, each with an intent before its request and an outcome after it.
 
+- `task`: what is carried out, with what, and how
 - `run`: which steps may go, and what is left when all have ended
 - `preconditions`: what is read again before it is written, with `look` and what it is compared with, `expected`
 - `step`: one step, from its intent to its request
@@ -11,7 +12,7 @@
 from __future__ import annotations
 
 from reconciler.apply.answer import bound_as
-from reconciler.apply.preconditions import FRESH
-from reconciler.apply.run import Progress, Quiet, apply
+from reconciler.apply.run import apply
+from reconciler.apply.task import FRESH, ApplyOptions, Progress, Quiet
 
-__all__ = ["FRESH", "Progress", "Quiet", "apply", "bound_as"]
+__all__ = ["FRESH", "ApplyOptions", "Progress", "Quiet", "apply", "bound_as"]

@@ -12,34 +12,37 @@ from typing import Any
 from reconciler.address import Address, bare
 from reconciler.apply.evidence import parts
 from reconciler.apply.expected import Expected
-from reconciler.client import Answer, Writer
-from reconciler.model import Actual, Binding, Desired, Intent, Observed, Origin, Plan, Result, Status, Step
+from reconciler.apply.task import Task
+from reconciler.client import Answer
+from reconciler.model import Binding, Desired, Intent, Observed, Origin, Result, Status, Step
 from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
-from reconciler.observe.candidates import Landing
 from reconciler.plan import match
-from reconciler.resource import UNSET, Kind, Kinds, Role
-from reconciler.state import Ending, Journal
+from reconciler.plan.simulate import Key
+from reconciler.resource import UNSET, Kind, Role
+from reconciler.state import Ending
 
 
 class Answers:
-    """What a run has made so far: ids and bindings. `known`: the ids that were read before it, by kind. `unseen`: written fields that no
-    answer showed.
+    """What a run has done so far: ids and bindings.
+
+    `known`: the ids that were read before it, by kind. `addresses`: of what it created. `unseen`: written fields that no answer showed.
     """
 
-    def __init__(self, writer: Writer, kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, journal: Journal) -> None:
-        self.writer, self.kinds, self.desired, self.plan, self.actual, self.journal = writer, kinds, desired, plan, actual, journal
-        state = journal.state()
+    def __init__(self, task: Task) -> None:
+        self.writer, self.kinds, self.desired, self.journal = task.writer, task.kinds, task.desired, task.journal
+        kinds, desired, plan, actual = task.kinds, task.desired, task.plan, task.actual
+        state = task.journal.state()
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
         self.ids = dict(match(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
         self.known = {name: frozenset(actual.objects.get(name, {})) for name in kinds}
         self.expected = Expected(kinds, actual)
-        self.landing = Landing(writer, kinds, desired, actual, self.ids)
+        self.addresses: dict[Key, Address] = {}
         self.unseen: dict[Address, set[str]] = {}
         self.notes: list[str] = []
 
-    def _answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+    def answered(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
         if step.verb == "create":
             return self._created(step, kind, intent, writes, answer)
         if step.verb == "delete":
@@ -100,14 +103,14 @@ class Answers:
         self._unseen(step.address, kind, set(taken) - set(made.seen))
         bind = [made]
         after = {step.address: told(kind, one.values)}
-        self._born(made, one)
+        self._track(made, one)
         for name, at, child in step.brings:
             for part in parts(raw, at)[:1]:
                 if is_kind(self.kinds[name], part):
                     inner = self._observed(self.kinds[name], child, part)
                     bind.append(bound_as(self.desired, self.kinds[name], child, inner, {}, Origin.CREATED))
                     after[child] = told(self.kinds[name], inner.values)
-                    self._born(bind[-1], inner)
+                    self._track(bind[-1], inner)
         self.journal.settle([Ending(intent.id, "done", None, bind=tuple(bind), after=after)])
         if refused:
             return Result(step, Status.FAILED, "; ".join(refused.values()))
@@ -129,9 +132,10 @@ class Answers:
     def _observed(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> Observed:
         return observed(self.kinds, kind, raw, within=path_ids(self.kinds, address.container, self.ids.get))
 
-    def _born(self, binding: Binding, one: Observed) -> None:
+    def _track(self, binding: Binding, one: Observed) -> None:
         self.bindings[binding.address] = binding
         self.ids[binding.address] = binding.id
+        self.addresses[binding.kind, binding.id] = binding.address
         self.expected.made(one, self.writer.monotonic())
 
 

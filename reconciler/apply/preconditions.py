@@ -8,59 +8,46 @@ nothing is written.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.apply.expected import Expected
+from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
-from reconciler.client import Reader
+from reconciler.apply.task import Halt, Task
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, Binding, Desired, Observed, Plan, Status, Step, Unknown
+from reconciler.model import Actual, Observed, Status, Step, Unknown
 from reconciler.model.codec import title
 from reconciler.plan.audience.barriers import opens
 from reconciler.plan.simulate import Key, World, holds
-from reconciler.resource import UNSET, Field, Kind, Kinds, Role
-
-FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it is written
+from reconciler.resource import UNSET, Field, Kind, Role
 
 Refusal = tuple[Status, str]
 
 INSIDE: Final = 1.0  # seconds for which a reading of what a delete takes along serves: a step may wait for its turn after it
 
 
-class Guards:
-    """The door that every step of a run goes through; those that wait at it share a reading.
+class Preconditions:
+    """The door that every step of a run goes through; those that wait at it share a reading."""
 
-    `halted`: whether nothing more goes through.
-    """
-
-    def __init__(
-        self,
-        reader: Reader,
-        kinds: Kinds,
-        desired: Desired,
-        plan: Plan,
-        actual: Actual,
-        expected: Expected,
-        ids: Mapping[Address, str],
-        fresh: float,
-    ) -> None:
-        self.reader, self.kinds, self.desired, self.actual, self.expected, self.ids = reader, kinds, desired, actual, expected, ids
-        self.fresh = fresh
-        self.halted: Callable[[], bool] = lambda: False
+    def __init__(self, task: Task, answers: Answers, halt: Halt) -> None:
+        self.reader, self.kinds, self.desired, self.actual = task.writer, task.kinds, task.desired, task.actual
+        self.expected, self.ids, self.fresh, self.halt = answers.expected, answers.ids, task.options.fresh, halt
+        plan = task.plan
         self._writes: dict[Address, set[str]] = {}
         self._moved: set[Address] = set()
-        self._addresses: dict[Key, Address] = {}  # of what this run writes
+        written: dict[Key, Address] = {}
         for step in plan.steps:
             self._writes.setdefault(step.address, set()).update(step.writes)
             if isinstance(step.target, str):
-                self._addresses[step.kind, step.target] = step.address
+                written[step.kind, step.target] = step.address
             if step.verb == "move":
                 self._moved.add(step.address)
-        self._begun = reader.monotonic()
+        self._addresses = ChainMap(answers.addresses, written)  # of what this run writes
+        self._begun = self.reader.monotonic()
         self._door = asyncio.Lock()
         self._waiting: dict[int, Step] = {}
         self._under_way, self._passed, self._steps = 0, 0, len(plan.steps)
@@ -73,10 +60,6 @@ class Guards:
         self._wider: dict[Key, str] = {}
         self._emptied: dict[int, Refusal | None] = {}
         self._emptied_at: dict[int, float] = {}
-
-    def made(self, binding: Binding) -> None:
-        """The run made an object."""
-        self._addresses[binding.kind, binding.id] = binding.address
 
     @asynccontextmanager
     async def passing(self, step: Step) -> AsyncIterator[Refusal | None]:
@@ -94,13 +77,13 @@ class Guards:
         try:
             await asyncio.sleep(0)  # so that all steps that were started together wait here together
             async with self._door:
-                if self._needs(step) and not self.halted():
+                if self._needs(step) and not self.halt:
                     await self._calm.wait()
                     await self._read()
                 self._under_way += 1
                 self._passed += 1
                 self._calm.clear()
-                return (Status.SKIPPED, "not sent: the run was stopped") if self.halted() else self._verdict(step)
+                return (Status.SKIPPED, "not sent: the run was stopped") if self.halt else self._verdict(step)
         finally:
             self._waiting.pop(step.id, None)
 

@@ -7,17 +7,17 @@ with a reading that tells whether anything is left to change.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Sequence
+from typing import Any
 
 from reconciler.address import Address
-from reconciler.apply.preconditions import FRESH
+from reconciler.apply.answer import Answers
 from reconciler.apply.step import Steps
+from reconciler.apply.task import ApplyOptions, Halt, Task
 from reconciler.apply.verify import Found, verified
 from reconciler.client import Writer
 from reconciler.errors import StateError
 from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Step
-from reconciler.plan import Selection
 from reconciler.plan.memory import remembered
 from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
@@ -27,91 +27,39 @@ QUEUED = 2  # steps under way for each request that may be: one must not grow ol
 GRACE = 5.0  # seconds for what is in flight after the first signal
 
 
-class Progress(Protocol):
-    """Told what happens; its methods must not raise."""
-
-    def planned(self, steps: int) -> None: ...
-
-    def began(self, step: Step) -> None: ...
-
-    def ended(self, result: Result) -> None: ...
-
-    def looking(self) -> None: ...
-
-
-class Quiet:
-    """Tells nobody."""
-
-    def planned(self, steps: int) -> None: ...
-
-    def began(self, step: Step) -> None: ...
-
-    def ended(self, result: Result) -> None: ...
-
-    def looking(self) -> None: ...
-
-
 async def apply(
-    writer: Writer,
-    kinds: Kinds,
-    desired: Desired,
-    plan: Plan,
-    actual: Actual,
-    journal: Journal,
-    *,
-    deadline: float,
-    selection: Selection | None = None,
-    listener: Progress | None = None,
-    on_error: Literal["continue", "stop"] = "continue",
-    stop: asyncio.Event | None = None,
-    fresh: float = FRESH,
-    nonce: Callable[[], str] | None = None,
+    writer: Writer, kinds: Kinds, desired: Desired, plan: Plan, actual: Actual, journal: Journal, options: ApplyOptions
 ) -> Outcome:
-    """Carry out a plan.
+    """Carry out a plan. When `options.stop` is set, what is in flight gets `GRACE` seconds.
 
-    `deadline`: seconds one request may take, everything included, at most `SEND_SECONDS_MAX`; it is written into every intent. `stop`:
-    when set, nothing new is started and what is in flight gets `GRACE` seconds. `fresh`: what was read longer ago, in seconds, is read
-    again before it is written. `nonce`: chance, eight hexadecimal digits, where what is made is to have a mark for a name first. Raises
-    `StateError` where the journal cannot be written: no request without an intent.
+    Raises `StateError` where the journal cannot be written: no request without an intent.
     """
     journal.consented(plan.consents)
     journal.remember(**remembered(plan.memory))
-    run = Run(writer, kinds, desired, plan, actual, journal, deadline, listener or Quiet(), on_error, stop or asyncio.Event(), fresh, nonce)
+    task = Task(writer, kinds, desired, plan, actual, journal, options)
+    run = Run(task)
     await run.all()
     journal.remember(places=run.places())
-    found = Found()
-    if not run.stop.is_set() and run.sent:
-        run.listener.looking()
-        found = await verified(run, run.results, selection)
+    found, interrupted = Found(), options.stop.is_set()
+    if run.steps.sent and not interrupted:
+        options.listener.looking()
+        found = await verified(task, run.answers, run.results)
     results = tuple(run.results[step.id] for step in plan.steps)
-    stopped = "interrupted" if run.stop.is_set() else None
-    notes = (*run.notes, *found.notes)
-    return Outcome(journal.run, plan, results, run.sent, found.leftover, notes, stopped, found.edited, found.unverified)
+    notes = (*run.answers.notes, *found.notes)
+    stopped = "interrupted" if interrupted else None
+    return Outcome(journal.run, plan, results, run.steps.sent, found.leftover, notes, stopped, found.edited, found.unverified)
 
 
-class Run(Steps):
+class Run:
     """One apply under way."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        kinds: Kinds,
-        desired: Desired,
-        plan: Plan,
-        actual: Actual,
-        journal: Journal,
-        timeout: float,
-        listener: Progress,
-        on_error: str,
-        stop: asyncio.Event,
-        fresh: float,
-        nonce: Callable[[], str] | None,
-    ) -> None:
-        super().__init__(writer, kinds, desired, plan, actual, journal, timeout, fresh, nonce)
-        self.listener, self.on_error, self.stop = listener, on_error, stop
+    def __init__(self, task: Task) -> None:
+        self.plan, self.listener, self.stop = task.plan, task.options.listener, task.options.stop
+        self.concurrency = task.writer.concurrency
+        self.halt = Halt(task.options.stop, task.options.on_error)
+        self.answers = Answers(task)
+        self.steps = Steps(task, self.answers, self.halt)
         self.results: dict[int, Result] = {}
-        self.failed = False
-        self.guards.halted = self._halted
 
     async def all(self) -> None:
         """Run every step that can be run; the rest is skipped, with the reason."""
@@ -122,7 +70,7 @@ class Run(Steps):
         stopping = asyncio.create_task(self.stop.wait())
         try:
             while not schedule.done or running:
-                for id in () if self._halted() else schedule.ready(max(0, QUEUED * self.writer.concurrency - len(running))):
+                for id in () if self.halt else schedule.ready(max(0, QUEUED * self.concurrency - len(running))):
                     schedule.start(id)
                     running[asyncio.create_task(self._turn(steps[id]))] = id
                 if not running:
@@ -158,24 +106,24 @@ class Run(Steps):
         """A step to its end; one that is stopped before its request was not sent."""
         self.listener.began(step)
         try:
-            return await self._step(step)
+            return await self.steps.run(step)
         except asyncio.CancelledError:
             return Result(step, Status.SKIPPED, "interrupted")
 
-    def _halted(self) -> bool:
-        """Whether nothing new is started."""
-        return self.stop.is_set() or (self.failed and self.on_error == "stop")
-
     def _ended(self, result: Result) -> None:
         self.results[result.step.id] = result
-        self.failed = self.failed or result.status is Status.FAILED
+        self.halt.failed = self.halt.failed or result.status is Status.FAILED
         self.listener.ended(result)
 
     def places(self) -> dict[Address, Any]:
         """The places of siblings whose rows were wholly done."""
         undone = {result.step.address for result in self.results.values() if result.status is not Status.DONE}
         troubled = {place.parent for address, place in self.plan.places.items() if address in undone}
-        return {address: place for address, place in self.plan.places.items() if place.parent not in troubled and address in self.bindings}
+        return {
+            address: place
+            for address, place in self.plan.places.items()
+            if place.parent not in troubled and address in self.answers.bindings
+        }
 
 
 def _depth_first(steps: Sequence[Step]) -> dict[int, tuple[int, int]]:

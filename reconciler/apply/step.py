@@ -6,48 +6,38 @@ In: a step whose needs are done. Out: its Result. Raises `StateError` where the 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.apply.answer import Answers
-from reconciler.apply.preconditions import Guards
-from reconciler.client import Answer, RetryClass, Writer, encode
+from reconciler.apply.preconditions import Preconditions
+from reconciler.apply.task import Halt, Task
+from reconciler.client import Answer, RetryClass, encode
 from reconciler.errors import Ambiguous, NotFound, ServiceError
-from reconciler.model import Actual, Binding, Desired, Intent, Observed, Plan, Result, Status, Step
+from reconciler.model import Intent, Result, Status, Step
 from reconciler.model.codec import substitute, told
 from reconciler.model.marker import marked, naming
-from reconciler.resource import Kind, Kinds
-from reconciler.state import SEND_SECONDS_MAX, Ending, Journal
+from reconciler.observe.candidates import Landing
+from reconciler.resource import Kind
+from reconciler.state import SEND_SECONDS_MAX, Ending
 
 
-class Steps(Answers):
-    """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_SECONDS_MAX`."""
+class Steps:
+    """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_SECONDS_MAX`. `sent`: requests."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        kinds: Kinds,
-        desired: Desired,
-        plan: Plan,
-        actual: Actual,
-        journal: Journal,
-        timeout: float,
-        fresh: float,
-        nonce: Callable[[], str] | None,
-    ) -> None:
-        super().__init__(writer, kinds, desired, plan, actual, journal)
-        self.timeout, self.nonce = min(timeout, SEND_SECONDS_MAX), nonce
+    def __init__(self, task: Task, answers: Answers, halt: Halt) -> None:
+        self.writer, self.kinds, self.journal, self.actual, self.answers = task.writer, task.kinds, task.journal, task.actual, answers
+        self.timeout, self.nonce = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce
         self.sent = 0
-        self.guards = Guards(writer, kinds, desired, plan, actual, self.expected, self.ids, fresh)
+        self.ids = answers.ids
+        self.landing = Landing(task.writer, task.kinds, task.desired, task.actual, answers.ids)
+        self.preconditions = Preconditions(task, answers, halt)
 
-    def _born(self, binding: Binding, one: Observed) -> None:
-        super()._born(binding, one)
-        self.guards.made(binding)
-
-    async def _step(self, step: Step) -> Result:
+    async def run(self, step: Step) -> Result:
+        """Do one step, its guard and its marker included."""
         kind = self.kinds[step.kind]
         made = step if self.nonce is None else marked(kind, step, self.nonce())
         result = await self._guarded(made, kind)
@@ -60,7 +50,7 @@ class Steps(Answers):
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
             return Result(step, Status.SKIPPED, f"not sent: {error.message}")
-        async with self.guards.passing(step) as refusal:
+        async with self.preconditions.passing(step) as refusal:
             if refusal is not None:
                 return Result(step, *refusal)
             return await self._sent(step, kind, known, date, lookup)
@@ -84,15 +74,15 @@ class Steps(Answers):
                 step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply finds out what happened to it"
             )
         except Ambiguous as error:
-            self.expected.doubted(kind, str(intent.target), writes)
+            self.answers.expected.doubted(kind, str(intent.target), writes)
             return Result(step, Status.IN_DOUBT, error.message)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
-                self.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
-                return self._answered(step, kind, intent, writes, Answer(404, None, None))
+                self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
+                return self.answers.answered(step, kind, intent, writes, Answer(404, None, None))
             self.journal.settle([Ending(intent.id, "failed", error.message)])
             return Result(step, Status.FAILED, error.message)
-        return self._answered(step, kind, intent, writes, answer)
+        return self.answers.answered(step, kind, intent, writes, answer)
 
     def _id(self, part: str | Address) -> str:
         return self.ids[part] if isinstance(part, Address) else part
@@ -107,7 +97,7 @@ class Steps(Answers):
         if step.verb != "create":
             lookup = self.landing.readings(kind, step.address, self.ids, self._id(step.target)) if step.target is not None else ()
             return frozenset(), self.actual.date, lookup
-        return self.known[kind.name], self.actual.date, self.landing.listings(kind, step.address, self.ids)
+        return self.answers.known[kind.name], self.actual.date, self.landing.listings(kind, step.address, self.ids)
 
     def _intent(
         self,

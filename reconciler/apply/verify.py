@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.apply.step import Steps
+from reconciler.apply.answer import Answers
+from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Edited, Observed, Result, State, Status, Step
 from reconciler.observe import observe
-from reconciler.plan import Selection
 from reconciler.plan import plan as make_plan
 from reconciler.plan.simulate import World
-from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
 GONE = "was deleted: it existed when it was last read"
 DELETED = "was deleted; it can be restored"
@@ -34,21 +34,21 @@ class Found:
     notes: tuple[str, ...] = ()
 
 
-async def verified(run: Steps, results: Mapping[int, Result], selection: Selection | None) -> Found:
+async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) -> Found:
     """Read again and compare; what no answer showed is remembered as it is seen here."""
-    state = run.journal.state()
+    kinds, desired, selection, state = task.kinds, task.desired, task.options.selection, task.journal.state()
     written = _written(results)
     try:
-        actual = await observe(run.writer, run.kinds, run.desired, state)
+        actual = await observe(task.writer, kinds, desired, state)
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)
         return Found(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
-    look = _Look(run, state, actual)
-    again = make_plan(run.kinds, run.desired, state, actual, selection=selection)
+    look = _Look(kinds, answers, state, actual)
+    again = make_plan(kinds, desired, state, actual, selection=selection)
     edited = [one for address in written for one in look.written(address, written[address])]
     unverified = tuple(address for address in written if look.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not Status.DONE}
-    waiting = undone | set(run.plan.deferred) | {blocked.address for blocked in run.plan.blocked} | set(unverified)
+    waiting = undone | set(task.plan.deferred) | {blocked.address for blocked in task.plan.blocked} | set(unverified)
     told = {one.address for one in edited}
     leftover: list[Address] = []
     consequences: set[int] = set()  # steps that follow from somebody else's edit
@@ -64,9 +64,9 @@ async def verified(run: Steps, results: Mapping[int, Result], selection: Selecti
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
     for address, seen in look.learned(told).items():
-        run.journal.note(address, sent={}, seen=seen)
-    untold = set(state.bindings) - told - undone - set(run.unseen)
-    run.journal.remember(bind=[one for one in again.memory.bind.values() if one.address in untold])
+        task.journal.note(address, sent={}, seen=seen)
+    untold = set(state.bindings) - told - undone - set(answers.unseen)
+    task.journal.remember(bind=[one for one in again.memory.bind.values() if one.address in untold])
     return Found(tuple(edited), tuple(leftover), unverified)
 
 
@@ -82,10 +82,10 @@ def _written(results: Mapping[int, Result]) -> dict[Address, set[str]]:
 class _Look:
     """The reading after a run, beside what should be there."""
 
-    def __init__(self, run: Steps, state: State, actual: Actual) -> None:
-        self.run, self.kinds, self.state, self.actual = run, run.kinds, state, actual
-        self.world = World(run.kinds, actual, guess=False)
-        self.strayed = run.expected.strayed(self.world)
+    def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:
+        self.kinds, self.answers, self.state, self.actual = kinds, answers, state, actual
+        self.world = World(kinds, actual, guess=False)
+        self.strayed = answers.expected.strayed(self.world)
 
     def _now(self, binding: Binding) -> Observed | None:
         return self.actual.find(binding.kind, binding.id)
@@ -105,7 +105,7 @@ class _Look:
             yield Edited(address, None, says=GONE if now is None else DELETED)
             return
         for name, field in kind.fields.items():
-            if name not in names or not field.compared or not field.readable or name in self.run.unseen.get(address, ()):
+            if name not in names or not field.compared or not field.readable or name in self.answers.unseen.get(address, ()):
                 continue
             seen = binding.seen.get(name, UNSET)
             value = self._value(kind, now, field)
@@ -115,7 +115,7 @@ class _Look:
     def meanwhile(self, step: Step) -> Iterator[Edited]:
         """Why a fresh plan would send a request for what was as declared: what differs from what should be there."""
         binding, kind = self.state.bindings.get(step.address), self.kinds[step.kind]
-        expected = self.run.expected.find(kind.name, binding.id) if binding is not None else None
+        expected = self.answers.expected.find(kind.name, binding.id) if binding is not None else None
         if binding is None or expected is None:
             return
         now = self._now(binding)
@@ -123,7 +123,7 @@ class _Look:
             yield Edited(step.address, None, says=GONE if now is None else DELETED)
             return
         names = [name for name in kind.fields if name in step.writes]
-        model = self.run.expected
+        model = self.answers.expected
         changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.world)]
         yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
         if not changed and step.verb == "move" and (kind.name, now.id) in self.strayed:
@@ -132,7 +132,7 @@ class _Look:
     def learned(self, told: set[Address]) -> dict[Address, dict[str, Any]]:
         """The fields that no answer showed, as they are now."""
         found: dict[Address, dict[str, Any]] = {}
-        for address, names in self.run.unseen.items():
+        for address, names in self.answers.unseen.items():
             binding = self.state.bindings.get(address)
             now = self._now(binding) if binding is not None else None
             if now is not None and address not in told:

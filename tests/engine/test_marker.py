@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from reconciler.apply import apply
+from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load as kinds
@@ -79,7 +79,7 @@ class Marking(Org):
                     actual = await observe(writer, kinds(), desired, state)
                     made = guard(prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual)), desired, allow_delete=None)
                     nonce = lambda: f"{next(nonces):08x}"  # noqa: E731
-                    return await apply(writer, kinds(), desired, made, actual, journal, deadline=30.0, nonce=nonce)
+                    return await apply(writer, kinds(), desired, made, actual, journal, ApplyOptions(deadline=30.0, nonce=nonce))
         finally:
             store.close()
 

@@ -12,8 +12,10 @@ from typing import Any, cast
 
 import pytest
 
-from reconciler.apply.expected import Expected
-from reconciler.apply.preconditions import Guards
+from reconciler.apply import ApplyOptions
+from reconciler.apply.answer import Answers
+from reconciler.apply.preconditions import Preconditions
+from reconciler.apply.task import Halt, Task
 from reconciler.cli.exits import PARTLY, of_outcome
 from reconciler.client import Writer
 from reconciler.kinds import load as kinds
@@ -186,19 +188,20 @@ def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: P
     plan, desired = org.plan(allow_replace=("**",)), org.load().desired
     attic, four = (next(one for one in plan.steps if str(one.address) == at) for at in (ATTIC, FOUR))
 
-    async def read() -> Guards:
-        async with org.client() as reader:
-            with closing(org.store()) as store:
-                actual = await observe(reader, kinds(), desired, store.read())
-            guards = Guards(reader, kinds(), desired, plan, actual, Expected(kinds(), actual), {}, fresh=10.0)
-            await org._call("POST", f"/spaces/{org.ids['four']}/move", {"parent": org.ids["attic"]})
-            guards._waiting = {attic.id: attic}
-            await guards._read()
-            return guards
+    async def read() -> Preconditions:
+        with closing(org.store()) as store, store.lease(who="test", command="apply") as journal:
+            async with org.client() as writer:
+                actual = await observe(writer, kinds(), desired, journal.state())
+                task = Task(writer, kinds(), desired, plan, actual, journal, ApplyOptions(deadline=30.0))
+                preconditions = Preconditions(task, Answers(task), Halt())
+                await org._call("POST", f"/spaces/{org.ids['four']}/move", {"parent": org.ids["attic"]})
+                preconditions._waiting = {attic.id: attic}
+                await preconditions._read()
+                return preconditions
 
-    guards = asyncio.run(read())
-    assert guards._verdict(attic) == (Status.STALE, "its contents changed in the meantime: space 'Four' came")
-    status, why = guards._verdict(four) or (None, "")
+    preconditions = asyncio.run(read())
+    assert preconditions._verdict(attic) == (Status.STALE, "its contents changed in the meantime: space 'Four' came")
+    status, why = preconditions._verdict(four) or (None, "")
     assert status is Status.STALE
     assert why.startswith("parent was ")
 
@@ -220,9 +223,9 @@ def test_what_cannot_be_read_again_is_not_written(living: Path, tmp_path: Path, 
 
 
 def test_what_a_delete_takes_along_is_read_again_where_its_turn_comes_late() -> None:
-    guards, step = object.__new__(Guards), cast(Step, SimpleNamespace(id=7, verb="delete", kind="collection"))
-    guards.kinds = kinds()
+    preconditions, step = object.__new__(Preconditions), cast(Step, SimpleNamespace(id=7, verb="delete", kind="collection"))
+    preconditions.kinds = kinds()
     for at, unseen in ((None, True), (100.0, False), (99.0, False), (98.9, True)):
-        guards.reader = cast(Writer, SimpleNamespace(monotonic=lambda: 100.0))
-        guards._emptied_at = {} if at is None else {7: at}
-        assert guards._unseen_inside(step) is unseen
+        preconditions.reader = cast(Writer, SimpleNamespace(monotonic=lambda: 100.0))
+        preconditions._emptied_at = {} if at is None else {7: at}
+        assert preconditions._unseen_inside(step) is unseen

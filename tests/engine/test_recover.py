@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from reconciler.address import Address
-from reconciler.apply import apply
+from reconciler.apply import ApplyOptions, apply
 from reconciler.apply.recover import recover
 from reconciler.kinds import load as kinds
 from reconciler.model import Intent, Outcome, Status
@@ -443,8 +443,8 @@ def test_a_run_that_stood_still_past_its_deadline_sends_nothing(tmp_path: Path) 
         async with org.client() as writer:
             actual = await observe(writer, kinds(), desired, journal.state())
             return await apply(
-                writer, kinds(), desired, plan(kinds(), desired, journal.state(), actual), actual, journal, deadline=0.2
-            )  # fmt: skip
+                writer, kinds(), desired, plan(kinds(), desired, journal.state(), actual), actual, journal, ApplyOptions(deadline=0.2)
+            )
 
     with store.lease(who="test", command="apply") as journal:
         outcome = asyncio.run(run(Standing(journal, 1.6)))
@@ -464,7 +464,9 @@ def test_a_deadline_is_over_before_another_run_can_hold_the_lease(tmp_path: Path
     async def run(journal: Journal) -> None:
         async with org.client() as writer:
             actual = await observe(writer, kinds(), desired, journal.state())
-            await apply(writer, kinds(), desired, plan(kinds(), desired, journal.state(), actual), actual, journal, deadline=3600.0)
+            await apply(
+                writer, kinds(), desired, plan(kinds(), desired, journal.state(), actual), actual, journal, ApplyOptions(deadline=3600.0)
+            )
 
     with store.lease(who="test", command="apply") as journal:
         asyncio.run(run(journal))

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.apply import apply
+from reconciler.apply import ApplyOptions, apply
 from reconciler.cli.wiring.approval import Approval, approve
 from reconciler.cli.wiring.plan_file import read
 from reconciler.cli.wiring.run import Planned
@@ -87,8 +87,14 @@ def carry_out(org: Org, document: Mapping[str, Any]) -> tuple[Approval, Planned,
                 org.requests.clear()
                 selection = Selection(only=found.only)
                 outcome = await apply(
-                    writer, kinds(), saving.desired, found.planned.plan, fresh.actual, journal, deadline=30.0, selection=selection
-                )  # fmt: skip
+                    writer,
+                    kinds(),
+                    saving.desired,
+                    found.planned.plan,
+                    fresh.actual,
+                    journal,
+                    ApplyOptions(deadline=30.0, selection=selection),
+                )
                 return found, fresh, [one for one in org.requests if one[0] != "GET"], outcome.results
 
     return asyncio.run(run())

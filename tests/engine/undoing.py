@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 
-from reconciler.apply import apply
+from reconciler.apply import ApplyOptions, apply
 from reconciler.kinds import load as kinds
 from reconciler.model import Entry, Outcome, Run
 from reconciler.observe import observe
@@ -51,7 +51,7 @@ async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]
                 made = plan(kinds(), found.desired, state, actual, selection=only)
                 made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
                 lines = wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
-                outcome = await apply(writer, kinds(), found.desired, made, actual, journal, deadline=30.0, selection=only)
+                outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
                 if not outcome.plan.deferred:
                     forget, rename, protect = as_remembered(found.turns)
                     journal.remember(forget=forget, rename=rename, protect=protect)

@@ -212,7 +212,7 @@ class Session:
             return self._runner.run(self._apply(planned, on_error))
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:
-        from reconciler.apply import apply
+        from reconciler.apply import ApplyOptions, apply
 
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
         stop = asyncio.Event()
@@ -226,8 +226,10 @@ class Session:
         with stopping(calmly) as heard:
             outcome = await apply(
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
-                deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
-                stop=stop, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                ApplyOptions(
+                    deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
+                    stop=stop, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                ),
             )  # fmt: skip
         self.signal = heard.number if stop.is_set() else None
         if outcome.went_through and planned.plan.memory.rules is not None:

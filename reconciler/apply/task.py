@@ -1,0 +1,83 @@
+"""What a run carries out, with what, and how."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Literal, Protocol
+
+from reconciler.client import Writer
+from reconciler.model import Actual, Desired, Plan, Result, Step
+from reconciler.plan import Selection
+from reconciler.resource import Kinds
+from reconciler.state import Journal
+
+FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it is written
+
+
+class Progress(Protocol):
+    """Gets what happens in a run; its methods must not raise."""
+
+    def planned(self, steps: int) -> None: ...
+
+    def began(self, step: Step) -> None: ...
+
+    def ended(self, result: Result) -> None: ...
+
+    def looking(self) -> None: ...
+
+
+class Quiet:
+    """Reports nothing."""
+
+    def planned(self, steps: int) -> None: ...
+
+    def began(self, step: Step) -> None: ...
+
+    def ended(self, result: Result) -> None: ...
+
+    def looking(self) -> None: ...
+
+
+@dataclass
+class Halt:
+    """Whether nothing new is started: `stop` is set from outside; after a failure, where `on_error` says so."""
+
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    on_error: Literal["continue", "stop"] = "continue"
+    failed: bool = False
+
+    def __bool__(self) -> bool:
+        return self.stop.is_set() or (self.failed and self.on_error == "stop")
+
+
+@dataclass(frozen=True)
+class ApplyOptions:
+    """How a plan is carried out.
+
+    `deadline`: seconds one request may take, everything included, at most `SEND_SECONDS_MAX`; it is written into every intent. `selection`:
+    what the run is limited to. `stop`: when set, nothing new is started. `fresh`: what was read longer ago, in seconds, is read again
+    before it is written. `nonce`: randomness, eight hexadecimal digits, where a created object gets a marker as its name first.
+    """
+
+    deadline: float
+    selection: Selection | None = None
+    listener: Progress = field(default_factory=Quiet)
+    on_error: Literal["continue", "stop"] = "continue"
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    fresh: float = FRESH
+    nonce: Callable[[], str] | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """One apply: what it carries out, what it was planned from, and where it writes."""
+
+    writer: Writer
+    kinds: Kinds
+    desired: Desired
+    plan: Plan
+    actual: Actual
+    journal: Journal
+    options: ApplyOptions
