@@ -341,14 +341,14 @@ BUGS: Final = (
     ),
     _bug(
         "apply.step",
-        "min(timeout, SEND_SECONDS_MAX)",
-        "max(timeout, SEND_SECONDS_MAX)",
+        "min(task.options.deadline, SEND_SECONDS_MAX)",
+        "max(task.options.deadline, SEND_SECONDS_MAX)",
         "a request is over before another run can hold the lease",
         f"{RECOVER}test_a_deadline_is_over_before_another_run_can_hold_the_lease",
     ),
     _bug(
         "apply.step",
-        "            self.expected.doubted(kind, str(intent.target), writes)\n",
+        "            self.answers.expected.doubted(kind, str(intent.target), writes)\n",
         '            self.journal.settle([Ending(intent.id, "failed", error.message)])\n',
         "what is ambiguous stays open until it is read",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
@@ -412,8 +412,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.run",
-        "if not run.stop.is_set() and run.sent:",
-        "if run.stop.is_set() and run.sent:",
+        "run.steps.sent and not interrupted",
+        "run.steps.sent and interrupted",
         "what was written is read again",
         f"{MEDDLING}test_what_somebody_changes_after_our_write_is_reported_and_never_remembered_as_ours",
     ),

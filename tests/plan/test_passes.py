@@ -1,0 +1,64 @@
+"""The planner's passes: a pass changes nothing that it is given, and passes that are independent may be exchanged."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from reconciler import plan as planner
+from reconciler.plan import PASSES
+from reconciler.plan.drafts.undeclared import undeclared
+from reconciler.plan.passes.contents import contents
+from reconciler.plan.passes.last_admin import last_admin
+from reconciler.plan.passes.renames import probable_renames
+from reconciler.plan.passes.repeated_renames import repeated_renames
+from reconciler.plan.world import Decisions, Pass, World
+from tests.plan.book import BOOK, page_text, pages_of
+from tests.plan.edits import Page
+from tests.plan.pages import PAGES
+
+KEPT = pages_of(BOOK.read_text(encoding="utf-8"))
+INDEPENDENT: Final = ((repeated_renames, probable_renames), (contents, last_admin))
+
+
+def exchanged(first: Pass, second: Pass) -> tuple[Pass, ...]:
+    other = {first: second, second: first}
+    return tuple(other.get(pass_, pass_) for pass_ in PASSES)
+
+
+@pytest.mark.parametrize("pair", INDEPENDENT, ids=lambda pair: " and ".join(pass_.__name__ for pass_ in pair))
+def test_independent_passes_may_be_exchanged(pair: tuple[Pass, Pass], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "PASSES", exchanged(*pair))
+    wrong = [page.name for page in PAGES if page_text(page) != KEPT[page.name]]
+    assert wrong == []
+
+
+def test_passes_that_depend_on_each_other_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planner, "PASSES", exchanged(undeclared, contents))
+    assert any(page_text(page) != KEPT[page.name] for page in PAGES)
+
+
+@pytest.mark.parametrize("pass_", PASSES, ids=lambda pass_: pass_.__name__)
+def test_a_pass_returns_its_decisions_and_changes_none(pass_: Pass, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run twice on the same decisions it decides the same, and what it was given is as it was."""
+    wrong: list[str] = []
+
+    def watched(world: World, decisions: Decisions) -> Decisions:
+        drafts, removals = dict(decisions.drafts), dict(decisions.removals)
+        first, second = pass_(world, decisions), pass_(world, decisions)
+        if (first.drafts, first.removals, first.notes) != (second.drafts, second.removals, second.notes):
+            wrong.append("decides another time")
+        if (drafts, removals) != (dict(decisions.drafts), dict(decisions.removals)):
+            wrong.append("changed what it was given")
+        return first
+
+    monkeypatch.setattr(planner, "PASSES", tuple(watched if other is pass_ else other for other in PASSES))
+    for page in some_pages():
+        page_text(page)
+    assert wrong == []
+
+
+def some_pages() -> list[Page]:
+    """Those of which the book says most, and others spread over it."""
+    return [*sorted(PAGES, key=lambda page: -len(KEPT[page.name]))[:10], *PAGES[::15]]
