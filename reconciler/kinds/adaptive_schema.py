@@ -9,7 +9,8 @@ from pydantic import Field
 
 from reconciler.resource import PUT, Api, One, Permission, Resource, Single, field, one_per
 
-_EXAMPLE = {"type": "object", "properties": {"isBeta": {"type": "boolean"}}, "additionalProperties": False}
+_CLAIM = {"type": "boolean", "description": "Tries what is new"}
+_EXAMPLE = {"type": "object", "properties": {"isBeta": _CLAIM}, "additionalProperties": False}
 
 
 class AdaptiveSchema(

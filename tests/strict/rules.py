@@ -87,8 +87,45 @@ def _rules_of_space(value: Any) -> Iterator[str]:
         yield from _rules(value)
 
 
+CLAIMS = {"boolean": frozenset[str](), "string": frozenset({"enum"}), "number": frozenset[str]()}
+UNSIGNED = "Unsigned claims of the site visitor."
+ARRAY, OBJECT = frozenset({"items"}), frozenset({"properties", "additionalProperties"})
+
+
+def _schema(value: Any) -> Iterator[str]:
+    """What a site may know of its visitors: claims with a description each, in objects that allow nothing else."""
+    if set(value) - {"$schema"} != {"type", "properties", "additionalProperties"} or value.get("type") != "object":
+        yield "jsonSchema: an object with 'type', 'properties' and 'additionalProperties'"
+    elif value["additionalProperties"] is not False:
+        yield "jsonSchema.additionalProperties: must be false"
+    for name, claim in value.get("properties", {}).items():
+        yield from _claim(f"jsonSchema.properties.{name}", claim)
+        if name == "unsigned" and claim.get("description") != UNSIGNED:
+            yield f"jsonSchema.properties.unsigned.description: must be {UNSIGNED!r}"
+
+
+def _claim(at: str, claim: Any) -> Iterator[str]:
+    kind = claim.get("type")
+    own = OBJECT if kind == "object" else ARRAY if kind == "array" else CLAIMS.get(kind)
+    if own is None:
+        yield f"{at}.type: {kind!r} is not published"
+        return
+    if "description" not in claim:
+        yield f"{at}: 'description' is a required property"
+    if unknown := set(claim) - own - {"type", "description"}:
+        yield f"{at}: {sorted(unknown)} are not published"
+    if kind == "array":
+        yield from _claim(f"{at}.items", claim.get("items", {}))
+    if kind == "object":
+        if claim.get("additionalProperties") is not False:
+            yield f"{at}.additionalProperties: must be false"
+        for name, inner in claim.get("properties", {}).items():
+            yield from _claim(f"{at}.properties.{name}", inner)
+
+
 CHECKS: dict[tuple[str, str], dict[str, Callable[[Any], Iterator[str]]]] = {
     ("patch", ORGANIZATION): {"title": _title, "mergeRules": _rules},
     ("patch", "/spaces/{spaceId}"): {"mergeRules": _rules_of_space},
+    ("put", f"{SITE}/adaptive-schema"): {"jsonSchema": _schema},
 }
 """What a schema with alternatives says of a field."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,18 @@ import pytest
 from reconciler.sandbox.seed import seed
 from tests.harness import SEED, TOKEN
 from tests.strict.proxy import strict
-from tests.strict.rules import refusals
+from tests.strict.rules import UNSIGNED, refusals
 
 SITE = "/orgs/org_acme/sites/site_1"
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "agents" / "visitors.schema.json"
+OBJECT = {"type": "object", "properties": {}, "additionalProperties": False}
+
+
+def claims(**properties: Any) -> dict[str, Any]:
+    """The body that sets a site's adaptive schema."""
+    return {"jsonSchema": {**OBJECT, "properties": properties}}
+
 
 REFUSED: list[tuple[str, str, Any, str]] = [
     ("POST", "/spaces/spc_1/move", {}, "no property"),
@@ -28,6 +38,11 @@ REFUSED: list[tuple[str, str, Any, str]] = [
     ("PATCH", "/orgs/org_acme", {"mergeRules": {"type": "rules"}}, "'rules' is a required"),
     ("PATCH", "/spaces/spc_1", {"mergeRules": {"type": "rules", "rules": [{"rule": "allow_bypass"}]}}, "requires 'users'"),
     ("PATCH", "/spaces/spc_1", {"mergeRules": {"type": "rules", "rules": [{"rule": "sunday"}]}}, "not published"),
+    ("PUT", f"{SITE}/adaptive-schema", {"jsonSchema": {"type": "object", "properties": {}}}, "'additionalProperties'"),
+    ("PUT", f"{SITE}/adaptive-schema", claims(a={"type": "boolean"}), "'description' is a required"),
+    ("PUT", f"{SITE}/adaptive-schema", claims(a={"type": "null", "description": "A"}), "'null' is not published"),
+    ("PUT", f"{SITE}/adaptive-schema", claims(a={"type": "number", "description": "A", "minimum": 1}), "['minimum'] are not published"),
+    ("PUT", f"{SITE}/adaptive-schema", claims(unsigned={**OBJECT, "description": "Other"}), "must be 'Unsigned claims"),
     ("POST", "/spaces/spc_1/rename", {"title": "A"}, "an operation that is not published"),
 ]
 
@@ -45,6 +60,8 @@ def test_what_the_published_schemas_refuse_is_refused(method: str, path: str, bo
         ("PATCH", "/collections/col_1", {"description": ""}),
         ("POST", "/spaces/spc_1/move", {"parent": None}),
         ("DELETE", "/spaces/spc_1", None),
+        ("PUT", f"{SITE}/adaptive-schema", claims(a={"type": "boolean", "description": "A"}, unsigned={**OBJECT, "description": UNSIGNED})),
+        ("PUT", f"{SITE}/adaptive-schema", {"jsonSchema": json.loads(EXAMPLE.read_text("utf-8"))}),
     ],
 )
 def test_what_they_take_is_taken(method: str, path: str, body: Any) -> None:
