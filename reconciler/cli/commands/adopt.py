@@ -74,7 +74,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
         async def look() -> run.Planned:
             async with Reader(service.settings, listener=narration) as reader:
                 selection = Selection((Glob.parse(str(address)),))
-                return await run.make_plan(reader, sealed, desired, calm, selection=selection, allow_replace=())
+                return await run.make_plan(reader, sealed, desired, calm, run.Extent(selection))
 
         with narration.phase(f"Reading {name} from {service.where}"):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)

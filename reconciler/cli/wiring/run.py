@@ -46,11 +46,19 @@ class Planned:
         return time.monotonic() - self.read_at
 
 
+@dataclass(frozen=True)
+class Extent:
+    """What a plan is about: `allow_replace`: patterns of what may be recreated. `everything`: read all that exists."""
+
+    selection: Selection
+    allow_replace: Collection[str] = ()
+    everything: bool = False
+
+
 async def make_plan(
-    reader: Reader, kinds: Kinds, desired: Desired, state: State, *,
-    selection: Selection, allow_replace: Collection[str], everything: bool = False, stage: Callable[[str], None] = lambda what: None,
-) -> Planned:  # fmt: skip
-    """Observe, plan, prove. `everything`: read all there is. `stage`: told what begins after the reading.
+    reader: Reader, kinds: Kinds, desired: Desired, state: State, extent: Extent, *, stage: Callable[[str], None] = lambda what: None
+) -> Planned:
+    """Observe, plan, prove. `stage`: called with what begins after the reading.
 
     Raises `ServiceError` where the service cannot be read at all.
     """
@@ -60,12 +68,13 @@ async def make_plan(
     from reconciler.plan.prove import prove
 
     began, before = time.monotonic(), reader.requests
-    actual = await observe(reader, kinds, desired, state, everything=everything)
+    selection = extent.selection
+    actual = await observe(reader, kinds, desired, state, everything=extent.everything)
 
     stage(PLANNING)
 
     def make(actual: Actual) -> Plan:
-        return plan(kinds, desired, state, actual, selection=selection, allow_replace=allow_replace)
+        return plan(kinds, desired, state, actual, selection=selection, allow_replace=extent.allow_replace)
 
     made, actual = await planned(reader, kinds, actual, make)
     seconds, reads = time.monotonic() - began, reader.requests - before
@@ -93,10 +102,8 @@ def read_only(
         from reconciler.client import Reader
 
         async with Reader(service.settings, listener=narration) as reader:
-            return await make_plan(
-                reader, kinds, desired, state, selection=selected(options), allow_replace=replaceable(options), everything=everything,
-                stage=narration.stage,
-            )  # fmt: skip
+            extent = Extent(selected(options), replaceable(options), everything)
+            return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 
     with narration.phase(f"Reading {desired.project} from {service.where}"):
         return _believed(asyncio.run(run()), kinds, desired, options)
@@ -187,12 +194,8 @@ class Session:
 
     def plan(self) -> Planned:
         with self.narration.phase(f"Reading {self.desired.project} from {self.service.where}"):
-            planned = self._runner.run(
-                make_plan(
-                    self.writer, self.kinds, self.desired, self._state(),
-                    selection=self.selection, allow_replace=replaceable(self.options), stage=self.narration.stage,
-                )
-            )  # fmt: skip
+            extent, stage = Extent(self.selection, replaceable(self.options)), self.narration.stage
+            planned = self._runner.run(make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage))
         return _believed(planned, self.kinds, self.desired, self.options)
 
     def narrowed(self, planned: Planned, only: frozenset[Address]) -> Planned:
