@@ -390,3 +390,14 @@ def test_words_that_contradict_each_other_are_errors_in_the_yaml(
     with pytest.raises(ConfigError) as caught:
         org.load()
     assert says in str(caught.value.message) + "".join(map(str, caught.value.args))
+
+
+def test_a_rename_between_two_tracked_keys_is_one_cause_for_both_and_all_in_them(acme: Org) -> None:
+    tree = small()
+    tree["content"] = [entry for entry in tree["content"] if entry.get("collection") != "other"]
+    node(tree, "product")["previously"] = ["other"]
+    node(tree, "product")["content"].append({"space": "five", "title": "Five"})
+    acme.write(tree)
+    blocked = {str(entry.address): entry.cause for entry in acme.plan().blocked}
+    assert {address for address, cause in blocked.items() if cause is None} == {"acme/collection/product"}
+    assert {"acme/collection/other", "acme/space/one", "acme/space/five"} <= blocked.keys()

@@ -221,8 +221,8 @@ class _Following:
     def _refuse(self, line: Address, old: Address, new: Address, stuck: Stuck) -> None:
         self.refused_lines.add(line)
         source = self._source(line, new)
-        for address in (new, old):
-            self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source))
+        for address, cause in ((new, None), (old, new)):  # one cause, not two: both are unblocked together
+            self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source, cause))
 
     def _refuse_stray(self, old: Address, new: Address) -> None:
         """A line that leads out of the container, where no object can go."""
