@@ -30,7 +30,7 @@ def test_more_are_refused_and_the_number_to_pass_is_said(deletes: int, managed: 
     with pytest.raises(Refused) as caught:
         guard(plan(deletes, managed, action), DESIRED, allow_delete=None)
     assert f"maxDelete (20 % of {managed}, at least 3) allows" in str(caught.value)
-    assert caught.value.hint == f"if that is meant: --allow-delete {deletes}"
+    assert caught.value.hint == f"if this is intended: --allow-delete {deletes}"
     assert guard(plan(deletes, managed, action), DESIRED, allow_delete=deletes)
 
 

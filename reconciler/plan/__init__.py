@@ -140,7 +140,7 @@ def _planned(world: World, decisions: Decisions) -> Plan:
         broken=broken(kinds, actual, mine, gone),
         forbidden=forbidden(kinds, actual, steps, matches.ids),
         notes=(
-            *(f"{address} comes along: a target needs it" for address in decisions.required),
+            *(f"{address} is included: a target requires it" for address in decisions.required),
             *remarks(mine),
             *decisions.notes,
             *twins(every, mine),

@@ -31,7 +31,7 @@ def taken_along(kinds: Kinds, actual: Actual, gone: Mapping[Address, Removal], c
             container = address if kinds[one.kind].within == outer[0] else address.container
             if container is not None:
                 named = kinds[one.kind].address(container, bare(one.id))
-                reason = f"unmanaged; goes along with {address}"
+                reason = f"unmanaged; deleted with {address}"
                 along[key] = Change(named, one.kind, (Action.DELETE,), reason=reason, id=one.id, title=title(one))
                 waiting.append((key, named))
     return sorted(along.values(), key=lambda change: change.address)

@@ -126,12 +126,12 @@ def _state_deltas(desired: Desired, draft: Draft, names: Names) -> list[Delta]:
         now = memory.get(name, UNSET)
         shown = UNSET if field.sensitive or now is UNSET else named(field.shown(now), names, draft.address)
         if field.flag is None:
-            found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it stays as it is"))
+            found.append(Delta(name, shown, shown, Cause.YOURS, field.sensitive, "no longer managed; it is left unchanged"))
         else:
-            note = f"no longer managed, because no {field.to} has {field.flag}: true; it stays as it is"
+            note = f"no longer managed, because no {field.to} has {field.flag}: true; it is left unchanged"
             found.append(Delta(field.flag, shown, shown, Cause.YOURS, note=note))
     if draft.binding is not None and draft.observed is not None and draft.binding.protected != is_protected(desired, draft):
-        found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "kept in the state"))
+        found.append(Delta("protect", draft.binding.protected, is_protected(desired, draft), Cause.YOURS, False, "stored in the state"))
     return found
 
 
@@ -154,7 +154,7 @@ def departures(gone: Mapping[Address, Removal]) -> list[Change]:
             continue
         reason = removal.reason
         if removal.covered_by is not None:
-            reason = f"goes along with {removal.covered_by}"
+            reason = f"deleted with {removal.covered_by}"
         found.append(
             Change(
                 address=removal.address,

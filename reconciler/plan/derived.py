@@ -122,7 +122,7 @@ def underived(world: World, decisions: Decisions) -> Decisions:
 def _without_source(draft: Draft, source: Draft) -> Draft:
     """The draft, blocked because a value that the service derives is not what it will be."""
     names = " and ".join(field.name for field in derived_fields(draft))
-    reason = f"waits for {source.address}: the service derives {names} from what is still to change there"
+    reason = f"waits for {source.address}: the service derives {names} from a value that is still to change there"
     if source.blocked is not None:
         return replace(draft, blocked=waiting(draft.address, source.blocked, draft.declared.source, reason=reason))
     return draft.block(reason, f"include {source.address}, or write the value")

@@ -165,7 +165,7 @@ def drift(
         one = Drifted(address, declared.kind, Kept.DELETED, id=binding.id, source=declared.source)
         now = actual.find(declared.kind, binding.id)
         if address in doubtful:
-            reason = "a request of an earlier run is in doubt; reconciler apply reads what became of it"
+            reason = "a request of an earlier run is in doubt; reconciler apply finds out what happened to it"
             unread.append(Unread(address, declared.kind, reason))
         elif address in found.unknown:
             unread.append(Unread(address, declared.kind, found.unknown[address]))
@@ -211,9 +211,9 @@ def silence(drift: Drift, baseline: Sequence[Known], today: date) -> Drift:
         if fields or (bare and known is None):
             left.append(replace(one, fields=tuple(fields), place=None if known is not None else one.place))
     used = {id(each.known) for each in silenced}
-    notes = [f"known, and silenced by the baseline: {_spelled(each)} ({each.known.reason}, until {each.known.until})" for each in silenced]
+    notes = [f"known, and ignored by the baseline: {_spelled(each)} ({each.known.reason}, until {each.known.until})" for each in silenced]
     notes += [f"the baseline's entry for {known} expired on {known.until}: {known.reason}" for known in expired]
-    notes += [f"the baseline's entry for {known} meets nothing: it can go" for known in valid if id(known) not in used]
+    notes += [f"the baseline's entry for {known} matches nothing: remove it" for known in valid if id(known) not in used]
     return replace(drift, resources=tuple(left), silenced=tuple(silenced), notes=(*drift.notes, *notes))
 
 

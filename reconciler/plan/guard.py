@@ -32,7 +32,7 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     what = "this run may delete" if allow_delete is not None else allows
     raise Refused(
         f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}",
-        hint=f"if that is meant: --allow-delete {len(found)}",
+        hint=f"if this is intended: --allow-delete {len(found)}",
     )
 
 
@@ -52,5 +52,5 @@ def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
     more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
     way = " ".join(f"--allow-exposure {address}" for address in addresses[:WAYS]) + more
     raise Refused(
-        f"the plan makes something public or takes a protection away, and nobody consented to it: {names}", hint=f"if that is meant: {way}"
+        f"the plan makes something public or removes a protection, which requires consent: {names}", hint=f"if this is intended: {way}"
     )

@@ -30,7 +30,7 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     if left:
         names = "; ".join(f"{step.verb} {step.address} ({', '.join(step.writes)})" for step in left[:5])
         raise ReconcilerError(
-            f"the plan would leave something to change, which is a defect of this program: {names}",
+            f"the plan would leave something to change, which is a defect of Reconciler: {names}",
             hint="nothing was sent; please report it with the plan (--out FILE)",
         )
     return plan

@@ -79,7 +79,7 @@ class Rearrangement:
     def reason(self) -> str:
         if self.keeper_id is None:
             return f"the service moves it into {self.keeper}, the first {self.kind.name}"
-        return f"the service rearranges it when the last {self.kind.name} goes"
+        return f"the service rearranges it when the last {self.kind.name} is deleted"
 
 
 @dataclass(frozen=True)

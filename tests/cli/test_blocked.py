@@ -104,15 +104,15 @@ def test_a_wrong_organization_is_one_cause_and_the_ids_within_reach_are_named(cl
     shown = cli("plan", "p", *base, env=tokened(served))
     assert shown.exit_code == 4
     assert shown.stdout.count("! blocked") == 1
-    assert "there is no organization with the id org_acm" in shown.stdout
-    assert "correct the id: the token reaches org_acme" in shown.stdout
+    assert "no organization has the id org_acm" in shown.stdout
+    assert "correct the id: the token has access to org_acme" in shown.stdout
     assert "waiting     6 resources: acme/space/blank, acme/space/guides and 4 more; --full lists them" in shown.stdout
     assert "7 blocked by 1 cause. 0 requests." in shown.stdout
     document = valid(cli.json_of("plan", "p", *base, env=tokened(served)), "plan")
     assert len(document["blocked"]) == document["summary"]["blocked"] == 7
     assert [one["cause"] for one in document["blocked"]] == [None, *["acme"] * 6]
     site = next(one for one in document["blocked"] if one["address"] == "acme/site/docs")
-    assert site["remedy"] == "unblock acme first: correct the id: the token reaches org_acme"
+    assert site["remedy"] == "unblock acme first: correct the id: the token has access to org_acme"
 
 
 # -- causes and what waits for them -------------------------------------------------------------------------------------------------------

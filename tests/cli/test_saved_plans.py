@@ -251,7 +251,7 @@ def test_the_limit_on_deletes_guards_a_saved_plan_too(changed: Cli) -> None:
     assert changed("plan", "p", "--out", "plan.json", "--allow-delete", "1").exit_code == 0
     result = changed("apply", "p", "--plan", "plan.json")
     assert result.exit_code == 4
-    assert "if that is meant: --allow-delete 1" in result.stderr
+    assert "if this is intended: --allow-delete 1" in result.stderr
     assert changed("apply", "p", "--plan", "plan.json", "--allow-delete", "1").exit_code == 0
 
 

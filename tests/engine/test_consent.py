@@ -110,7 +110,7 @@ def refused(cli: Cli, *addresses: str, words: tuple[str, ...] = APPLY) -> None:
     before = service(cli)
     result = cli(*words)
     assert result.exit_code == 4, result.stdout + result.stderr
-    wanted = result.stderr.partition("if that is meant: ")[2].split("\n")[0].split()
+    wanted = result.stderr.partition("if this is intended: ")[2].split("\n")[0].split()
     assert sorted(word for word in wanted if word != "--allow-exposure") == sorted(addresses), result.stderr
     assert difference(before, service(cli)) == []
 

@@ -340,7 +340,7 @@ def test_a_field_that_is_dropped_is_said_and_stays_as_it_is(acme: Org) -> None:
     acme.write(tree)
     plan = acme.plan()
     (change,) = plan.changes
-    assert change.fields[0].note == "no longer managed; it stays as it is"
+    assert change.fields[0].note == "no longer managed; it is left unchanged"
     assert plan.steps == ()
     applied(acme, tree)
     assert acme.call("GET", f"/spaces/{acme.id('acme/space/one')}")["emoji"] == "📘"
@@ -352,7 +352,7 @@ def test_a_default_that_is_dropped_is_said_in_the_words_of_the_yaml(acme: Org) -
     acme.write(tree)
     (field,) = [field for change in acme.plan().changes for field in change.fields]
     assert (field.name, field.before) == ("default", "acme/site/docs/section/guides")
-    assert field.note == "no longer managed, because no section has default: true; it stays as it is"
+    assert field.note == "no longer managed, because no section has default: true; it is left unchanged"
     applied(acme, tree)
 
 
@@ -395,7 +395,7 @@ def test_two_objects_of_one_title_are_listed_and_ask_for_an_id(acme: Org) -> Non
     for file in acme.root.glob("state.db*"):
         file.unlink()
     acme.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Writers"})
-    (blocked,) = [one for one in acme.plan().blocked if "objects could be meant" in one.reason]
+    (blocked,) = [one for one in acme.plan().blocked if "objects match" in one.reason]
     assert str(blocked.address) == "acme/team/writers"
     assert "reconciler adopt acme/team/writers ID" in blocked.remedy
 

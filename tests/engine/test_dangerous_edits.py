@@ -134,17 +134,17 @@ DANGERS = (
         f"the plan deletes {MANY} objects", f"--allow-delete {MANY}", options=("--allow-delete", str(MANY)),
     ),
     Danger(
-        "a site goes that holds what nobody declared", both(lambda d: acme(d)["sites"].pop("flat"), removed("acme/site/flat")),
-        "still holds unmanaged share-link 'Press'", "action: delete-all",
+        "a site with unmanaged contents is removed", both(lambda d: acme(d)["sites"].pop("flat"), removed("acme/site/flat")),
+        "still contains unmanaged share-link 'Press'", "action: delete-all",
         (lambda d: d["removed"][0].update(action="delete-all"),), outside=(LINK,),
     ),
     Danger(
-        "a section goes that holds what nobody declared", lambda d: site(d)["structure"].pop(), "still holds unmanaged site-space 'Six'",
+        "a section with unmanaged contents is removed", lambda d: site(d)["structure"].pop(), "still contains unmanaged site-space 'Six'",
         "action: delete-all", (removed(f"{DOCS}/section/more", action="delete-all"),), outside=(VARIANT,),
     ),
     Danger(
         "a collection goes that holds another's space", both(without("attic"), removed("acme/collection/attic", "acme/space/box")),
-        "still holds space", "move what it holds elsewhere", outside=(COPY, INTO_ATTIC), freed=(AWAY,), code=(REFUSED, PARTLY),
+        "still contains space", "move its contents elsewhere", outside=(COPY, INTO_ATTIC), freed=(AWAY,), code=(REFUSED, PARTLY),
     ),
     Danger(
         "the last admin loses the role", lambda d: acme(d)["members"].update({"ada@acme.example": "read"}), "guards.minAdmins is 1",
@@ -156,7 +156,7 @@ DANGERS = (
     ),
     Danger(
         "the token's own member loses the role",
-        lambda d: acme(d)["members"].update({"ada@acme.example": "read", "linus@acme.example": "admin"}), "is whose token this is",
+        lambda d: acme(d)["members"].update({"ada@acme.example": "read", "linus@acme.example": "admin"}), "owns the token",
         "name another admin in service.member", (lambda d: d["service"].update(member="linus@acme.example"),), ("--allow-exposure", "**"),
     ),
     Danger(
@@ -199,27 +199,27 @@ DANGERS = (
         (removed(f"{DOCS}/section/more", f"{DOCS}/site-space/more-five"),),
     ),
     Danger(
-        "an id is exchanged for another's", lambda d: node(acme(d), "blank").update(id="spc_other"), "is bound to spc_blank",
-        "write the id it is bound to", (lambda d: node(acme(d), "blank").update(id="spc_blank"),), code=(REFUSED, PARTLY),
+        "an id is exchanged for another's", lambda d: node(acme(d), "blank").update(id="spc_other"), "tracks spc_blank",
+        "write the tracked id", (lambda d: node(acme(d), "blank").update(id="spc_blank"),), code=(REFUSED, PARTLY),
     ),
     Danger(
-        "a site is unpublished", lambda d: site(d).update(published=False), "published cannot be taken back", "write published: true",
+        "a site is unpublished", lambda d: site(d).update(published=False), "published cannot be undone", "write published: true",
         (lambda d: site(d).update(published=True),),
     ),
     Danger(
         "all unmanaged sites are pruned", lambda d: d.update(prune={"site": "all"}), "'Stray' is unmanaged and of a protected kind",
-        "take site out of protect:, or declare it", (lambda d: acme(d)["sites"].update(stray={"title": "Stray"}),),
+        "remove site from protect:, or declare it", (lambda d: acme(d)["sites"].update(stray={"title": "Stray"}),),
         ("--allow-exposure", "prune"), outside=(STRAY,),
     ),
-    exposure("unmanaged teams are pruned from now on", lambda d: d.update(prune={"team": "all"}), "what nobody declared", "prune"),
-    exposure("members are pruned", lambda d: d.update(prune={"member": "owned"}), "what has no line any more", "prune"),
+    exposure("unmanaged teams are pruned from now on", lambda d: d.update(prune={"team": "all"}), "unmanaged objects are", "prune"),
+    exposure("members are pruned", lambda d: d.update(prune={"member": "owned"}), "objects without a line", "prune"),
     exposure(
         "one run may delete half of it", lambda d: d.update(guards={"maxDelete": {"percent": 50}}), "one run may delete more", "guards"
     ),
-    exposure("no admin has to be left", lambda d: d.update(guards={"minAdmins": 0}), "fewer may be left", "guards"),
+    exposure("no admin has to be left", lambda d: d.update(guards={"minAdmins": 0}), "fewer may remain", "guards"),
     exposure(
         "a kind is protected no longer", lambda d: d.update(protect=["space", "collection", "site"]),
-        "deleted without being asked", "protect",
+        "deleted without further consent", "protect",
     ),
     exposure("a site becomes public", lambda d: site(d).update(visibility="public"), "more people can read it", DOCS),
     exposure("a site is published", lambda d: site(d, "flat").update(published=True), "cannot be undone", "acme/site/flat"),
@@ -243,7 +243,7 @@ DANGERS = (
         "a description becomes public", lambda d: acme(d)["openapi"]["pets"].update(visibility="public"), "anyone", "acme/openapi/pets"
     ),
     exposure("a space is unlocked", lambda d: node(acme(d), "box").update(editMode="live"), "without a change request", "acme/space/box"),
-    exposure("a protection is let go of", lambda d: node(acme(d), "six").update(protect=False), "without being asked", "acme/space/six"),
+    exposure("a protection is removed", lambda d: node(acme(d), "six").update(protect=False), "without further consent", "acme/space/six"),
 )  # fmt: skip
 
 

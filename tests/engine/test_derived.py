@@ -209,7 +209,7 @@ def test_a_target_brings_along_the_title_that_its_path_comes_from(org: Org) -> N
     plan = org.plan(targets=(f"{SITE}/site-space/s00",))
     assert {str(step.address) for step in plan.steps} == {f"{SITE}/site-space/s00", "acme/space/s00"}
     assert shown(plan) == {"site-space/s00": "new-title"}
-    assert "acme/space/s00 comes along: a target needs it" in plan.notes
+    assert "acme/space/s00 is included: a target requires it" in plan.notes
 
 
 def test_every_create_needs_the_title_that_its_path_comes_from(org: Org) -> None:

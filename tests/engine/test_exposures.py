@@ -278,7 +278,7 @@ def test_a_variant_that_is_made_anew_elsewhere_loses_its_address(living: Org) ->
     living.write(tree)
     plan = living.plan(allow_replace=("**",))
     assert [(str(one.address), one.after, one.reason) for one in plan.broken] == [
-        (f"{DOCS}/site-space/one", None, "it is made anew; the service says where")
+        (f"{DOCS}/site-space/one", None, "it is recreated; the service chooses the URL")
     ]
 
 

@@ -33,7 +33,7 @@ def test_what_is_blocked_is_not_deleted_along_with_its_section(org: Org) -> None
     assert plan.steps == ()
     blocked = {str(one.address): one for one in plan.blocked}
     assert set(blocked) == {f"{DOCS}/site-space/one", f"{DOCS}/section/bb", f"{DOCS}/site-space/two"}
-    assert "still holds site-space" in blocked[f"{DOCS}/section/bb"].reason
+    assert "still contains site-space" in blocked[f"{DOCS}/section/bb"].reason
     assert "--allow-replace" in blocked[f"{DOCS}/site-space/two"].remedy
 
 
@@ -69,7 +69,7 @@ def test_an_organization_of_another_id_blocks_what_stands_in_it(acme: Org) -> No
     acme.write({**small(), "id": "org_other"})
     plan = acme.plan()
     assert plan.steps == ()
-    way = "write the id it is bound to, or let go of that: reconciler state forget acme"
+    way = "write the tracked id, or stop managing that object: reconciler state forget acme"
     assert {(one.cause, one.remedy) for one in plan.blocked} == {(None, way), (Address.parse("acme"), f"unblock acme first: {way}")}
 
 
@@ -83,7 +83,7 @@ def test_an_unmanaged_collection_is_pruned_once_it_is_seen_to_be_empty(acme: Org
     outcome = acme.apply()
     assert verbs(outcome) == [f"delete acme/collection/{rogue['id']}"]
     (blocked,) = outcome.plan.blocked
-    assert "still holds space" in blocked.reason
+    assert "still contains space" in blocked.reason
 
 
 def test_what_is_turned_inside_out_leaves_before_it_takes_in_though_something_new_stands_between(org: Org) -> None:

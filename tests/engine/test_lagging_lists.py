@@ -65,7 +65,7 @@ def test_it_is_not_let_go_of_either_when_its_line_is_taken_out(org: LaggingOrg) 
     org.write({"teams": {}})
     org.after = timedelta(0)
     (blocked,) = org.plan().blocked
-    assert "not known what is there" in blocked.reason
+    assert "could not be read" in blocked.reason
     org.apply()
     org.after = None
     org.apply()

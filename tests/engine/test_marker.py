@@ -148,7 +148,7 @@ def test_what_comes_after_it_was_made_again_is_deleted_by_the_next_run_and_the_p
     made = org.plan()
     (change,) = made.changes
     assert change.actions == (Action.DELETE,)
-    assert change.reason == "made for acme/team/writers by an earlier run, whose request came late"
+    assert change.reason == "created for acme/team/writers by a late request of an earlier run"
     org.apply()
     assert titles(org) == ["Writers"]
     settled(org)
@@ -205,7 +205,7 @@ def test_a_late_collection_that_somebody_has_filled_stays(org: Marking) -> None:
     copy = org.call("POST", "/spaces/spc_blank/duplicate")
     org.call("POST", f"/spaces/{copy['id']}/move", {"parent": late["id"]})
     (blocked,) = org.plan().blocked
-    assert "still holds" in blocked.reason
+    assert "still contains" in blocked.reason
     org.call("DELETE", f"/spaces/{copy['id']}")
     org.apply()
     assert [one["title"] for one in org.items(base)] == ["Product"]

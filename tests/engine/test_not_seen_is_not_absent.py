@@ -53,7 +53,7 @@ def test_where_no_list_shows_the_root_nothing_is_created_there_and_the_plan_says
     said = reasons(made)["acme/space/notes"]
     assert "may exist already: no reading shows every space of acme" in said
     assert (
-        "name an admin who reaches them all as service.member; if it does not exist, write adopt: never"
+        "set service.member to an admin with access to all of them; if it does not exist, write adopt: never"
         in reasons(made)["acme/space/notes"]
     )
     org.write({"content": [*HOUSE["content"], {"space": "notes", "title": "Notes", "adopt": "never"}]}, service={})

@@ -144,7 +144,7 @@ def test_a_looser_rule_alone_is_a_plan_that_is_agreed_to_and_remembered(project:
     assert plan.stdout.endswith("Plan: a looser rule to record; 1 exposure. 0 requests.\nApply it with: reconciler apply p\n")
     assert project("plan", "p").exit_code == 0
     refused = project("apply", "p", "--yes")
-    assert (refused.exit_code, "if that is meant: --allow-exposure prune" in refused.stderr) == (4, True)
+    assert (refused.exit_code, "if this is intended: --allow-exposure prune" in refused.stderr) == (4, True)
     assert project("plan", "p", "--detailed-exitcode").exit_code == 2
     done = project("apply", "p", "--yes", "--allow-exposure", "prune")
     assert done.exit_code == 0, done.stderr

@@ -121,7 +121,7 @@ def test_what_is_excluded_does_not_go_along(changed: Org) -> None:
     plan = selected(changed, excludes=("acme/site/docs/site-space/e",))
     assert counted(plan) == requested(plan) == {"site-space/f", "acme/team/writers"}
     assert [(str(one.address), one.reason) for one in plan.blocked] == [
-        (f"{SITE}/section/z", f"would take along {SITE}/site-space/e, which this run leaves alone")
+        (f"{SITE}/section/z", f"would also delete {SITE}/site-space/e, which is not part of this run")
     ]
 
 
@@ -130,6 +130,6 @@ def test_the_last_section_waits_for_those_that_a_target_leaves_out(org: Org) -> 
     org.write(tree([*"abcdef"]))
     plan = selected(org, f"{SITE}/section/x", allow_replace=("**",))
     assert plan.steps == ()
-    assert "which this run leaves alone" in plan.blocked[0].reason
+    assert "which is not part of this run" in plan.blocked[0].reason
     plan = selected(org, f"{SITE}/section/y", allow_replace=("**",))
     assert counted(plan) == {"section/y", "site-space/c", "site-space/d"}

@@ -110,7 +110,7 @@ def test_a_removed_line_forgets_it_and_says_so(org: Org) -> None:
     org.requests.clear()
     org.write(both(agentInstructions=None, schema=None))
     assert actions(org.plan()) == {AGENTS: {Action.FORGET}, VISITORS: {Action.FORGET}}
-    assert {change.reason for change in org.plan().changes} == {"no longer declared; it stays as it is"}
+    assert {change.reason for change in org.plan().changes} == {"no longer declared; it is left unchanged"}
     applied(org, both(agentInstructions=None, schema=None))
     assert writes(org) == []
     assert org.call("GET", path_of(org))["jsonSchema"] == SCHEMA
@@ -122,7 +122,7 @@ def test_it_is_deleted_with_its_container(org: Org) -> None:
     site = org.id("acme/site/docs")
     org.write({"agentInstructions": BOTH["agentInstructions"]})
     reasons = {str(change.address): change.reason for change in org.plan().changes}
-    assert reasons == {"acme/site/docs": "no longer declared", VISITORS: "goes along with acme/site/docs"}
+    assert reasons == {"acme/site/docs": "no longer declared", VISITORS: "deleted with acme/site/docs"}
     applied(org, {"agentInstructions": BOTH["agentInstructions"]})
     assert writes(org) == [("DELETE", f"/orgs/{ORGANIZATION}/sites/{site}")]
 
@@ -133,17 +133,17 @@ def test_an_unmanaged_one_keeps_its_container_until_somebody_says_that_it_goes_t
     rest = {"agentInstructions": BOTH["agentInstructions"]}
     org.write(rest)
     (blocked,) = org.plan().blocked
-    assert blocked.reason == "would be deleted, but it still holds unmanaged adaptive-schema 'adaptive-schema'"
+    assert blocked.reason == "would be deleted, but it still contains unmanaged adaptive-schema 'adaptive-schema'"
     org.write(rest, removed=[{"address": "acme/site/docs", "action": "delete-all"}])
     reasons = {str(change.address): change.reason for change in org.plan().changes}
-    assert reasons[VISITORS] == "unmanaged; goes along with acme/site/docs"
+    assert reasons[VISITORS] == "unmanaged; deleted with acme/site/docs"
 
 
 def test_what_could_not_be_read_is_neither_created_nor_written(org: Org) -> None:
     org.write(BOTH)
     made = org.plan(failing=("agent-instructions",))
     assert [str(blocked.address) for blocked in made.blocked] == [AGENTS]
-    assert "it is not known what is there" in made.blocked[0].reason
+    assert "it could not be read" in made.blocked[0].reason
     assert AGENTS not in {str(step.address) for step in made.steps}
 
 
@@ -167,7 +167,7 @@ def test_emptied_instructions_are_deleted_ones_and_are_created_again(org: Org) -
     applied(org, BOTH)
     org.call("PUT", INSTRUCTIONS, {"instructions": {"object": "document", "nodes": []}})
     (made,) = org.plan().changes
-    assert (str(made.address), set(made.actions), made.reason) == (AGENTS, {Action.CREATE}, "deleted outside")
+    assert (str(made.address), set(made.actions), made.reason) == (AGENTS, {Action.CREATE}, "deleted outside Reconciler")
     with pytest.raises(Refused, match="was deleted outside"):
         accept(org, AGENTS)
     applied(org, BOTH)

@@ -50,7 +50,7 @@ def test_sections_that_cannot_be_read_are_no_reason_to_replace_what_moves_betwee
     org.write(tree(moved))
     blocked = {str(one.address): one for one in org.plan(failing=("sections",)).blocked}
     one = blocked[f"{SITE}/site-space/b"]
-    assert one.reason.startswith(f"section cannot be compared, {SITE}/section/y is not known: ")
+    assert one.reason.startswith(f"section cannot be compared, {SITE}/section/y could not be read: ")
     assert one.remedy == "run again when the service answers"
 
 

@@ -26,7 +26,7 @@ from tests.reliability.world import World
 
 REFUSED = re.compile(r" is blocked: | is in doubt|^unknown: ")
 CONFIRM = re.compile(r"\{address: (\S+), action: delete\}")
-ADOPT = re.compile(r"if it is the same: reconciler adopt acme/(\w+)/(\S+) (\w+);")
+ADOPT = re.compile(r"if it is the same object: reconciler adopt acme/(\w+)/(\S+) (\w+);")
 RUNS = 8  # what a plan puts off is done by the next run; nothing takes more than these
 
 

@@ -31,7 +31,7 @@ ROWS = (
         apply(),
     ),
     mistake(
-        "what is published cannot be taken back, and says so",
+        "what is published cannot be undone, and says so",
         edit("sites/docs.yaml", "published: true", "published: false"),
         apply(REFUSED, "published: true"),
     ),

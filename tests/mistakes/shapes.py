@@ -208,9 +208,9 @@ ROWS = (
         apply(
             REFUSED,
             "acme/site/docs/site-space/new",
-            "waits for acme/space/new, which this run leaves alone",
+            "waits for acme/space/new, which is not part of this run",
             options="--exclude acme/space/new --allow-exposure **",
-            never=("comes along",),
+            never=("is included",),
         ),
     ),
     mistake(
@@ -222,7 +222,7 @@ ROWS = (
         apply(
             PARTLY,
             "acme/site/docs/section/fresh",
-            "waits for acme/site/docs/site-space/new, which this run leaves alone",
+            "waits for acme/site/docs/site-space/new, which is not part of this run",
             options="--exclude acme/site/docs/site-space/*",
         ),
         born=("space New",),
@@ -235,7 +235,7 @@ ROWS = (
         ),
         apply(
             REFUSED,
-            "acme/site/docs/site-space/new comes along",
+            "acme/site/docs/site-space/new is included",
             "--allow-exposure acme/space/blank",
             options="--target acme/site/docs/section/fresh",
         ),

@@ -377,7 +377,7 @@ PAGES: tuple[Page, ...] = (
          forgotten("acme/space/four")),
     Page("the same name elsewhere, another project's", lambda t: node_to(t, "four", "other"), both(
         forgotten("acme/space/four"), lambda w: w.state.update(foreign=frozenset({("space", "space-four")})))),
-    Page("another address holds it now",
+    Page("another address tracks it now",
         lambda t: t["teams"].update(authors={"title": "Readers", "id": "team-readers"}) or t["teams"].pop("readers")),
     Page("bound to a kind that is no more", outside=lambda w: w.bindings.update(
         {"acme/badge/x": {**w.bindings["acme/team/readers"], "kind": "badge", "id": "badge-x"}})),

@@ -59,11 +59,11 @@ def test_three_or_a_tenth_is_believed_and_one_where_nothing_else_is_left(there: 
 def test_a_refusal_names_five_and_the_number_to_accept() -> None:
     names = ", ".join(f"acme/team/t{number:02}" for number in range(9, 14))
     assert refused(*world(9, 6)) == (
-        "6 of 16 bound objects are not there any more, and at most 3 are believed; this looks like an outage or a change of the token's "
+        "6 of 16 tracked objects no longer exist, and at most 3 are accepted; this looks like an outage or a change of the token's "
         f"permissions: {names} and 1 more (if they were deleted: --accept-gone 6)"
     )
     assert f"permissions: {names} (if" in str(refused(*world(9, 5)))
-    assert "and nothing else answers; this" in str(refused(*world(0, 2)))
+    assert "and no other tracked object answers; this" in str(refused(*world(0, 2)))
 
 
 def test_as_many_as_were_accepted_are_believed() -> None:
@@ -79,7 +79,7 @@ def test_what_is_no_longer_declared_counts_unless_a_run_was_cut_off() -> None:
 
 
 def test_what_was_renamed_and_is_gone_is_not_left() -> None:
-    assert "nothing else answers" in str(refused(*world(0, 2, renamed=True)))
+    assert "no other tracked object answers" in str(refused(*world(0, 2, renamed=True)))
     assert refused(*world(1, 2, renamed=True)) is None
 
 

@@ -68,7 +68,7 @@ def _noted(field: Field, found: Difference) -> Difference:
             found.before,
             found.after,
             found.cause,
-            "differs from what it was made with, and cannot be set: the service takes it only then",
+            "differs from its value at creation, and cannot be changed later",
         )
     return found
 

@@ -41,7 +41,7 @@ def _with_intent(facts: Facts, draft: Draft) -> Draft:
     matches, address = facts.matches, draft.address
     if address in matches.adopted and not draft.is_restored:
         came_late = (draft.kind.name, draft.id) in matches.late
-        usual = "made by an earlier run, whose request came late" if came_late else "exists and is unmanaged"
+        usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
         return _recreated(facts, replace(draft, intent=Adopt(), reason=usual))
     if address in matches.renamed:
         intent = Restore(adopt=True) if draft.is_restored else Adopt()
@@ -90,7 +90,7 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
             return replaced(draft, facts.world.actual, id)
         elif end is Fate.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
-            return draft.block(reason, f"to delete it and make it anew: --allow-replace {draft.address}")
+            return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}")
         elif end is not Fate.NOTHING:
             draft = _without_field(draft, difference, *_refusal(draft, difference, end))
     return replace(draft, differences=tuple(kept))
@@ -105,11 +105,11 @@ def _unread(facts: Facts, draft: Draft, difference: Difference) -> str | None:
     unknown, field = facts.matches.unknown, difference.field
     referred = next((address for address in unborn(draft.declared.values.get(field.name)) if address in unknown), None)
     if referred is not None:
-        return f"{referred} is not known: {unknown[referred]}"
+        return f"{referred} could not be read: {unknown[referred]}"
     to, within = field.to or "", draft.observed.within.values() if draft.observed is not None else ()
     if field.container and isinstance(difference.before, str) and facts.world.actual.find(to, difference.before) is None:
         reason = next((facts.unread[to, scope] for scope in (None, *within) if (to, scope) in facts.unread), None)
-        return f"the {to}s are not known: {reason}" if reason is not None else None
+        return f"the {to}s could not be read: {reason}" if reason is not None else None
     return None
 
 
@@ -117,7 +117,7 @@ def _refusal(draft: Draft, difference: Difference, end: Fate) -> tuple[str, str]
     """Why no request corrects a difference, and what to do."""
     field = difference.field
     if end is Fate.BACK:
-        return f"{field.name} cannot be taken back by the service's API", f"write {field.name}: true, or remove the line"
+        return f"{field.name} cannot be undone: the service has no request for it", f"write {field.name}: true, or remove the line"
     before = field.shown(difference.before)
     values = "its value" if field.sensitive else f"{before} -> {field.shown(difference.after)}"
     remedy = "remove the line" if field.sensitive else f"write {field.name}: {before}, or remove the line"

@@ -53,7 +53,7 @@ def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
             continue
         kind = kinds.get(binding.kind)
         if kind is None or (kind.name, binding.id) in claimed:
-            yield Removal(address, kind or kinds.roots[0], binding.id, False, "another address holds it now", binding=binding)
+            yield Removal(address, kind or kinds.roots[0], binding.id, False, "another address tracks it now", binding=binding)
             continue
         removal = _removal(world, matches, kind, address, binding, declared_root=address.root in roots)
         if removal.deletes and address in matches.renamed:
@@ -62,7 +62,7 @@ def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
         if hindered is not None:
             removal = replace(removal, blocked=replace(hindered, address=address))
         if address in doubtful:
-            removal = removal.block("a request of an earlier run is in doubt", "reconciler apply reads what became of it")
+            removal = removal.block("a request of an earlier run is in doubt", "reconciler apply finds out what happened to it")
         yield removal
 
 
@@ -76,22 +76,22 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
         return Removal(address, kind, binding.id, False, reason, observed, binding)
 
     if not declared_root or "delete" not in kind.api:
-        return forget("no longer declared; it stays as it is")
+        return forget("no longer declared; it is left unchanged")
     if removed is not None and removed.action == "forget":
-        return forget("let go of by removed:")
+        return forget("no longer managed, by removed:")
     if desired.prune.get(kind.name, kind.prune) == "none" and removed is None:
         return forget(f"no longer declared; {kind.name}s are not pruned")
     if observed is not None and observed.deleted_at is not None:
         return forget("already deleted")
     if observed is None and address in matches.gone:
-        return forget("already gone")
+        return forget("already deleted")
     if observed is None:
-        return forget("").block("is no longer declared, but it is not known what is there", "run again when the service answers")
+        return forget("").block("is no longer declared, but it could not be read", "run again when the service answers")
     delete = replace(forget("no longer declared" if removed is None else removed.says), delete=True)
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
-            f"to delete it, add to removed: {{address: {address}, action: delete}}; to let go of it, action: forget",
+            f"to delete it, add to removed: {{address: {address}, action: delete}}; to stop managing it, action: forget",
         )
     return delete
 
@@ -110,11 +110,11 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
         for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id):
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue
-            reason = f"unmanaged, and prune says all {name}s"
+            reason = f"unmanaged, and prune is all for {name}s"
             removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, True, reason, observed, pruned=True)
             if name in desired.protect:
                 removal = removal.block(
-                    f"{name} {title(observed)!r} is unmanaged and of a protected kind", f"take {name} out of protect:, or declare it"
+                    f"{name} {title(observed)!r} is unmanaged and of a protected kind", f"remove {name} from protect:, or declare it"
                 )
             yield removal
 
@@ -125,6 +125,6 @@ def _late(world: World, matches: Matches) -> Iterator[Removal]:
     for (name, id), meant in matches.late.items():
         container = meant.container
         if (name, id) not in held and container is not None and container in matches.ids and "delete" in world.kinds[name].api:
-            reason = f"made for {meant} by an earlier run, whose request came late"
+            reason = f"created for {meant} by a late request of an earlier run"
             address = container.child(name, bare(id))
             yield Removal(address, world.kinds[name], id, True, reason, world.actual.find(name, id))

@@ -35,7 +35,7 @@ def explained(kind: Kind, one: Difference) -> Difference:
     """The difference with why no request mends it, where none does."""
     match fate(one):
         case Fate.BACK:
-            return replace(one, note="cannot be taken back by the service's API")
+            return replace(one, note="cannot be undone: the service has no request for it")
         case Fate.REPLACE:
             return replace(one, note=f"cannot be changed on an existing {kind.name}; it would be replaced")
         case Fate.REFUSE:

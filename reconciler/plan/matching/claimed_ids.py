@@ -26,7 +26,7 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
             reason = f"the YAML says id {bare(id)}, which is the {kind.name} {other}"
         else:
             continue
-        key = f": a {kind.name} is found by its key" if other is not None else ""
+        key = f": a {kind.name} is matched by its key" if other is not None else ""
         found[declared.address] = Blocked(declared.address, reason, f"correct the id, or remove it{key}", declared.source)
     return found
 

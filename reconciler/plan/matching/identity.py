@@ -54,7 +54,7 @@ def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Add
     """Why an object cannot be the one that is declared, and what to do."""
     reason = f"is another {kind.name}: {_fixed(kind, difference, id)}"
     if by_id:
-        return reason, f"correct the id, or remove it to find the {kind.name} by its {difference.field.name}"
+        return reason, f"correct the id, or remove it to match the {kind.name} by its {difference.field.name}"
     now = difference.field.shown(difference.before)
     keyed = kind.place.key_is == difference.field.name
     way = f"write {now} as its key, with previously: [{address.key}]" if keyed else f"write {difference.field.name}: {now}"

@@ -148,8 +148,8 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
     if declared.id is not None and declared.id != binding.id:
         found.blocked[address] = Blocked(
             address,
-            f"is bound to {binding.id}, but the YAML says id {declared.id}",
-            f"write the id it is bound to, or let go of that: reconciler state forget {address}",
+            f"tracks {binding.id}, but the YAML says id {declared.id}",
+            f"write the tracked id, or stop managing that object: reconciler state forget {address}",
             declared.source,
         )
         return
@@ -189,7 +189,7 @@ def _created_again(kind: Kind, declared: Declared, binding: Binding, actual: Act
             found.blocked[address] = Blocked(
                 address,
                 f"{binding.id} belongs to another {kind.within} now ({where})",
-                f"declare it there, or let go of it: reconciler state forget {address}",
+                f"declare it there, or stop managing it: reconciler state forget {address}",
                 declared.source,
             )
 
@@ -201,11 +201,11 @@ def _by_id(kind: Kind, declared: Declared, projects: Projects, actual: Actual, f
     if container is not None and scope is None and waits(address, container, found):
         return
     if (kind.name, declared.id) in projects.state.foreign and container is not None:
-        found.blocked[address] = projects.theirs(declared, declared.id, "or take the id out", found.ids)
+        found.blocked[address] = projects.theirs(declared, declared.id, "or remove the id", found.ids)
     elif (one := actual.find(kind.name, declared.id)) is not None:
         if kind.within is not None and one.within.get(kind.within, scope) != scope:
             found.blocked[address] = Blocked(
-                address, f"{declared.id} is not in {container}", "correct the id, or write it below what it stands in", declared.source
+                address, f"{declared.id} is not in {container}", "correct the id, or declare it in its container", declared.source
             )
             return
         found.ids[address] = declared.id
@@ -213,7 +213,7 @@ def _by_id(kind: Kind, declared: Declared, projects: Projects, actual: Actual, f
     elif (kind.name, declared.id) in actual.absent or (scope is not None and listed(kind) and index.complete(kind, scope)):
         found.blocked[address] = Blocked(
             address,
-            f"there is no {kind.name} with the id {declared.id}" + (f" in {container}" if container else ""),
+            f"no {kind.name} has the id {declared.id}" + (f" in {container}" if container else ""),
             _other_id(kind, actual),
             declared.source,
         )
@@ -229,6 +229,6 @@ def _other_id(kind: Kind, actual: Actual) -> str:
     if within_reach is None:
         return "correct the id"
     if not within_reach:
-        return f"correct the id, or use another token: this one reaches no {kind.name}"
+        return f"correct the id, or use another token: this one has access to no {kind.name}"
     more = f" and {len(within_reach) - REACHED:,} more" if len(within_reach) > REACHED else ""
-    return f"correct the id: the token reaches {', '.join(within_reach[:REACHED])}{more}"
+    return f"correct the id: the token has access to {', '.join(within_reach[:REACHED])}{more}"

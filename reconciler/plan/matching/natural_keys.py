@@ -37,7 +37,7 @@ def waits(address: Address, container: Address, found: Matches) -> bool:
         outer = found.blocked[container]
         found.blocked[address] = waiting(address, outer, outer.source)
     elif container in found.unknown:
-        found.unknown[address] = f"{container} is not known"
+        found.unknown[address] = f"{container} could not be read"
     else:
         return False
     return True
@@ -144,14 +144,14 @@ class Natural:
     def _decide(self, kind: Kind, declared: Declared, here: list[Observed], others: list[Observed], binding: Binding | None) -> bool:
         address, found = declared.address, self.found
         if others and not here and declared.adopt:
-            found.blocked[address] = self.projects.theirs(declared, others[0].id, "to make another one, write adopt: never", found.ids)
+            found.blocked[address] = self.projects.theirs(declared, others[0].id, "to create another, write adopt: never", found.ids)
         elif len(here) > 1:
             listing = ", ".join(f"{one.id} ({title(one)!r})" for one in here[:5]) + (" …" if len(here) > 5 else "")
             forget = f"reconciler state forget {address}, then " if binding is not None else ""
             found.blocked[address] = Blocked(
                 address,
-                f"{len(here)} objects could be meant: {listing}",
-                f"name one: {forget}reconciler adopt {address} ID",
+                f"{len(here)} objects match: {listing}",
+                f"choose one: {forget}reconciler adopt {address} ID",
                 declared.source,
             )
         elif here and (declared.adopt or declared.implied):
@@ -170,8 +170,8 @@ class Natural:
         key = declared.address.key
         self.found.blocked[declared.address] = Blocked(
             declared.address,
-            f"there is no {kind.name} {key} in {declared.address.container}",
-            f"correct the key, or let {key} join first: a {kind.name} cannot be made here",
+            f"{kind.name} {key} does not exist in {declared.address.container}",
+            f"correct the key, or let {key} join first: a {kind.name} cannot be created",
             declared.source,
         )
 
@@ -188,8 +188,8 @@ class Natural:
             if elsewhere:
                 self.found.blocked[address] = Blocked(
                     address,
-                    f"would be made, but {elsewhere[0].id} in another place is called {title(elsewhere[0])!r} too",
-                    f"if it is the same: reconciler adopt {address} {elsewhere[0].id}; if not, write adopt: never",
+                    f"would be created, but {elsewhere[0].id} in another location is called {title(elsewhere[0])!r} too",
+                    f"if it is the same object: reconciler adopt {address} {elsewhere[0].id}; if not, write adopt: never",
                     declared.source,
                 )
                 return
@@ -204,13 +204,13 @@ class Natural:
             self.found.blocked[address] = Blocked(
                 address,
                 f"may exist already: no reading shows every {kind.name} of {address.container}" + (f" ({reason})" if reason else ""),
-                "name an admin who reaches them all as service.member; if it does not exist, write adopt: never",
+                "set service.member to an admin with access to all of them; if it does not exist, write adopt: never",
                 declared.source,
             )
 
 
 def why(kind: Kind, scope: str | None, id: str | None, actual: Actual) -> str:
-    return unread(kind, {None, scope}, id, actual) or f"no reading showed whether it exists ({kind.name})"
+    return unread(kind, {None, scope}, id, actual) or f"it could not be read whether it exists ({kind.name})"
 
 
 def unread(kind: Kind, scopes: Collection[str | None], id: str | None, actual: Actual) -> str | None:

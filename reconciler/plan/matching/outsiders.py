@@ -38,7 +38,7 @@ def outsider(kinds: Kinds, declared: Declared, field: Field, value: Any, actual:
         reason = unread(kind, {None, scope}, id, actual) or "it was not read"
         return Blocked(
             declared.address,
-            f"{what}, and it is not known whether that is in {container}: {reason}",
+            f"{what}, and it is unknown whether that is in {container}: {reason}",
             "run again when the service answers",
             source,
         )

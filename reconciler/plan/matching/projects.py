@@ -65,7 +65,7 @@ class Projects:
             )
         return Blocked(
             declared.address,
-            f"{id} is bound by another project or environment of this state database",
-            f"leave it to that one, or let it go there: reconciler state forget; {other}",
+            f"{id} is tracked by another project or environment of this state database",
+            f"leave it to that project, or stop managing it there: reconciler state forget; {other}",
             declared.source,
         )

@@ -215,7 +215,7 @@ class _Following:
         return Stuck(
             f"{old} cannot become {new}: both are tracked, and {new} has an object of its own, which keeps the address",
             f"if {old} may be deleted, remove it from previously or moved; to keep its object as {new}, first apply without {new}; "
-            f"to exchange the two, write previously at both",
+            f"to swap the two, write previously on both",
         )
 
     def _refuse(self, line: Address, old: Address, new: Address, stuck: Stuck) -> None:
@@ -265,4 +265,4 @@ class _Following:
 
 
 def _in_doubt(address: Address) -> Stuck:
-    return Stuck(f"a request of an earlier run for {address} is in doubt", "reconciler apply reads what became of it")
+    return Stuck(f"a request of an earlier run for {address} is in doubt", "reconciler apply finds out what happened to it")

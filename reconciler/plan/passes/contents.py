@@ -49,7 +49,7 @@ def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> di
         if outer.blocked is not None:
             result[address] = replace(removal, blocked=waiting(address, outer.blocked))
         elif not outer.delete:
-            result[address] = replace(removal, delete=False, blocked=None, reason=f"goes along with {outer.address}")
+            result[address] = replace(removal, delete=False, blocked=None, reason=f"deleted with {outer.address}")
     return result
 
 
@@ -59,7 +59,7 @@ def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str,
     for removal in removals.values():  # no request deletes an object without an id by itself
         container = removals.get(removal.address.container) if removal.kind.one_per and removal.address.container is not None else None
         if container is not None and container.deletes and removal.active and removal.observed is not None:
-            result[removal.address] = replace(removal, delete=True, reason=f"goes along with {container.address}")
+            result[removal.address] = replace(removal, delete=True, reason=f"deleted with {container.address}")
     leaving = {(removal.kind.name, removal.id): removal for removal in result.values() if removal.deletes}
     for removal in leaving.values():
         kind, outer = removal.kind, None
@@ -126,28 +126,28 @@ class _Check:
             return waiting(removal.address, stopped)
         comer = self._awaited(removal)
         if comer is not None:
-            return waiting(removal.address, comer, reason=f"waits for {comer.address}, which is to take its place")
+            return waiting(removal.address, comer, reason=f"waits for {comer.address}, which replaces it")
         stays = [one for one in self._inhabitants(removal) if not self._leaves(one)]
         if stays:
-            return self._holds(removal, stays, "move what it holds elsewhere, or declare and remove it too")
+            return self._holds(removal, stays, "move its contents elsewhere, or declare and remove them too")
         taken = list(self._taken_along(removal))
         kept = [one for one in taken if self._is_kept(one)]
         if kept:
             stuck = (self.holders[key].blocked for one in kept if (key := (one.kind, one.id)) in self.holders)
-            way = next((blocked.remedy for blocked in stuck if blocked is not None), "move what it holds elsewhere, or remove it too")
+            way = next((blocked.remedy for blocked in stuck if blocked is not None), "move its contents elsewhere, or remove them too")
             return self._holds(removal, kept, way)
         missing = self._unread(removal)
         if missing is not None:
             return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD)
         strange = [one for one in taken if self._is_strange(removal, one)]
         if strange:
-            way = f"declare what it holds, or say that it goes too, in removed: {{address: {removal.address}, action: delete-all}}"
+            way = f"declare its contents, or delete them too with removed: {{address: {removal.address}, action: delete-all}}"
             return self._holds(removal, strange, way, "unmanaged ")
         return self._in_use(removal)
 
     def _holds(self, removal: Removal, stays: list[Observed], remedy: str, what: str = "") -> Blocked:
         names = ", ".join(f"{what}{one.kind} {title(one)!r}" for one in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
-        return Blocked(removal.address, f"would be deleted, but it still holds {names}", remedy)
+        return Blocked(removal.address, f"would be deleted, but it still contains {names}", remedy)
 
     # -- what it holds -----------------------------------------------------------------------------------------------------------
 
@@ -222,11 +222,11 @@ class _Check:
         outer = self.actual.find(kind.within, scope)
         if outer is not None and outer.values.get(needed.field) == needed.value:
             told = "true" if needed.value is True else str(needed.value)
-            way = f"turn {needed.field} of {container} off in a run of its own before"
+            way = f"turn {needed.field} of {container} off in an earlier run"
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way)
         left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
-            way = f"if that is meant, add to removed: {{address: {removal.address}, action: delete}}"
+            way = f"if this is intended, add to removed: {{address: {removal.address}, action: delete}}"
             return Blocked(removal.address, f"is the last {kind.name} of {container}", way)
         return None
 

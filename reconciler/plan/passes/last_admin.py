@@ -44,8 +44,8 @@ def _blocked(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
             reason = f"would leave {left} with {field.name} {field.scarce} in {entry.address.container}; guards.minAdmins is {least}"
             yield entry.block(reason, f"make somebody else {field.scarce} first, or lower guards.minAdmins")
         elif entry.address == world.desired.lister:
-            reason = f"is whose token this is (service.member); without {field.name} {field.scarce} the next run could do nothing"
-            yield entry.block(reason, f"name another {field.scarce} in service.member, with that one's token")
+            reason = f"owns the token (service.member); without {field.name} {field.scarce} the next run could do nothing"
+            yield entry.block(reason, f"set service.member to another {field.scarce}, and use their token")
 
 
 def _differs(draft: Draft, field: Field) -> bool:

@@ -42,7 +42,7 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
             )
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
-        former = "names a former key that nothing is tracked under"
+        former = "names a former key that is not tracked"
         blocked += _blocked(old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
     notes = (*decisions.notes, *_remarks(vanished.values(), fresh.values()))
     return replace(decisions.changed(blocked), notes=notes)
@@ -114,10 +114,10 @@ def _blocked(old: Removal, new: Draft, gone: str, come: str) -> tuple[Removal, D
     """Both, blocked. `gone`, `come`: why the one may have become the other."""
     source = new.declared.source
     line = f"previously: [{old.address.key}]"
-    way = f"if so, write {line} at {new.address}; if not, add to removed: {{address: {old.address}, action: delete}}"
+    way = f"if so, write {line} on {new.address}; if not, add to removed: {{address: {old.address}, action: delete}}"
     return (
         replace(old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source)),
-        new.block(f"would be made, and {come}: probably a rename", way),
+        new.block(f"would be created, and {come}: probably a rename", way),
     )
 
 
@@ -136,4 +136,4 @@ def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[st
         news = come.get(place, [])
         if len(olds) == len(news) == 1:
             line = f"previously: [{olds[0].address.key}]"
-            yield f"{olds[0].address} goes and {news[0].address} comes in its place; if that is a rename, write {line} at the new one"
+            yield f"{olds[0].address} is deleted and {news[0].address} is created in its place; if this is a rename, write {line} on the new one"

@@ -208,7 +208,7 @@ def _after_last(change: Rearrangement, entries: _Entries) -> None:
         section = others.get(where(draft.old, draft.kind))
         if draft.old is not None and section is not None:
             entries.removals.pop(change.container.child(draft.kind.name, bare(draft.old.id)), None)
-            reason = f"goes along with {section}; a second run creates it again"
+            reason = f"deleted with {section}; a second run creates it again"
             entries.put(Removal(draft.address, draft.kind, draft.old.id, True, reason, draft.old, draft.binding, covered_by=section))
 
 
@@ -233,7 +233,7 @@ def _blocked_top(world: World, decisions: Decisions, entries: _Entries) -> Itera
 def _blocked_by(draft: Draft, kind: Kind, container: Address, present: Sequence[Observed], unread: str | None) -> Draft:
     """A create at the top of a container, blocked by the objects there, or because they could not be read (`unread`: why)."""
     if unread is not None:
-        reason = f"would be created outside any {kind.name}, but the {kind.name}s of {container} are not known: {unread}"
+        reason = f"would be created outside any {kind.name}, but the {kind.name}s of {container} could not be read: {unread}"
         return draft.block(reason, "run again when the service answers")
     names = ", ".join(repr(title(observed)) for observed in present[:5]) + (f" and {len(present) - 5} more" if present[5:] else "")
     reason = f"would be created outside any {kind.name}, but {container} still has the {kind.name}s {names}"

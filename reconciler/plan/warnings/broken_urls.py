@@ -16,7 +16,7 @@ from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.drafts.diff import Difference
 from reconciler.resource import UNSET, Kind, Kinds
 
-ANEW = "it is made anew; the service says where"
+ANEW = "it is recreated; the service chooses the URL"
 
 
 def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) -> tuple[BrokenUrl, ...]:

@@ -19,7 +19,7 @@ from reconciler.plan.names import Names, named
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers, consent_value
 from reconciler.resource import UNSET, Field, Kinds, Role
 
-UNGUARDED: Final = "it is deleted without being asked when its line goes"
+UNGUARDED: Final = "it is deleted without further consent when its line is removed"
 
 Called = Callable[[Key], Address]
 """The address of an object, managed or not."""

@@ -16,10 +16,10 @@ from reconciler.resource import UNSET
 
 KIND: Final = "project"
 SCOPES: Final = ("none", "owned", "all")  # of prune, from the one that deletes least
-MORE: Final = "one run may delete more of what is managed"
-PRUNED: Final = {"owned": "what has no line any more is deleted", "all": "what nobody declared is deleted too"}
-UNPROTECTED: Final = "one is deleted without being asked when its line goes"
-FEWER: Final = "fewer may be left"
+MORE: Final = "one run may delete more managed objects"
+PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanaged objects are deleted too"}
+UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
+FEWER: Final = "fewer may remain"
 
 
 def changed(desired: Desired, state: State) -> Rules | None:

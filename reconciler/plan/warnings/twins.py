@@ -42,7 +42,7 @@ def _sentence(draft: Draft, other: Draft) -> str:
     names = " and ".join(field.name for field in draft.kind.keys if field.role is not Role.INSIDE)
     return (
         f"{_position(draft.declared)} would be created with the same {names} as {_position(other.declared)}; "
-        f"if that is meant, write adopt: never at {draft.address}; if not, change one of them"
+        f"if this is intended, write adopt: never on {draft.address}; if not, change one of them"
     )
 
 
