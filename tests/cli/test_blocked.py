@@ -148,7 +148,7 @@ def test_missing_ids_are_shown_as_causes_with_what_waits_for_each(tmp_path: Path
     assert "15 blocked by 3 causes" in text
     assert all(f"acme/space/s{number}x3" in plain(plan_text(made, width=2_000, full=True)) for number in range(3))
     for page in (markdown(plan_sheet(made)), html(plan_sheet(made), created_at=NOW)):
-        assert page.count("there is no collection with the id") == 3
+        assert page.count("no collection has the id") == 3
         assert page.count("4 resources: ") == 3
         assert "which is blocked" not in page
     assert len(made.blocked) == 15

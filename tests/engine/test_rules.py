@@ -140,7 +140,7 @@ def test_a_looser_rule_alone_is_a_plan_that_is_agreed_to_and_remembered(project:
     write(project, prune={"team": "all"})
     plan = project("plan", "p", "--detailed-exitcode")
     assert plan.exit_code == 2
-    assert "! exposure    team owned -> all: what nobody declared is deleted too" in plan.stdout
+    assert "! exposure    team owned -> all: unmanaged objects are deleted too" in plan.stdout
     assert plan.stdout.endswith("Plan: a looser rule to record; 1 exposure. 0 requests.\nApply it with: reconciler apply p\n")
     assert project("plan", "p").exit_code == 0
     refused = project("apply", "p", "--yes")

@@ -103,10 +103,10 @@ acme/team/x
         "what is not sent says why",
     ),
     (
-        change("acme/team/x", Action.UPDATE, fields=(delta("title", "A", "A", note="no longer managed; it stays as it is"),)),
+        change("acme/team/x", Action.UPDATE, fields=(delta("title", "A", "A", note="no longer managed; it is left unchanged"),)),
         """\
 acme/team/x
-  . title       A                                     (no longer managed; it stays as it is)""",
+  . title       A                                     (no longer managed; it is left unchanged)""",
         "a field that is let go of is no update",
     ),
     (
@@ -157,10 +157,10 @@ acme/site/docs/section/b
         "a move behind the neighbour it has, which moves too or stands nobody knows where",
     ),
     (
-        change("acme/team/x", Action.FORGET, reason="no longer declared; it stays as it is", id="team_1", title="X"),
+        change("acme/team/x", Action.FORGET, reason="no longer declared; it is left unchanged", id="team_1", title="X"),
         """\
 acme/team/x
-  . forget      team_1 "X"; no longer declared; it stays as it is""",
+  . forget      team_1 "X"; no longer declared; it is left unchanged""",
         "forgetting says that nothing is deleted",
     ),
     (

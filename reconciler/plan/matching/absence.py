@@ -41,7 +41,9 @@ def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, 
         return
     names = ", ".join(str(address) for address in gone[:5]) + (f" and {len(gone) - 5} more" if len(gone) > 5 else "")
     many = f"{len(gone)} of {len(state.bindings)} tracked objects no longer exist"
-    over = f"{accept} were accepted" if accept is not None else f"at most {limit} are accepted" if left else "no other tracked object answers"
+    over = (
+        f"{accept} were accepted" if accept is not None else f"at most {limit} are accepted" if left else "no other tracked object answers"
+    )
     raise Refused(
         f"{many}, and {over}; this looks like an outage or a change of the token's permissions: {names}",
         hint=f"if they were deleted: --accept-gone {len(gone)}",
