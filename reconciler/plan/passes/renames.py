@@ -136,4 +136,4 @@ def _remarks(vanished: Iterable[Removal], fresh: Iterable[Draft]) -> Iterable[st
         news = come.get(place, [])
         if len(olds) == len(news) == 1:
             line = f"previously: [{olds[0].address.key}]"
-            yield f"{olds[0].address} is deleted and {news[0].address} is created in its place; if this is a rename, write {line} on the new one"
+            yield f"{olds[0].address} is deleted and {news[0].address} created in its place; if it is a rename, write {line} on the new one"
