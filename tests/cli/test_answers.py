@@ -165,4 +165,4 @@ def test_unlock_without_force_says_that_it_only_shows(applied: Cli) -> None:
 
 
 def test_the_help_of_unlock_says_the_same(cli: Cli) -> None:
-    assert "Nothing is unlocked without --force" in " ".join(cli("state", "unlock", "--help").stdout.split())
+    assert "With --force RUN, take the lease" in " ".join(cli("state", "unlock", "--help").stdout.split())

@@ -66,7 +66,7 @@ def test_a_sandbox_neither_wants_nor_sends_the_token(cli: Cli) -> None:
     project(cli, "{sandbox: s.db}")
     result = cli("plan", "p", "-v", env={"RECONCILER_TOKEN": "two words\n", "RECONCILER_BASE_URL": "https://api.example.com"})
     assert result.exit_code == 0, result.stderr
-    assert "RECONCILER_BASE_URL is not used" in result.stderr
+    assert "RECONCILER_BASE_URL is ignored" in result.stderr
     assert (cli.root / "p" / "s.db").exists()
 
 

@@ -36,7 +36,7 @@ def get(served: Embedded) -> int:
 
 def test_rules_are_set_shown_and_cleared_in_a_file(seeded: Cli) -> None:
     made = seeded("sandbox", "faults", "set", *AT, "--rule", ERROR)
-    assert (made.exit_code, made.stderr) == (0, "1 rule in force.\n")
+    assert (made.exit_code, made.stderr) == (0, "1 rule active.\n")
     assert seeded("sandbox", "faults", "show", *AT).stdout.splitlines()[1].split() == ["down", "error", "*", "0", "0"]
     document = seeded.json("sandbox", "faults", "show", *AT)
     assert document["format"] == "reconciler.faults/1"
@@ -83,7 +83,7 @@ def test_rules_set_in_the_file_befall_the_service_that_runs_on_it(seeded: Cli, s
 
 def test_the_clock_is_stopped_moved_and_shown(seeded: Cli) -> None:
     assert seeded("sandbox", "clock", *AT).stdout.endswith(" (running)\n")
-    assert seeded("sandbox", "clock", *AT, "--now", "2031-01-01T00:00:00Z").stdout == "2031-01-01T00:00:00.000Z (standing)\n"
+    assert seeded("sandbox", "clock", *AT, "--now", "2031-01-01T00:00:00Z").stdout == "2031-01-01T00:00:00.000Z (stopped)\n"
     assert seeded.json("sandbox", "clock", *AT, "--advance", "90") == {"now": "2031-01-01T00:01:30.000Z", "still": True}
 
 
@@ -102,7 +102,7 @@ def test_a_reset_to_a_seed_or_an_export_brings_it_back(seeded: Cli) -> None:
     first = json.loads(seeded("sandbox", "export", *AT).stdout)
     seeded.write("kept.json", json.dumps(first))
     assert [one["id"] for one in first["objects"]] == ["org_a:usr_a" if one["kind"] == "member" else "org_a" for one in first["objects"]]
-    assert seeded("sandbox", "reset", *AT, "--seed", "seed.yaml").stderr == "It holds 2 objects now.\n"
+    assert seeded("sandbox", "reset", *AT, "--seed", "seed.yaml").stderr == "It contains 2 objects now.\n"
     assert seeded("sandbox", "reset", *AT, "--export", "kept.json").exit_code == 0
     assert json.loads(seeded("sandbox", "export", *AT).stdout)["objects"] == first["objects"]
 

@@ -59,7 +59,7 @@ def test_json_has_all_readers(held: Cli) -> None:
 def test_an_organization_that_does_not_exist_is_said(held: Cli) -> None:
     found = held("sandbox", "readers", *AT, "--org", "org_z")
     assert (found.exit_code, found.stdout) == (3, "")
-    assert "there is no organization org_z" in found.stderr
+    assert "unknown organization org_z" in found.stderr
 
 
 def test_help_has_an_example(cli: Cli) -> None:

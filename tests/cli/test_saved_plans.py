@@ -157,7 +157,7 @@ def test_the_outcome_as_json_says_what_was_refused_and_what_went_on(changed: Cli
     assert saved(changed, "r.json") == document
     told = (changed.root / "r.md").read_text()
     assert "! refused  the saved plan shows it, but the object changed since the plan was saved" in told
-    assert "**The saved plan does not hold any more. Nothing was applied, so the plan file can be used again.**" in told
+    assert "**The saved plan is no longer valid. Nothing was applied, so the plan file can be used again.**" in told
 
     result = changed(*words, "--partial")
     assert result.exit_code == 5, result.stderr
