@@ -32,10 +32,24 @@ def everything() -> dict[str, Any]:
     node(tree, "one").update(editMode="live", defaultLevel="read", language="en", mergeRules="inherit")
     tree["sites"]["docs"] |= {"type": "premium", "agentsContext": "included", "adaptiveContent": {"enabled": True}}
     tree["sites"]["flat"]["published"] = False
+    tree["agentInstructions"] = "Answer in plain English."
+    tree["sites"]["docs"]["adaptiveSchema"] = _claims("isBeta")
     node(tree, "guides").update(icon="book", description="To begin with", condition="visitor.claims.a")
     node(tree, "reference")["icon"] = "code"
     node(tree, "guides")["spaces"][0]["condition"] = "visitor.claims.b"
     return tree
+
+
+def _claims(name: str) -> dict[str, Any]:
+    """The schema of visitors of whom one thing is known."""
+    claim = {"type": "boolean", "description": "Tries what is new"}
+    return {"type": "object", "properties": {name: claim}, "additionalProperties": False}
+
+
+def _text(line: str) -> dict[str, Any]:
+    """A rich document of one paragraph."""
+    leaves = [{"object": "text", "leaves": [{"object": "leaf", "text": line, "marks": []}]}]
+    return {"object": "document", "data": {}, "nodes": [{"object": "block", "type": "paragraph", "data": {}, "nodes": leaves}]}
 
 
 @dataclass(frozen=True)
@@ -119,6 +133,8 @@ CASES = (
     Case("site-space", "path", "acme/site/docs/site-space/one", "v3"),
     Case("site-space", "condition", "acme/site/docs/site-space/one", "visitor.claims.c"),
     Case("share-link", "name", "acme/site/docs/share-link/partners", "Friends"),
+    Case("agent-instructions", "instructions", "acme/agent-instructions", _text("Be brief.")),
+    Case("adaptive-schema", "jsonSchema", "acme/site/docs/adaptive-schema", _claims("isGamma")),
     Case("share-link", "active", "acme/site/docs/share-link/partners", False),
 )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.preconditions import Guards
+from reconciler.apply.preconditions import Preconditions
 from reconciler.model import Outcome
 from tests.reliability import edits
 from tests.reliability.__main__ import database
@@ -20,12 +20,12 @@ def whats(name: str, **given: Any) -> str:
 
 
 def test_a_run_that_reads_nothing_again_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Guards, "_needs", lambda self, step: False)
+    monkeypatch.setattr(Preconditions, "_needs", lambda self, step: False)
     assert "move of" in whats("random-1", runs=100, like="move before", first=True)
 
 
 def test_a_run_that_does_not_look_at_what_it_read_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Guards, "_verdict", lambda self, step: None)
+    monkeypatch.setattr(Preconditions, "_verdict", lambda self, step: None)
     assert "although a reading had shown it" in whats("tiny-changed", runs=25, like="rename", first=True)
 
 
