@@ -181,7 +181,7 @@ def test_known_drift_is_silenced_visibly_and_no_longer_fails(applied: Cli) -> No
     result = applied("drift", PROJECT, "--baseline", "known.yaml")
     assert result.exit_code == 0
     said = " ".join(result.stdout.split())
-    assert re.search(r"silenced by the baseline: acme/site/\S+\.title \(marketing renames it, until 2999-12-31\)", said)
+    assert re.search(r"known, and ignored by the baseline: acme/site/\S+\.title \(marketing renames it, until 2999-12-31\)", said)
     assert "the baseline's entry for acme/**.visibility expired on 2020-01-01: was tried" in said
     assert "the baseline's entry for acme/space/* matches nothing: remove it" in said
     assert said.endswith("No drift; 1 known and ignored. 12 objects managed.")

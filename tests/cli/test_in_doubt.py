@@ -43,4 +43,4 @@ def test_what_is_said_to_be_not_done_is_planned_afresh(doubtful: Cli) -> None:
     result = doubtful("state", "forget", "acme/team/writers", "p", "--in-doubt")
     assert result.stdout == "acme/team/writers is no longer in doubt.\n"
     blocked = doubtful("plan", "p")
-    assert "2 objects could be meant" in blocked.stdout
+    assert "2 objects match" in blocked.stdout

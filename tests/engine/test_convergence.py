@@ -298,7 +298,7 @@ def test_team_members_that_change_are_reported_and_nothing_is_replaced(acme: Org
     assert plan.changes == ()
     assert plan.steps == ()
     (note,) = plan.notes
-    assert note.startswith("acme/team/writers: members differs from what it was made with, and cannot be set")
+    assert note.startswith("acme/team/writers: members differs from its value at creation, and cannot be changed later")
 
 
 def test_two_sections_change_their_paths_with_each_other(acme: Org) -> None:
@@ -424,7 +424,7 @@ def test_a_target_brings_what_it_needs_and_says_so(org: Org) -> None:
     made = {str(change.address) for change in plan.changes}
     assert {"acme/site/docs/section/more", "acme/site/docs", "acme/space/five", "acme/collection/other"} <= made
     assert "acme/team/writers" not in made
-    assert any("acme/site/docs comes along" in note for note in plan.notes)
+    assert any("acme/site/docs is included" in note for note in plan.notes)
 
 
 def test_a_service_that_cannot_be_reached_is_one_error(org: Org) -> None:

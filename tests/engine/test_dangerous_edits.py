@@ -157,11 +157,11 @@ DANGERS = (
     Danger(
         "the token's own member loses the role",
         lambda d: acme(d)["members"].update({"ada@acme.example": "read", "linus@acme.example": "admin"}), "owns the token",
-        "name another admin in service.member", (lambda d: d["service"].update(member="linus@acme.example"),), ("--allow-exposure", "**"),
+        "set service.member to another admin", (lambda d: d["service"].update(member="linus@acme.example"),), ("--allow-exposure", "**"),
     ),
     Danger(
         "single sign-on loses the provider it uses", both(lambda d: acme(d).pop("saml"), removed("acme/saml/okta")),
-        "is in use: sso of acme is true", "turn sso of acme off in a run of its own",
+        "is in use: sso of acme is true", "turn sso of acme off in an earlier run",
         (
             lambda d: (acme(d).update(sso=False, saml=small()["saml"]), d.pop("removed")),
             both(lambda d: acme(d).pop("saml"), removed("acme/saml/okta")),
@@ -180,16 +180,16 @@ DANGERS = (
         options=("--allow-replace", f"{DOCS}/group/reference"), code=(REFUSED, PARTLY),
     ),
     Danger(
-        "the key of a team changes", renamed_team, "probably a rename", "write previously: [writers] at acme/team/authors",
+        "the key of a team changes", renamed_team, "probably a rename", "write previously: [writers] on acme/team/authors",
         (lambda d: acme(d)["teams"]["authors"].update(previously=["writers"]),), code=(REFUSED, PARTLY),
     ),
     Danger(
         "the key of a space changes", lambda d: node(acme(d), "six").update(space="seven"), "probably a rename",
-        "write previously: [six] at acme/space/seven", (lambda d: node(acme(d), "seven").update(previously=["six"]),),
+        "write previously: [six] on acme/space/seven", (lambda d: node(acme(d), "seven").update(previously=["six"]),),
     ),
     Danger(
         "the key of a section changes", lambda d: node(acme(d), "more").update(section="rest"), "probably a rename",
-        f"write previously: [more] at {DOCS}/section/rest", (lambda d: node(acme(d), "rest").update(previously=["more"]),),
+        f"write previously: [more] on {DOCS}/section/rest", (lambda d: node(acme(d), "rest").update(previously=["more"]),),
         code=(REFUSED, PARTLY),
     ),
     Danger(

@@ -178,7 +178,7 @@ def test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is
         outcome = org.meddled(readings(org) + 1, edit.act)
         stale = {str(one.step.address): str(one.error) for one in outcome.results if one.status is Status.STALE}
         assert list(stale) == [edit.address]
-        assert "'Mine' came" in stale[edit.address]
+        assert "'Mine' was added" in stale[edit.address]
         assert not [path for method, path in org.requests if (method, path) == (edit.write[0], edit.write[1].format(**org.ids))]
         assert [one.status for one in outcome.results if str(one.step.address) == TEAM] == [Status.DONE]
 
@@ -200,7 +200,7 @@ def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: P
                 return preconditions
 
     preconditions = asyncio.run(read())
-    assert preconditions._verdict(attic) == (Status.STALE, "its contents changed in the meantime: space 'Four' came")
+    assert preconditions._verdict(attic) == (Status.STALE, "its contents changed in the meantime: space 'Four' was added")
     status, why = preconditions._verdict(four) or (None, "")
     assert status is Status.STALE
     assert why.startswith("parent was ")

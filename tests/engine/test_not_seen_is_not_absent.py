@@ -117,7 +117,7 @@ def test_two_that_could_be_meant_are_a_decision_for_people(acme: Org) -> None:
         acme.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Writers"})
     acme.call("DELETE", f"/orgs/{ORGANIZATION}/teams/{id_of(acme, 'acme/team/writers')}")
     made = acme.plan()
-    assert "2 objects could be meant" in reasons(made)["acme/team/writers"]
+    assert "2 objects match" in reasons(made)["acme/team/writers"]
     assert "reconciler state forget acme/team/writers, then reconciler adopt acme/team/writers ID" in reasons(made)["acme/team/writers"]
 
 

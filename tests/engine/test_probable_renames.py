@@ -67,7 +67,7 @@ def test_a_key_that_changed_without_a_word_deletes_and_makes_nothing(living: Org
     blocked = {str(one.address): one for one in plan.blocked}
     for address in (old, new):
         assert "probably a rename" in blocked[address].reason
-        assert f"previously: [{old.rsplit('/', 1)[1]}] at {new}" in blocked[address].remedy
+        assert f"previously: [{old.rsplit('/', 1)[1]}] on {new}" in blocked[address].remedy
         assert f"{{address: {old}, action: delete}}" in blocked[address].remedy
 
 

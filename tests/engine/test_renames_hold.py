@@ -127,7 +127,7 @@ def test_a_former_key_that_nothing_had_is_no_reason_to_delete_what_it_may_have_m
     org.write(typo("writer"))
     plan = org.plan()
     assert {str(one.address) for one in plan.blocked} == {"acme/team/authors", "acme/team/writers"}
-    assert all("previously: [writers] at acme/team/authors" in one.remedy for one in plan.blocked)
+    assert all("previously: [writers] on acme/team/authors" in one.remedy for one in plan.blocked)
     assert [step for step in plan.steps if step.kind == "team"] == []
     assert verbs(applied(org, typo("writers"))) == ["update acme/team/authors"]
 

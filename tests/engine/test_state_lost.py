@@ -142,7 +142,7 @@ def test_an_outcome_the_server_could_not_take_is_kept_beside_the_project_and_tak
             org.apply()
         org.client = passed  # type: ignore[method-assign]
     (file,) = beside.glob("unsaved-*.json")
-    assert f"kept in {file}" in raised.value.message
+    assert f"stored in {file}" in raised.value.message
     assert "The next `reconciler apply` imports the file and removes it." in (raised.value.hint or "")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     bound = {one["address"]: one["id"] for ending in json.loads(file.read_text())["endings"] for one in ending["bound"]}

@@ -59,7 +59,7 @@ def test_nothing_is_created_outside_sections_that_cannot_be_read(org: Org) -> No
     org.apply()
     org.write(tree(["a", {"key": "again", "space": "b"}]))
     reasons = {str(one.address): one.reason for one in org.plan(failing=("sections",)).blocked}
-    assert "the sections of acme/site/docs are not known" in reasons[f"{SITE}/site-space/again"]
+    assert "the sections of acme/site/docs could not be read" in reasons[f"{SITE}/site-space/again"]
 
 
 def test_no_field_that_refers_to_what_could_not_be_read_counts_as_drift(acme: Org) -> None:

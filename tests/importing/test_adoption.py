@@ -47,7 +47,7 @@ def test_several_candidates_are_listed_and_one_is_chosen_by_id(org: Org) -> None
     one, two = (org.call("PUT", f"/orgs/{ORGANIZATION}/teams", {"title": "Writers"})["id"] for _ in range(2))
     org.write({"teams": {"writers": {"title": "Writers"}}})
     (blocked,) = org.plan().blocked
-    assert "2 objects could be meant" in blocked.reason
+    assert "2 objects match" in blocked.reason
     assert one in blocked.reason
     assert two in blocked.reason
     assert blocked.remedy == "name one: reconciler adopt acme/team/writers ID"

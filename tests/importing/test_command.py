@@ -136,7 +136,7 @@ def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:
     assert "Took" not in acme(*named).stderr  # there is one admin only
     second = acme("api", "PATCH", "/orgs/org_acme/members/usr_linus", "-f", "role=admin", "--sandbox", "s.db", "--project", "acme")
     assert second.exit_code == 0, second.stderr
-    assert "one of 2 who reach everything" in acme(*named).stderr
+    assert "one of 2 with access to everything" in acme(*named).stderr
 
 
 def test_what_is_inherited_is_written_as_it_is_and_not_in_a_comment(tmp_path: Path) -> None:

@@ -259,7 +259,13 @@ ROWS = (
             edit("content.yaml", "      - {space: api, title: API}\n", ""),
             edit("sites/docs.yaml", "spaces: [api]", "spaces: [{key: api, space: guides}]"),
         ),
-        apply(REFUSED, "acme/space/guides", "acme/space/api", "previously", "waiting 1 resource: acme/site/docs/site-space/api"),
+        apply(
+            REFUSED,
+            "acme/space/guides",
+            "acme/space/api",
+            "previously",
+            "waiting 2 resources: acme/site/docs/site-space/api and acme/space/api",
+        ),
     ),
     mistake(
         "a team that was copied with its title becomes a second one of the same name, and the plan warns with both lines",

@@ -118,4 +118,4 @@ def test_every_operation_is_described_for_people(box: Box) -> None:
     assert "PUT /v1/orgs/{organizationId}/teams Make a team; each call makes another one" in text
     assert "title * text, 1 to 64 characters" in text
     assert "200 page: list of team List teams" in text
-    assert "404 error There is no such object" in text
+    assert "404 error The object does not exist" in text

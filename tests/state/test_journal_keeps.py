@@ -175,7 +175,7 @@ def test_outcomes_that_cannot_be_stored_are_kept_for_the_next_run_and_this_one_s
     with beside.lease(**WHO) as first:
         assert first.kept() == ()
         (one,) = first.intend([intent()])
-        with pytest.raises(StateError, match="1 outcome of requests that were sent is kept in") as caught:
+        with pytest.raises(StateError, match="1 outcome of requests that were sent is stored in") as caught:
             first.settle([Ending(one.id, "done", bind=(binding(seen={"x": {1, 2}}),))])
         assert caught.value.__cause__ is not None
         with pytest.raises(StateError) as again:

@@ -96,7 +96,7 @@ def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) ->
     outer = drafts.get(container) if container is not None and container in matches.unknown else None
     if outer is not None and outer.blocked is not None:
         return replace(draft, blocked=waiting(draft.address, outer.blocked, draft.declared.source))
-    return draft.block(f"it is unknown: {matches.unknown[draft.address]}", AGAIN)
+    return draft.block(f"it could not be read: {matches.unknown[draft.address]}", AGAIN)
 
 
 def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft]:
