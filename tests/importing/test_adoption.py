@@ -50,7 +50,7 @@ def test_several_candidates_are_listed_and_one_is_chosen_by_id(org: Org) -> None
     assert "2 objects match" in blocked.reason
     assert one in blocked.reason
     assert two in blocked.reason
-    assert blocked.remedy == "name one: reconciler adopt acme/team/writers ID"
+    assert blocked.remedy == "choose one: reconciler adopt acme/team/writers ID"
     org.write({"teams": {"writers": {"title": "Writers", "id": two}}})
     assert org.apply().leftover == ()
     assert org.id("acme/team/writers") == two
