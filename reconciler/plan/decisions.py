@@ -10,7 +10,7 @@ from typing import Any, assert_never
 from reconciler.address import Address
 from reconciler.model import Action, Binding, Blocked, Declared, Observed
 from reconciler.plan.drafts.diff import Difference
-from reconciler.resource import Field, Kind
+from reconciler.resource import Kind
 
 # -- what happens to an address -----------------------------------------------------------------------------------------------------
 
@@ -139,11 +139,6 @@ class Draft:
         return self.intent.old if isinstance(self.intent, Replace) else None
 
     @property
-    def existing(self) -> Observed | None:
-        """The object that has the address now, whatever becomes of it."""
-        return self.observed if self.observed is not None else self.old
-
-    @property
     def sendable(self) -> tuple[Difference, ...]:
         """The differences that a request can correct."""
         return tuple(difference for difference in self.differences if difference.note is None)
@@ -180,7 +175,6 @@ class Removal:
     deferred: str | None = None
     behind: tuple[Address, ...] = ()
     moves_into: Address | None = None
-    fields: tuple[Field, ...] = ()
     pruned: bool = False
 
     @property

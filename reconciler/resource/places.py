@@ -13,8 +13,8 @@ from typing import Any
 class Place:
     """What every place answers.
 
-    `in_list`: whether resources are items of a list, whose order is content. `tag`: the first word of such an item. `alone`: whether no
-    other kind stands in the same list. `bare_is`: the field, or the tag, that a bare scalar stands for. `key_is`: the field that the key
+    `in_list`: whether resources are items of a list, whose order is content. `tag`: the first word of such an item. `alone`: whether the
+    list contains no other kind. `bare_is`: the field, or the tag, that a bare scalar stands for. `key_is`: the field that the key
     itself is. `value_is`: the field that the whole value is; the container has one such resource, which has no key.
     """
 
@@ -39,7 +39,7 @@ class Place:
         raise NotImplementedError
 
     def write(self, key: str, words: Mapping[str, Any]) -> Any:
-        """What stands under the section's name for one resource that says these words."""
+        """The YAML below the section's name for one resource with these words."""
         raise NotImplementedError
 
 

@@ -88,7 +88,7 @@ def test_a_web_site_is_not_taken_for_the_service(cli: Cli, status: int) -> None:
         refused = cli("plan", "p", "--base-url", url, env={"RECONCILER_TOKEN": TOKEN})
     assert refused.exit_code == 1
     assert "the URL of the service" in refused.stderr
-    assert "orrect service.baseUrl" in refused.stderr
+    assert {200: "correct service.baseUrl", 404: "Correct service.baseUrl"}[status] in refused.stderr
 
 
 def test_where_the_organization_is_there_no_request_is_spent_on_it(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def _draft(facts: Facts, declared: Declared, drafts: Mapping[Address, Draft]) ->
 
 
 def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) -> Draft:
-    """Block what could not be read; what stands within something that could not be read waits for that."""
+    """Block what could not be read; if its container could not be read either, it waits for the container."""
     container = draft.address.container
     outer = drafts.get(container) if container is not None and container in matches.unknown else None
     if outer is not None and outer.blocked is not None:

@@ -40,7 +40,7 @@ def contents(world: World, decisions: Decisions) -> Decisions:
 
 
 def _with_container(desired: Desired, removals: Mapping[Address, Removal]) -> dict[Address, Removal]:
-    """What stands within something that is forgotten, or that may not be deleted, is treated alike, unless `removed` names it."""
+    """Treat what a forgotten or protected container contains like the container, unless `removed` names it."""
     result = dict(removals)
     for address in sorted(removals):
         removal, outer = result[address], result.get(address.container) if address.container is not None else None
