@@ -1,0 +1,78 @@
+"""A project and the state that belongs to it, made once and kept in a folder that is safe to delete.
+
+The state is that of an apply to a service that has everything already: each object is adopted, and no request is sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from benchmarks import projects
+from benchmarks.measure import TOKEN, Cost, reconciler, run
+from benchmarks.serving import Serving, serving
+
+HERE: Final = Path(__file__).parent
+CACHE: Final = HERE / ".cache"
+SOURCES: Final = (*sorted(HERE.glob("service/*.py")), HERE / "projects.py", *sorted(HERE.parent.glob("reconciler/state/tables/*.py")))
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A copy of a project with its state, for one service."""
+
+    folder: Path
+    service: Serving
+
+    @property
+    def state(self) -> str:
+        return f"sqlite:///{self.folder}/state.db"
+
+    def reconciler(self, command: str, *arguments: str) -> Cost:
+        """Run a command of the program on it."""
+        options = ["--base-url", self.service.url, "--state", self.state]
+        words = [*command.split(), str(self.folder / "project"), *options, *arguments]
+        return run(reconciler(*words), environment={"RECONCILER_TOKEN": TOKEN}, log=self.folder / "log.txt")
+
+
+@contextmanager
+def prepared(shape: str, size: int, service: Serving) -> Iterator[Prepared]:
+    """A fresh copy of the project and its state; what a run leaves beside them is dropped with it."""
+    source = _source(shape, size)
+    with TemporaryDirectory(prefix="reconciler-benchmark-") as name:
+        folder = Path(name)
+        shutil.copytree(source, folder, dirs_exist_ok=True)
+        with closing(sqlite3.connect(folder / "state.db")) as connection, connection:
+            connection.execute("update states set service = ?", (service.url,))
+        yield Prepared(folder, service)
+
+
+@contextmanager
+def unapplied(shape: str, size: int, service: Serving) -> Iterator[Prepared]:
+    """A project that was never applied."""
+    with TemporaryDirectory(prefix="reconciler-benchmark-") as name:
+        projects.write(Path(name) / "project", projects.SHAPES[shape](size))
+        yield Prepared(Path(name), service)
+
+
+def _source(shape: str, size: int) -> Path:
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
+    folder = CACHE / f"{shape}-{size}-{digest}"
+    if not folder.exists():
+        with serving(shape, size, 0) as service, unapplied(shape, size, service) as made:
+            print(f"Preparing {shape} with {size:,} objects, once …", file=sys.stderr, flush=True)
+            cost = made.reconciler("apply", "--yes", "--create-state", "--max-concurrency", "64")
+            if cost.code != 0 or any(method != "GET" for method in service.count()):
+                sys.exit(f"the project could not be prepared ({service.count()}):\n{(made.folder / 'log.txt').read_text()[-2000:]}")
+            partial = CACHE / f"{folder.name}.{made.folder.name}"
+            shutil.copytree(made.folder, partial, ignore=shutil.ignore_patterns("log.txt", ".reconciler", "*-wal", "*-shm"))
+            partial.rename(folder)
+    return folder
