@@ -19,6 +19,7 @@ EMOJIS: Final = ("🚀", "📘", "💡", "📣", "🔌")
 CHAIN: Final = 20  # collections in one another
 SECTIONS: Final = 200
 PER_SITE: Final = 20
+IN_GROUP: Final = 5  # of those
 SPLIT: Final = 50_000  # objects from which the content is split into files
 
 
@@ -59,15 +60,16 @@ def flat(size: int) -> Tree:
 
 
 def mix(size: int) -> Tree:
-    """Something of everything: at 10,000 objects 1,000 collections, 50 sites of 20 sections, 100 teams and 100 members."""
+    """Something of everything: at 10,000 objects 1,000 collections, 50 sites of 20 sections and a group, 100 teams and 100 members."""
     number, sites, people = max(1, size // 10), max(1, size // 200), max(1, size // 100)
     sections = sites * PER_SITE
-    spaces = size - number - 2 * sections - 2 * sites - 2 * people
+    spaces = size - number - 2 * sections - 3 * sites - 2 * people
     published = {}
     for i in range(sites):
         tabs = [section(n, [n % spaces]) for n in range(i * PER_SITE, (i + 1) * PER_SITE)]
+        more = {"group": f"g{i}", "title": "More", "icon": "folder", "structure": tabs[-IN_GROUP:]}
         links = {"partners": {"name": "Partners", "active": True}}
-        published[f"site{i}"] = {"title": f"Site {i}", "structure": tabs, "shareLinks": links}
+        published[f"site{i}"] = {"title": f"Site {i}", "structure": [*tabs[:-IN_GROUP], more], "shareLinks": links}
     return organization(
         folders(spaces, number),
         members={ADMIN: "admin"} | {f"p{i}@acme.example": "read" for i in range(people)},
@@ -77,10 +79,10 @@ def mix(size: int) -> Tree:
 
 
 def sections(size: int) -> Tree:
-    """One site with 200 sections of one or more variants, and collections of a hundred spaces."""
-    variants = max(1, size // 2000)
-    spaces = (size - SECTIONS * (1 + variants)) * 100 // 101
-    tabs = [section(n, [(n * variants + v) % spaces for v in range(variants)]) for n in range(SECTIONS)]
+    """One site with 200 sections of one or more variants, and collections of a hundred spaces; with fewer sections below 1,000 objects."""
+    variants, number = max(1, size // 2000), min(SECTIONS, size // 5)
+    spaces = (size - number * (1 + variants)) * 100 // 101
+    tabs = [section(n, [(n * variants + v) % spaces for v in range(variants)]) for n in range(number)]
     return organization(folders(spaces, max(1, spaces // 100)), sites={"docs": {"title": "Documentation", "structure": tabs}})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchmarks import projects
 from benchmarks.service import objects
-from benchmarks.service.memory import Memory
+from benchmarks.service.memory import Memory, Object
 
 SPACE = ("emoji", "language", "editMode", "defaultLevel")
 
@@ -48,10 +48,19 @@ def _content(memory: Memory, nodes: list[projects.Tree], parent: str | None, ids
 def _site(memory: Memory, declared: projects.Tree, ids: dict[str, str]) -> None:
     data = objects.site(memory, {"title": declared["title"]})
     for node in declared["structure"]:
-        shown: list[Any] = [memory.get("space", ids[key]) for key in node["spaces"]]
-        body = {"title": node["title"], "icon": node["icon"], "spaceId": shown[0]["id"]}
-        section = objects.section(memory, data, body)
-        for space in shown[1:]:
-            objects.site_space(memory, data, space, section["id"])
+        if "group" in node:
+            group = objects.group(memory, data, node)
+            for inner in node["structure"]:
+                objects.join(memory, data, group, _section(memory, data, inner, ids))
+        else:
+            _section(memory, data, node, ids)
     for link in declared.get("shareLinks", {}).values():
         objects.share_link(memory, data, link)
+
+
+def _section(memory: Memory, site: Object, declared: projects.Tree, ids: dict[str, str]) -> Object:
+    shown: list[Any] = [memory.get("space", ids[key]) for key in declared["spaces"]]
+    section = objects.section(memory, site, {"title": declared["title"], "icon": declared["icon"], "spaceId": shown[0]["id"]})
+    for space in shown[1:]:
+        objects.site_space(memory, site, space, section["id"])
+    return section

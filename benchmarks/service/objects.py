@@ -153,6 +153,12 @@ def group(memory: Memory, site: Object, body: Object) -> Object:
     return memory.add("group", level(site["id"], body.get("parent")), data)
 
 
+def join(memory: Memory, site: Object, group: Object, section: Object) -> None:
+    """Put a section into a group, after those in it."""
+    section["sectionGroup"] = group["id"]
+    memory.place("section", section, level(site["id"], group["id"]))
+
+
 def share_link(memory: Memory, site: Object, body: Object) -> Object:
     data: Object = {
         "id": memory.new_id("link"),

@@ -70,10 +70,9 @@ def _in_site(memory: Memory, site: Object, rest: tuple[str, ...], body: Any) -> 
             shown, section = memory.get("space", body["spaceId"]), body.get("sectionId")
             return 201, "site-space", objects.site_space(memory, site, shown, section)
         case ("section-groups", id, "sections"):
-            section = memory.get("section", body["sectionId"])
-            section["sectionGroup"] = id
-            memory.place("section", section, level(site["id"], id))
-            return 201, "group", memory.get("group", id)
+            group = memory.get("group", id)
+            objects.join(memory, site, group, memory.get("section", body["sectionId"]))
+            return 201, "group", group
         case (("sections" | "section-groups" | "site-spaces") as name, id, "move"):
             kind = IN_SITE[name]
             data = memory.get(kind, id)
