@@ -10,12 +10,16 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import request_bodies
 from tests.proofs import LONG, long
+
+if TYPE_CHECKING:
+    from tests.harness import Org
 
 PROOF_SECONDS = 3600
 MEMORY = Path("/dev/shm")
@@ -93,3 +97,20 @@ def postgres_url() -> Iterator[str]:
     else:
         with server.running(programs) as url:
             yield url
+
+
+@pytest.fixture
+def org(tmp_path: Path) -> Org:
+    """A fresh project, sandbox and state."""
+    from tests.harness import Org
+
+    return Org(tmp_path)
+
+
+@pytest.fixture
+def acme(org: Org) -> Org:
+    """A sandbox to which the small organization was applied."""
+    from tests.small import applied, small
+
+    applied(org, small())
+    return org

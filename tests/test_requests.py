@@ -9,9 +9,9 @@ import pytest
 
 from reconciler.client import RetryClass
 from tests.cli.conftest import Cli
-from tests.engine.small import applied, small
 from tests.harness import Org
 from tests.request_bodies import WRONG, foreign, problems
+from tests.small import applied, small
 
 SITE = "/orgs/org_acme/sites/site_1"
 SOURCE = {"url": "https://acme.example/openapi.json"}

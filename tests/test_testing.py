@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests import processes
-from tests.engine.small import applied, settled, small
 from tests.harness import ORGANIZATION, Org
 from tests.proofs import proof, spread
+from tests.small import applied, settled, small
 
 PROGRAMS = {
     "returns": ("print('out'); import sys; print('err', file=sys.stderr)", 0),

@@ -15,7 +15,7 @@ from reconciler.resource.audience import LEVELS as MODEL_LEVELS
 from tests.audience.moments import LEVELS, Readers, Watched
 from tests.audience.proof import Proof
 from tests.audience.worlds import Tree, conditions, world
-from tests.importing.imported import everything
+from tests.importer.imported import everything
 
 UNSIGNED = "visitor.claims.unsigned"
 KINDS = ("site", "section", "site-space", "space", "openapi")

@@ -15,10 +15,10 @@ from reconciler.model import Actual
 from reconciler.report.saved import Digests, Made, saved_plan
 from reconciler.state import Scope
 from reconciler.state.transfer.push import checked
-from tests.engine.small import small
 from tests.harness import Org
 from tests.hostile.texts import edited
 from tests.hostile.worlds import ODD, bent, room, world
+from tests.small import small
 
 SCOPE = Scope("test", None, "sandbox:sandbox")
 

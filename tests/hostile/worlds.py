@@ -29,9 +29,9 @@ from reconciler.state import Scope, Store
 from reconciler.state.tables.schema import METADATA
 from tests.client.client_fakes import Leap
 from tests.config.corpus import GOOD, options
-from tests.engine.small import small
 from tests.harness import BASE, TOKEN, Org
 from tests.hostile.texts import SCRAPS, edited
+from tests.small import small
 
 TOUR = next(project for project in GOOD if project.name == "tour")
 TABLES = tuple(table.name for table in METADATA.sorted_tables)

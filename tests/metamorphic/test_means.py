@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.engine.small import small
 from tests.metamorphic.arrangement import arranged
 from tests.metamorphic.canonical import differences
 from tests.metamorphic.laboratory import document, laboratory
 from tests.metamorphic.lists import Shuffling
+from tests.small import small
 
 SITE = "/orgs/org_acme/sites"
 

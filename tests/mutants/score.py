@@ -11,16 +11,16 @@ from tests.mutants import nursery
 from tests.mutants.mutator import Mutant, mutants
 
 TESTS: Final[dict[str, tuple[str, ...]]] = {
-    "plan.siblings.moves": ("tests/test_order.py",),
-    "plan.steps.graph": ("tests/test_graph.py",),
-    "apply.recover": ("tests/test_recover_by_answers.py",),
-    "apply.evidence": ("tests/test_evidence.py", "tests/test_recover_by_answers.py"),
+    "plan.siblings.moves": ("tests/plan/test_order.py",),
+    "plan.steps.graph": ("tests/plan/test_graph.py",),
+    "apply.recover": ("tests/apply/test_recover_by_answers.py",),
+    "apply.evidence": ("tests/apply/test_evidence.py", "tests/apply/test_recover_by_answers.py"),
     "state.journal": (
         *(f"tests/state/test_{name}.py" for name in ("journal", "journal_keeps", "history", "round_trip")),
         "tests/state/test_carry.py::test_what_is_pushed_is_what_was_pulled",
         "tests/state/test_carry.py::test_another_state_is_replaced_only_by_force",
     ),
-    "plan": ("tests/plan/test_absence.py", "tests/plan/test_gone_along.py", "tests/plan/test_book.py", "tests/test_forecast.py"),
+    "plan": ("tests/plan/test_absence.py", "tests/plan/test_gone_along.py", "tests/plan/test_book.py", "tests/plan/test_forecast.py"),
 }
 """The tests that belong to a module or to all in a folder, the likeliest to fail first."""
 

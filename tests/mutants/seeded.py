@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 JOURNAL, LEASE = "tests/state/test_journal.py::", "tests/state/test_lease.py::"
-RECOVER, GONE, STORMS, TAKEN = (f"tests/engine/test_{name}.py::" for name in ("recover", "gone", "storms", "taken"))
-MEDDLING = "tests/engine/test_meddling.py::"
+RECOVER, TAKEN = (f"tests/apply/test_{name}.py::" for name in ("recover", "taken"))
+GONE, STORMS = (f"tests/observe/test_{name}.py::" for name in ("gone", "storms"))
+MEDDLING = "tests/apply/test_meddling.py::"
 RETRY, PACING = "tests/client/test_client_retry.py::", "tests/client/test_client_pacing.py::"
-ORDER, GRAPH = "tests/test_order.py::", "tests/test_graph.py::"
+ORDER, GRAPH = "tests/plan/test_order.py::", "tests/plan/test_graph.py::"
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Consent, Guards, Intent, Rules
-from tests.engine.small import node
 from tests.plan.recording import World
+from tests.small import node
 
 Tree = dict[str, Any]
 SITE, FLAT = "/orgs/org_acme/sites/site-docs", "/orgs/org_acme/sites/site-flat"

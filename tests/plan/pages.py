@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from reconciler.address import Address
-from tests.engine.small import node
 from tests.plan.edits import (
     FLAT,
     LATE,
@@ -41,6 +40,7 @@ from tests.plan.edits import (
     turned,
     unfinished,
 )
+from tests.small import node
 
 PAGES: tuple[Page, ...] = (
     Page("nothing is edited"),

@@ -17,10 +17,10 @@ from reconciler.client import Reader, Settings
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Binding, Desired, Origin, Place, State
 from reconciler.observe import observe
-from tests.engine.outside import everything
-from tests.engine.small import applied, node
-from tests.engine.storms import Recorded, record
 from tests.harness import BASE, TOKEN, Org, Still
+from tests.outside import everything
+from tests.small import applied, node
+from tests.storms import Recorded, record
 
 RECORD: Final = Path(__file__).with_name("record.json")
 

@@ -18,7 +18,7 @@ from reconciler.apply import FRESH
 from reconciler.apply.preconditions import INSIDE
 from reconciler.errors import ReconcilerError
 from reconciler.model import Outcome, Plan
-from tests.engine.meddling import exits_well, told
+from tests.meddling import exits_well, told
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.faults import ready

@@ -17,9 +17,9 @@ from hypothesis import seed as seeded
 from reconciler.cli.sandboxes.embedded import seed_document
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from tests.engine.small import node, small
-from tests.engine.test_random import organizations
+from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, SEED, Org
+from tests.small import node, small
 
 Write = Callable[[Org], None]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "acme"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.engine.small import small
 from tests.reliability.scenarios import UPDATE
+from tests.small import small
 from tests.strict.journey import Journey, journey
 from tests.strict.organizations import GENERATED, SMALL, cleared, example, generated, handbook, of
 from tests.strict.turns import carried, thinned, turned

@@ -1,0 +1,227 @@
+"""`createStrategy: marker`: what is made has a mark for a name first, so that even what comes after the settle time is known as ours."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+
+from reconciler.apply import ApplyOptions, apply
+from reconciler.apply.recover import recover
+from reconciler.errors import DeclarationError
+from reconciler.kinds import load as kinds
+from reconciler.model import Action, Outcome, Status
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.plan.guard import guard
+from reconciler.plan.prove import prove
+from reconciler.resource import POST, Api, Keyed, Resource, field
+from tests.harness import ORGANIZATION, Org
+from tests.small import described, settled, small
+
+TEAMS = f"/orgs/{ORGANIZATION}/teams"
+TREE: dict[str, Any] = {"teams": {"writers": {"title": "Writers"}}, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}]}
+
+
+class Lost(httpx.AsyncBaseTransport):
+    """The write of that number is answered with a 502, and carried out only when `come` is called; writes are counted from 1."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, nth: int) -> None:
+        self.inner, self.nth, self.writes = inner, nth, 0
+        self.held: httpx.Request | None = None
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method != "GET":
+            self.writes += 1
+            if self.writes == self.nth:
+                await request.aread()
+                self.held = request
+                return httpx.Response(502, request=request)
+        return await self.inner.handle_async_request(request)
+
+    async def come(self) -> None:
+        assert self.held is not None
+        await self.inner.handle_async_request(self.held)
+
+
+class Marking(Org):
+    """An organization whose applies mark what they make."""
+
+    lost: Lost | None = None
+    nth = 0
+    nonces: Iterator[int]
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        inner = super().transport()
+        if self.nth:
+            self.lost = Lost(inner, self.nth)
+            self.nth = 0
+            return self.lost
+        return inner
+
+    def come_late(self) -> None:
+        """What was taken for lost takes effect now."""
+        assert self.lost is not None
+        asyncio.run(self.lost.come())
+
+    async def _apply(self, allow_replace: tuple[str, ...]) -> Outcome:
+        nonces = self.__dict__.setdefault("nonces", count(1))
+        desired, store = self.load().desired, self.store()
+        try:
+            with store.lease(who="test", command="apply") as journal:
+                async with self.client() as writer:
+                    await recover(writer, kinds(), desired, journal, settle=None)
+                    state = journal.state()
+                    actual = await observe(writer, kinds(), desired, state)
+                    made = guard(prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual)), desired, allow_delete=None)
+                    nonce = lambda: f"{next(nonces):08x}"  # noqa: E731
+                    return await apply(writer, kinds(), desired, made, actual, journal, ApplyOptions(deadline=30.0, nonce=nonce))
+        finally:
+            store.close()
+
+
+@pytest.fixture
+def org(tmp_path: Any) -> Marking:
+    made = Marking(tmp_path)
+    made.write(TREE)
+    return made
+
+
+def titles(org: Org) -> list[str]:
+    return sorted(one["title"] for one in org.items(TEAMS))
+
+
+def test_everything_is_named_as_it_shall_be_after_one_apply(org: Marking) -> None:
+    org.write(small())
+    outcome = org.apply()
+    assert [one.error for one in outcome.results if one.status is not Status.DONE] == []
+    assert outcome.leftover == ()
+    settled(org)
+
+
+def test_only_kinds_that_say_so_are_marked(org: Marking) -> None:
+    assert {kind.name for kind in kinds().values() if "create" in kind.api and kind.api["create"].marker} == {
+        "collection", "group", "share-link", "team",
+    }  # fmt: skip
+
+
+def test_the_naming_has_an_intent_of_its_own(org: Marking) -> None:
+    org.apply()
+    store = org.store()
+    entries = [one for run in store.runs() for one in store.entries(run.id)]
+    store.close()
+    assert [(one.intent.verb, one.intent.writes["title"], one.status) for one in entries] == [
+        ("create", "reconciler:00000001", "done"), ("update", "Writers", "done"),
+    ]  # fmt: skip
+
+
+def test_a_lost_create_is_found_by_its_mark(org: Marking) -> None:
+    org.nth = 1
+    org.apply()
+    org.come_late()
+    assert titles(org) == ["reconciler:00000001"]
+    org.apply()
+    assert titles(org) == ["Writers"]
+    settled(org)
+
+
+def test_a_lost_naming_is_made_good(org: Marking) -> None:
+    org.nth = 2
+    outcome = org.apply()
+    org.apply()
+    assert titles(org) == ["Writers"]
+    settled(org)
+    assert outcome.results[0].step.verb == "create"
+
+
+def test_what_comes_after_it_was_made_again_is_deleted_by_the_next_run_and_the_plan_shows_it(org: Marking) -> None:
+    org.nth = 1
+    org.apply()
+    org.apply()
+    assert titles(org) == ["Writers"]
+    org.come_late()
+    assert titles(org) == ["Writers", "reconciler:00000001"]
+    made = org.plan()
+    (change,) = made.changes
+    assert change.actions == (Action.DELETE,)
+    assert change.reason == "created for acme/team/writers by a late request of an earlier run"
+    org.apply()
+    assert titles(org) == ["Writers"]
+    settled(org)
+
+
+def test_what_comes_before_it_was_made_again_is_bound_and_named(org: Marking) -> None:
+    org.nth = 1
+    org.apply()
+    store = org.store()
+    with store.lease(who="test", command="apply") as journal:  # a run that gave up waiting, and then died
+
+        async def give_up() -> None:
+            async with org.client() as writer:
+                await recover(writer, kinds(), org.load().desired, journal, settle=None)
+
+        asyncio.run(give_up())
+    store.close()
+    org.come_late()
+    assert described(org.plan()) == ["acme/team/writers: update adopt title"]
+    org.apply()
+    assert titles(org) == ["Writers"]
+    store = org.store()
+    assert [binding.origin.value for binding in store.read().bindings.values() if binding.kind == "team"] == ["recovered"]
+    store.close()
+    settled(org)
+
+
+def test_what_came_late_for_something_that_is_no_longer_declared_is_deleted(org: Marking) -> None:
+    org.nth = 1
+    org.apply()
+    org.write({**TREE, "teams": {"readers": {"title": "Readers"}}})
+    org.apply()
+    org.come_late()
+    org.apply()
+    assert titles(org) == ["Readers"]
+
+
+def test_a_strange_mark_is_nobodys(org: Marking) -> None:
+    org.apply()
+    org.call("PUT", TEAMS, {"title": "reconciler:deadbeef"})
+    assert described(org.plan()) == []
+    org.apply()
+    assert titles(org) == ["Writers", "reconciler:deadbeef"]
+
+
+def test_a_late_collection_that_somebody_has_filled_stays(org: Marking) -> None:
+    base = f"/orgs/{ORGANIZATION}/collections"
+    org.write({**TREE, "content": [*TREE["content"], {"collection": "product", "title": "Product"}], "teams": {}})
+    org.nth = 1
+    org.apply()
+    org.apply()
+    org.come_late()
+    late = next(one for one in org.items(base) if one["title"] == "reconciler:00000001")
+    copy = org.call("POST", "/spaces/spc_blank/duplicate")
+    org.call("POST", f"/spaces/{copy['id']}/move", {"parent": late["id"]})
+    (blocked,) = org.plan().blocked
+    assert "still contains" in blocked.reason
+    org.call("DELETE", f"/spaces/{copy['id']}")
+    org.apply()
+    assert [one["title"] for one in org.items(base)] == ["Product"]
+
+
+def test_a_mark_that_no_later_verb_can_replace_is_refused() -> None:
+    with pytest.raises(DeclarationError, match="marks title"):
+
+        class Odd(Resource, kind="odd", place=Keyed("odds")):
+            """Odd."""
+
+            api = Api(create=POST("/odds", marker="title"))
+            title: str = field("The name.", key=True, required=True)
+
+
+def test_the_strategy_is_written_in_the_project(org: Marking) -> None:
+    assert not org.load().settings.marks
+    org.write(TREE, recovery={"createStrategy": "marker"})
+    assert org.load().settings.marks

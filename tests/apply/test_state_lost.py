@@ -1,0 +1,164 @@
+"""A state on a server that is lost during an apply: nothing more is sent, and the next run makes nothing twice."""
+
+from __future__ import annotations
+
+import json
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pytest
+
+from reconciler.errors import StateError
+from reconciler.state import Scope, Store
+from tests.harness import Org
+from tests.small import settled, small
+from tests.state.test_lease import expire
+
+
+@dataclass
+class Wire:
+    """Passes bytes between the program and the server, until it is cut."""
+
+    target: tuple[str, int]
+    sockets: list[socket.socket] = field(default_factory=list)
+    cut: bool = False
+
+    def __post_init__(self) -> None:
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self.server.accept()
+                if self.cut:
+                    client.close()
+                    continue
+                server = socket.create_connection(self.target)
+                self.sockets += [client, server]
+                for one, other in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass, args=(one, other), daemon=True).start()
+
+    @staticmethod
+    def _pass(one: socket.socket, other: socket.socket) -> None:
+        with suppress(OSError):
+            while data := one.recv(65536):
+                other.sendall(data)
+
+    def lose(self) -> None:
+        self.cut = True
+        for one in self.sockets:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def wire(url: str) -> Iterator[tuple[Wire, str]]:
+    parts = urlsplit(url)
+    found = Wire((str(parts.hostname), int(parts.port or 0)))
+    with closing(found.server):
+        yield found, url.replace(f":{parts.port}/", f":{found.port}/")
+        found.lose()
+
+
+class OnServer(Org):
+    """The same with its state on a server."""
+
+    url = ""
+    service = ""
+
+    def store(self) -> Store:
+        scope, beside = Scope("test", None, self.service), self.project / ".reconciler"
+        return Store.open(self.url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside)
+
+    def losing(self, line: Wire, nth: int, when: str) -> list[str]:
+        """Let the connection be lost before or after the nth request that writes; the paths of those, as they are sent."""
+        sent: list[str] = []
+        passed = self.client
+
+        def client(*words: object, **named: object) -> object:
+            made = passed(*words, **named)  # type: ignore[arg-type]
+            inner = made.send
+
+            async def send(method: str, path: str, *rest: object, **options: object) -> object:
+                sent.append(path)  # its intent is written
+                number = len(sent)
+                if (number, when) == (nth, "before"):
+                    line.lose()
+                answer = await inner(method, path, *rest, **options)
+                if (number, when) == (nth, "after"):
+                    line.lose()
+                return answer
+
+            made.send = send
+            return made
+
+        self.client = client  # type: ignore[method-assign,assignment]
+        return sent
+
+
+@pytest.mark.parametrize("after", [1, 4, 9, 15])
+def test_a_lost_connection_stops_writing_before_the_next_request(tmp_path: Path, postgres_url: str, after: int) -> None:
+    org = OnServer(tmp_path)
+    org.service = f"sandbox:{uuid4()}"
+    org.write(small())
+    with wire(postgres_url) as (line, url):
+        org.url = url
+        passed, sent = org.client, org.losing(line, after, "before")
+        with pytest.raises(StateError, match="cannot be reached"):
+            org.apply()
+        org.client = passed  # type: ignore[method-assign]
+    assert len(sent) == after
+    assert len([method for method, _ in org.requests if method != "GET"]) <= after
+    org.url = postgres_url
+    expire(postgres_url)  # 90 seconds later
+    org.apply()
+    settled(org)
+    titles = [one["space"]["title"] for one in org.items("/orgs/org_acme/members/usr_ada/spaces")]
+    assert len(titles) == len(set(titles))
+
+
+@pytest.mark.parametrize("after", [1, 6, 12])
+def test_an_outcome_the_server_could_not_take_is_kept_beside_the_project_and_taken_in(
+    tmp_path: Path, postgres_url: str, after: int
+) -> None:
+    org = OnServer(tmp_path)
+    org.service = f"sandbox:{uuid4()}"
+    org.write(small())
+    beside = org.project / ".reconciler"
+    with wire(postgres_url) as (line, url):
+        org.url = url
+        passed, sent = org.client, org.losing(line, after, "after")
+        with pytest.raises(StateError, match="cannot be reached") as raised:
+            org.apply()
+        org.client = passed  # type: ignore[method-assign]
+    (file,) = beside.glob("unsaved-*.json")
+    assert f"stored in {file}" in raised.value.message
+    assert "The next `reconciler apply` imports the file and removes it." in (raised.value.hint or "")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    bound = {one["address"]: one["id"] for ending in json.loads(file.read_text())["endings"] for one in ending["bound"]}
+    made = [method for method, _ in org.requests if method in ("POST", "PUT")]
+    assert bound or not made
+    org.url = postgres_url
+    with org.store() as store:
+        assert {str(intent.address) for intent in store.read().intents} >= set(bound) - {str(one) for one in store.read().bindings}
+    expire(postgres_url)  # 90 seconds later
+    org.apply()
+    assert list(beside.glob("unsaved-*")) == []
+    with org.store() as store:
+        bindings = {str(address): binding for address, binding in store.read().bindings.items()}
+    assert {address: bindings[address].id for address in bound} == bound
+    assert {bindings[address].origin.value for address in bound} <= {"created", "adopted"}  # not recovered: nothing had to be found out
+    settled(org)
+    titles = [one["space"]["title"] for one in org.items("/orgs/org_acme/members/usr_ada/spaces")]
+    assert len(titles) == len(set(titles))
+    assert len(sent) >= after

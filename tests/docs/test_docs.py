@@ -1,0 +1,135 @@
+"""What the docs say can be typed and found: commands with their options, functions behind links, tables made from declarations."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import runpy
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+EXAMPLES = sorted((ROOT / "examples").rglob("*.yaml"))
+SHELL = ("sh", "bash", "console", "shell")
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def fenced(text: str) -> Iterator[tuple[str, str]]:
+    """The blocks of code of a page: language and content."""
+    for block in re.finditer(r"^( *)```(\w*)\n(.*?)^\1```$", text, flags=re.DOTALL | re.MULTILINE):
+        yield block[2], block[3]
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every `reconciler …` that a page or an example tells people to type: where it stands, and the line."""
+    found = []
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        lines = [line.strip() for language, block in fenced(text) if language in SHELL for line in block.splitlines()]
+        lines += re.findall(r"`(reconciler [^`]+)`", re.sub(r"^( *)```.*?^\1```$", "", text, flags=re.DOTALL | re.MULTILINE))
+        found += [(relative(page), part) for line in lines for part in parts(line)]
+    for example in EXAMPLES:
+        lines = re.findall(r"^#.*?(reconciler [^#\n]+)", example.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        found += [(relative(example), part) for line in lines for part in parts(line)]
+    return sorted(set(found))
+
+
+def parts(line: str) -> list[str]:
+    """The calls of reconciler in a line of shell."""
+    calls = [call.strip().removeprefix("$ ").removeprefix(".venv/bin/") for call in re.split(r"&&|\|\||;|\|", line.split(" #")[0])]
+    return [call for call in calls if call.startswith("reconciler ") and re.match(r"reconciler (--?)?[a-z]", call)]
+
+
+def words(call: str) -> list[str]:
+    """The arguments of a call."""
+    return shlex.split(call)[1:]
+
+
+def unknown(call: str) -> str | None:
+    """What of a call does not exist, None where all of it does."""
+    from reconciler.cli import main
+
+    command: click.Command = main
+    context = click.Context(main, info_name="reconciler")
+    options: dict[str, click.Parameter] = {name: each for each in main.get_params(context) for name in each.opts}
+    for word in words(call):
+        if word.startswith("-"):
+            name = word.partition("=")[0]
+            if name not in options and name not in context.help_option_names:
+                return f"{command.name} has no option {name}"
+        elif isinstance(command, click.Group):
+            inner = command.get_command(context, word)
+            if inner is None:
+                return f"{command.name} has no command {word}"
+            command, context = inner, click.Context(inner, info_name=word, parent=context)
+            options |= {name: each for each in command.get_params(context) for name in (*each.opts, *each.secondary_opts)}
+    return None
+
+
+@pytest.mark.parametrize(("where", "call"), commands(), ids=lambda value: value)
+def test_every_command_in_the_docs_exists_with_its_options(where: str, call: str) -> None:
+    assert unknown(call) is None
+
+
+def test_a_command_that_does_not_exist_would_be_found() -> None:
+    assert unknown("reconciler aply") is not None
+    assert unknown("reconciler plan --no-such-option") is not None
+    assert unknown("reconciler plan examples/acme") is None
+
+
+def defined(path: Path) -> set[str]:
+    """The names that a module defines or gives on."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name)
+            case ast.Name(id=name, ctx=ast.Store()):
+                found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_a_name_that_links_to_a_module_is_defined_there(page: Path) -> None:
+    wrong = []
+    for name, target in re.findall(r"\[`(\w+)`\]\(([^)#\s]+\.py)\)", page.read_text(encoding="utf-8")):
+        if name not in defined((page.parent / target).resolve()):
+            wrong.append(f"{name} in {target}")
+    assert wrong == []
+
+
+def test_the_tables_of_fields_are_those_of_the_declarations() -> None:
+    generator = runpy.run_path(str(ROOT / "docs" / "fields.py"))
+    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert generator["page"](page) == page, "run: python docs/fields.py"
+
+
+def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
+    from reconciler import resource as vocabulary
+
+    page = (ROOT / "docs" / "decisions" / "0001-kinds-are-declarations.md").read_text(encoding="utf-8")
+    missing = []
+    vocabulary_of_fields = ("field", "within", "one_per", "inside", "member_of", "choice", "first", "seed", "output")
+    for name in ("Keyed", "Node", "Single", "Listing", "Sighting", "One", *vocabulary_of_fields):
+        assert hasattr(vocabulary, name)
+        if f"{name}(" not in page:
+            missing.append(name)
+    optional = {*vocabulary.Verb.__dataclass_fields__, *inspect.signature(vocabulary.field).parameters} - {"method", "path", "name", "doc"}
+    missing += sorted(word for word in optional if re.search(rf"`(field\()?{word}\b", page) is None)
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=relative)
+def test_nothing_in_the_docs_names_a_place_outside_the_repository(page: Path) -> None:
+    assert re.findall(r"(?<![\w/.])/(?:work|home|root|tmp|opt|Users)/[\w./-]*", page.read_text(encoding="utf-8")) == []

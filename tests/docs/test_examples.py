@@ -1,0 +1,76 @@
+"""Each example is a project that works: its plan is the one that is checked in, and once applied nothing is left to do."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import processes
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+EXPECTED: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "expected.py"))
+NAMES: list[str] = EXPECTED["NAMES"]
+
+
+def run(folder: Path, command: str, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """As `docs/expected.py` runs it, without the time it takes to start."""
+    environ = {word: value for word, value in os.environ.items() if not word.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
+    return processes.run(
+        [sys.executable, "-m", "reconciler", command, f"examples/{name}", "--sandbox", f".reconciler/{name}.db", *options],
+        cwd=folder, env={**environ, "HOME": str(folder), "COLUMNS": "100"}, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+
+
+@pytest.fixture(params=NAMES)
+def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A copy of an example, so that its state and its sandbox are its own."""
+    EXPECTED["copied"](request.param, tmp_path)
+    name: str = request.param
+    return name
+
+
+def test_every_example_has_an_expected_plan() -> None:
+    assert NAMES
+    assert [name for name in NAMES if not (EXAMPLES / name / "expected-plan.txt").is_file()] == []
+
+
+def test_the_first_plan_is_the_expected_one(example: str, tmp_path: Path) -> None:
+    planned = run(tmp_path, "plan", example, "--color", "never")
+    assert planned.returncode == 0, planned.stderr
+    expected = (EXAMPLES / example / "expected-plan.txt").read_text(encoding="utf-8")
+    if find_spec("cryptography") is None:
+        assert fingerprints_alone(planned.stdout) == fingerprints_alone(expected), "if it is meant: python docs/expected.py"
+    else:
+        assert planned.stdout == expected, "if it is meant: python docs/expected.py"
+
+
+def fingerprints_alone(text: str) -> str:
+    """A plan as it is without the library that reads certificates: only their fingerprints are known."""
+    return re.sub(r"(certificate) [^+~]*?(sha256 )", r"\1 \2", " ".join(text.split()))
+
+
+def test_after_an_apply_nothing_is_left_and_looking_sends_only_gets(example: str, tmp_path: Path) -> None:
+    applied = run(tmp_path, "apply", example, "--yes")
+    assert applied.returncode == 0, applied.stdout + applied.stderr
+    again = run(tmp_path, "plan", example, "--detailed-exitcode", "-v")
+    assert again.returncode == 0, again.stdout + again.stderr
+    methods = re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /", again.stderr)
+    assert "GET" in methods
+    assert set(methods) == {"GET"}
+
+
+def test_every_kind_is_in_an_example() -> None:
+    from reconciler.config import load
+    from reconciler.kinds import load as kinds
+
+    declared = {one.kind for name in NAMES for one in load(EXAMPLES / name, kinds()).desired.resources.values()}
+    assert set(kinds()) - declared == set()

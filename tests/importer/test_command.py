@@ -1,0 +1,153 @@
+"""`reconciler import` as people use it."""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reconciler.importer.keys import free, slug
+from tests.cli.conftest import Cli, prepared
+from tests.harness import Org
+from tests.importer.imported import everything, imported, written
+from tests.small import applied, small
+
+ACME = Path(__file__).parents[2] / "examples" / "acme"
+
+
+@pytest.fixture
+def acme(tmp_path: Path) -> Cli:
+    """A sandbox to which the flagship example was applied."""
+    return flagship(Cli(tmp_path))
+
+
+@prepared
+def flagship(cli: Cli) -> Cli:
+    shutil.copytree(ACME, cli.root / "acme")
+    assert cli("apply", "acme", "--sandbox", "s.db", "--yes").exit_code == 0
+    return cli
+
+
+def files(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.yaml"))}
+
+
+def test_the_flagship_is_imported_and_the_plan_after_it_is_empty(acme: Cli) -> None:
+    assert acme("import", "--sandbox", "s.db").stdout == "org_acme  Acme\n"
+    shown = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run").stdout
+    assert not (acme.root / "new").exists()
+    result = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == "Wrote 5 files to new and tracked 80 objects.\n"
+    made = files(acme.root / "new")
+    assert sorted(made) == [
+        "content.yaml", "reconciler.yaml", "sites/acme-documentation.yaml", "sites/acme-for-partners.yaml", "sites/acme-help-center.yaml",
+    ]  # fmt: skip
+    assert all(f"--- {path}\n{text}" in shown for path, text in made.items())
+    assert "      - {space: get-started, id: spc_" in made["content.yaml"]
+    assert "mergeRules: {reviewers: [ada@acme.example]}" in made["reconciler.yaml"]
+    assert "        certificate: |\n          -----BEGIN CERTIFICATE-----\n" in made["reconciler.yaml"]
+    assert "{section: webhooks, title: Webhooks, spaces: [webhooks]}" in made["sites/acme-documentation.yaml"]
+    plan = acme("plan", "new", "--detailed-exitcode")  # the project names the sandbox itself
+    assert plan.exit_code == 0, plan.stdout
+    refused = acme("import", "new", "--org", "org_acme", "--sandbox", "s.db")
+    assert refused.exit_code == 3
+    assert "--into" in refused.stderr
+    assert acme("import", "new", "--into", "--sandbox", "s.db").stdout == "Wrote 0 files to new and tracked 0 objects.\n"
+    acme("import", "other", "--org", "org_acme", "--sandbox", "s.db")
+    assert files(acme.root / "other") == files(acme.root / "new") == made
+
+
+def test_into_a_project_goes_only_what_it_lacks_and_comments_stay(acme: Cli) -> None:
+    space = acme("api", "POST", "/spaces/spc_blank/duplicate", "--sandbox", "s.db", "--project", "acme")
+    assert space.exit_code == 0, space.stderr
+    team = acme("api", "PUT", "/orgs/org_acme/teams", "-f", "title=Überläufer", "--sandbox", "s.db", "--project", "acme")
+    assert team.exit_code == 0, team.stderr
+    before = files(acme.root / "acme")
+    result = acme("import", "acme", "--into", "--sandbox", "s.db")
+    assert result.exit_code == 0, result.stderr
+    after = files(acme.root / "acme")
+    diff = [
+        line
+        for name in before
+        for line in difflib.unified_diff(before[name].splitlines(), after[name].splitlines(), n=0, lineterm="")
+        if line[:1] in "+-" and not line.startswith(("+++", "---"))
+    ]
+    assert [line for line in diff if line.startswith("-")] == []
+    assert "+  uberlaufer: {title: Überläufer}" in diff
+    assert "+  - space: copy-of-blank-page-template" in diff
+    plan = acme("plan", "acme", "--sandbox", "s.db", "--detailed-exitcode")
+    assert plan.exit_code == 0, plan.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--org", "org_acme"), "no directory was given"),
+        (("new", "--org", "org_none"), "organization org_none does not exist, or the token has no access to it"),
+        (("--into",), "no project was given"),
+        (("acme", "--into", "--org", "org_none"), "the project does not declare org_none"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_and_nothing_is_written(acme: Cli, words: tuple[str, ...], said: str) -> None:
+    result = acme("import", *words, "--sandbox", "s.db")
+    assert result.exit_code == 3
+    assert said in result.stderr
+    assert not (acme.root / "new").exists()
+
+
+def test_what_could_not_be_read_is_said_at_the_top(tmp_path: Path) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    found = written(everything(org, failing=("teams",)))
+    assert "# Not seen: team in org_acme: GET /orgs/org_acme/teams: " in found.files["reconciler.yaml"]
+    assert "defaultTeam: {id: " in found.files["reconciler.yaml"]
+    assert any("team in org_acme" in one for one in found.missing)
+
+
+def test_what_cannot_be_written_stays_as_it_is_and_says_so(tmp_path: Path) -> None:
+    site = {"organization": "org_acme", "id": "site_1", "title": "Docs", "visibility": "by-invitation"}
+    org = Org(tmp_path, seed={**Org(tmp_path / "plain").seed, "sites": [site]})
+    found, plan = imported(org, tmp_path / "new")
+    assert plan.empty
+    assert '  # visibility is "by-invitation", which is left as it is: ' in found.files["sites/docs.yaml"]
+
+
+def test_keys_are_short_plain_and_free() -> None:
+    assert [slug(text) for text in ("Überblick & Größe", "Привет, мир", "🚀", "", "مرحبا", "Don't", "Ω mega")] == [
+        "uberblick-grosse", "privet-mir", "", "", "", "dont", "o-mega",
+    ]  # fmt: skip
+    assert slug("one two three four five six seven eight nine") == "one-two-three-four-five-six-seven-eight"
+    taken: set[str] = set()
+    for _ in range(4):
+        taken.add(free("Overview", "space", "Product", taken))
+    assert taken == {"overview", "product-overview", "overview-2", "overview-3"}
+    assert free("🚀", "space", "", {"space-1"}) == "space-2"
+
+
+def test_whose_token_it_is_can_be_said_and_is_else_told(acme: Cli) -> None:
+    named = ("import", "new", "--org", "org_acme", "--sandbox", "s.db", "--dry-run")
+    assert "\n  member: linus@acme.example\n" in acme(*named, "--member", "Linus@ACME.example").stdout
+    refused = acme(*named, "--member", "nobody@acme.example")
+    assert refused.exit_code == 3
+    assert "nobody@acme.example is not a member of the organization" in refused.stderr
+    assert "Took" not in acme(*named).stderr  # there is one admin only
+    second = acme("api", "PATCH", "/orgs/org_acme/members/usr_linus", "-f", "role=admin", "--sandbox", "s.db", "--project", "acme")
+    assert second.exit_code == 0, second.stderr
+    assert "one of 2 with access to everything" in acme(*named).stderr
+
+
+def test_what_is_inherited_is_written_as_it_is_and_not_in_a_comment(tmp_path: Path) -> None:
+    org = Org(tmp_path / "org")
+    applied(org, small())
+    org.call("PATCH", f"/spaces/{org.id('acme/space/one')}", {"defaultLevel": "inherit", "mergeRules": {"type": "none"}})
+    org.call("PATCH", f"/collections/{org.id('acme/collection/deep')}", {"defaultLevel": "inherit"})
+    org.call("PATCH", "/orgs/org_acme", {"mergeRules": {"type": "none"}})
+    found, plan = imported(org, tmp_path / "new")
+    assert (plan.changes, plan.steps) == ((), ())
+    text = "\n".join(text for _, text in found.files.items())
+    assert text.count("defaultLevel: inherit") == 2
+    assert text.count("mergeRules: none") == 2
+    assert not [line for line in text.splitlines() if "inherit" in line and line.lstrip().startswith("#")]

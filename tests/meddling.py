@@ -1,0 +1,105 @@
+"""Somebody else edits the service while an apply is under way: before its kth request, whichever that is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from reconciler.cli.exits import PARTLY, of_outcome
+from reconciler.client.clock import SystemClock
+from reconciler.model import Outcome, Status
+from tests.harness import Org
+from tests.small import described
+
+Act = Callable[["Meddled"], Awaitable[Any]]
+
+
+class Jumping(SystemClock):
+    """A clock that stands still until it is put forward."""
+
+    now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        await asyncio.sleep(0)
+
+
+class Meddling(httpx.AsyncBaseTransport):
+    """Lets somebody act before the kth request."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, org: Meddled) -> None:
+        self.inner, self.org = inner, org
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.org.count += 1
+        if self.org.act is not None and self.org.count == self.org.at:
+            await self.org.act(self.org)
+            self.org.acted = len(self.org.requests)
+        if self.org.refused and request.method == "GET" and request.url.path.endswith(self.org.refused):
+            return httpx.Response(403, json={"error": {"code": 403, "message": "not for you"}}, request=request)
+        answer = await self.inner.handle_async_request(request)
+        if request.method == "GET" or not self.org.answered:
+            return answer
+        document = json.loads(await answer.aread() or b"null")
+        if isinstance(document, dict) and document.get("object") in self.org.answered:
+            for key, value in self.org.answered[document["object"]].items():
+                document[key] = value
+                if value is None:
+                    del document[key]
+        return httpx.Response(answer.status_code, json=document, request=request)
+
+
+@dataclass
+class Meddled(Org):
+    """`at`: before which request of the next apply `act` happens; `acted`: how many requests had been sent by then, None if it did not.
+
+    `refused`: how the paths end that answer 403. `answered`: by object, keys that the answers to writes show otherwise, or (None) not.
+    """
+
+    at: int = 0
+    act: Act | None = None
+    count: int = 0
+    acted: int | None = None
+    ids: dict[str, str] = field(default_factory=dict)
+    refused: str = ""
+    answered: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        return Meddling(super().transport(), self)
+
+    def meddled(self, at: int, act: Act | None) -> Outcome:
+        """Apply while somebody acts."""
+        self.at, self.act, self.count, self.acted = at, act, 0, None
+        self.requests.clear()
+        try:
+            return self.apply()
+        finally:
+            self.act = None
+
+    async def other(self, method: str, path: str, body: Any = None) -> Any:
+        """One request by somebody else, with the ids of `ids` in its path."""
+        return await self._call(method, path.format(**self.ids), body)
+
+
+def told(org: Org, outcome: Outcome, address: str) -> bool:
+    """Whether the run's report, or the plan after it, has something to say of an address."""
+    said = [str(result.step.address) for result in outcome.results if result.status is Status.STALE]
+    said += [str(one.address) for one in outcome.edited]
+    if address in said or any(address in line for line in outcome.notes):
+        return True
+    plan = org.plan()
+    return any(address in line for line in described(plan)) or any(address in str(one.address) for one in plan.blocked)
+
+
+def exits_well(outcome: Outcome) -> bool:
+    """Whether a run in whose report somebody's edit is ends with the code that says so."""
+    noticed = outcome.edited or outcome.leftover or any(one.status is Status.STALE for one in outcome.results)
+    return not noticed or of_outcome(outcome) == PARTLY

@@ -1,0 +1,139 @@
+"""What is gone: looked for a second time, believed within limits, and never at the cost of a request where nothing is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from reconciler.errors import Refused
+from reconciler.model import Action
+from tests.harness import Org, Still
+from tests.small import applied, small
+from tests.storms import Record, Recorded, planned, record
+
+
+@pytest.fixture(scope="module")
+def acme(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    org = Org(tmp_path_factory.mktemp("small"))
+    applied(org, small())
+    return record(org)
+
+
+def id_of(record: Record, address: str) -> str:
+    return next(binding.id for at, binding in record.state.bindings.items() if str(at) == address)
+
+
+def without(record: Record, *ids: str) -> Recorded:
+    """The service without these objects: no list shows them, and by their ids they are not found."""
+    answers = {}
+    for path, (status, body) in record.answers.items():
+        document = json.loads(body)
+        if isinstance(document.get("items"), list):
+            items = [one for one in document["items"] if one.get("id") not in ids]
+            document = {**document, "items": items, **({"count": len(items)} if "count" in document else {})}
+        if path.rsplit("/", 1)[-1] not in ids:
+            answers[path] = (status, json.dumps(document).encode())
+    return Recorded(answers, hidden=ids)
+
+
+def test_what_is_not_in_the_list_is_asked_for_by_its_id_twice_and_somebody_vouches(acme: Record) -> None:
+    team = id_of(acme, "acme/team/writers")
+    transport = without(acme, team)
+    made, drift = planned(acme, transport)
+    assert [str(one.address) for one in drift.resources if one.status == "deleted"] == ["acme/team/writers"]
+    assert [change.actions for change in made.changes if str(change.address) == "acme/team/writers"] == [(Action.CREATE,)]
+    assert transport.seen.count(f"/orgs/org_acme/teams/{team}") == 2
+    assert transport.seen.count("/orgs/org_acme") == 2
+    assert len(transport.seen) <= len(acme.answers) + 4
+
+
+def test_where_nothing_is_missing_nothing_is_read_twice(acme: Record) -> None:
+    transport = Recorded(acme.answers)
+    planned(acme, transport)
+    assert sorted(transport.seen) == sorted(acme.answers)
+
+
+def test_what_the_list_lacks_and_its_id_shows_is_there_and_the_list_is_doubted(acme: Record) -> None:
+    team = id_of(acme, "acme/team/writers")
+    transport = without(acme, team)
+    transport.answers = {**transport.answers, f"/orgs/org_acme/teams/{team}": (200, json.dumps(found(acme, team)).encode())}
+    made, drift = planned(acme, transport)
+    assert drift.resources == ()
+    assert made.changes == ()
+    assert [one.reason for one in made.unknown] == [f"GET /orgs/org_acme/teams lacks {team}, which exists"]
+
+
+def found(record: Record, id: str) -> object:
+    return next(one for _, body in record.answers.values() for one in json.loads(body).get("items", []) if one.get("id") == id)
+
+
+def test_a_kind_without_a_reading_by_id_is_gone_when_two_listings_a_second_apart_lack_it(acme: Record) -> None:
+    link = id_of(acme, "acme/site/docs/share-link/partners")
+    transport, clock = without(acme, link), Still()
+    _, drift = planned(acme, transport, clock=clock)
+    assert clock.slept >= 0.9
+    assert [str(one.address) for one in drift.resources] == ["acme/site/docs/share-link/partners"]
+    path = f"/orgs/org_acme/sites/{id_of(acme, 'acme/site/docs')}/share-links"
+    assert transport.seen.count(path) == 2
+
+
+def test_a_list_that_shows_it_the_second_time_lagged(acme: Record) -> None:
+    path = f"/orgs/org_acme/sites/{id_of(acme, 'acme/site/docs')}/share-links"
+    transport = Recorded(acme.answers, lambda request, status, body: (200, b'{"items": []}'), lambda asked, number: asked == path)
+    transport.strikes = lambda asked, number: asked == path and transport.seen.count(path) == 1
+    made, drift = planned(acme, transport)
+    assert drift.resources == ()
+    assert made.empty
+
+
+def test_a_witness_that_is_not_there_either_makes_it_unknown(acme: Record) -> None:
+    team = id_of(acme, "acme/team/writers")
+    transport = without(acme, team)
+    transport.storm = lambda request, status, body: (404, b"{}")
+    transport.strikes = lambda asked, number: asked == "/orgs/org_acme" and transport.seen.count(asked) > 1
+    made, drift = planned(acme, transport)
+    assert drift.resources == ()
+    assert made.changes == ()
+    assert any("does not answer either" in one.reason for one in made.unknown)
+
+
+def test_where_nothing_else_that_is_bound_answers_by_its_id_it_is_unknown(acme: Record) -> None:
+    transport = without(acme, id_of(acme, "acme/team/writers"))
+    transport.storm = lambda request, status, body: (404, b"{}")
+    transport.strikes = lambda asked, number: asked not in acme.answers
+    made, drift = planned(acme, transport)
+    assert drift.resources == ()
+    assert made.changes == ()
+    (reason,) = {one.reason for one in made.unknown}
+    assert reason.startswith("acme/team/writers was not found twice, but acme/")
+
+
+def test_more_than_three_and_a_tenth_at_once_is_refused_and_can_be_accepted(acme: Record) -> None:
+    addresses = [
+        f"acme/site/docs/{rest}" for rest in ("section/guides", "section/more", "section/api", "section/cli", "share-link/partners")
+    ]
+    ids = [id_of(acme, one) for one in addresses]
+    limit = max(3, len(acme.state.bindings) // 10)
+    planned(acme, without(acme, *ids[:limit]))
+    with pytest.raises(Refused) as caught:
+        planned(acme, without(acme, *ids[: limit + 1]))
+    assert caught.value.exit_code == 4
+    assert caught.value.hint == f"if they were deleted: --accept-gone {limit + 1}"
+    planned(acme, without(acme, *ids[: limit + 1]), accept=limit + 1)
+
+
+def test_a_deleted_site_counts_once_however_much_went_with_it(acme: Record) -> None:
+    site = id_of(acme, "acme/site/docs")
+    made, _ = planned(acme, without(acme, site))
+    assert any(str(change.address) == "acme/site/docs" for change in made.changes)
+
+
+def test_the_option_is_where_the_hint_says(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from reconciler.cli import main
+
+    for command in ("plan", "apply", "drift"):
+        assert "--accept-gone" in CliRunner().invoke(main, [command, "--help"]).stdout

@@ -1,0 +1,246 @@
+"""Edits behind the tool's back: every field of every kind with a value somebody else gives it, and what drift says then."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from reconciler.address import Address
+from reconciler.client import Reader, Settings
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, State
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.plan.drift import Drift, drift
+from reconciler.resource import Field, Kind, Role
+from tests.harness import BASE, TOKEN, Org
+from tests.small import node, small
+
+
+def everything() -> dict[str, Any]:
+    """The small organization with every field of every kind written somewhere."""
+    tree = small()
+    tree |= {
+        "emailDomains": ["acme.example"], "hostname": "acme-docs", "logo": "https://acme.example/logo.png", "sso": False, "ai": False,
+        "inviteLinks": False,
+    }  # fmt: skip
+    node(tree, "other")["defaultLevel"] = "read"
+    node(tree, "one").update(editMode="live", defaultLevel="read", language="en", mergeRules="inherit")
+    tree["sites"]["docs"] |= {"type": "premium", "agentsContext": "included", "adaptiveContent": {"enabled": True}}
+    tree["sites"]["flat"]["published"] = False
+    tree["agentInstructions"] = "Answer in plain English."
+    tree["sites"]["docs"]["adaptiveSchema"] = _claims("isBeta")
+    node(tree, "guides").update(icon="book", description="To begin with", condition="visitor.claims.a")
+    node(tree, "reference")["icon"] = "code"
+    node(tree, "guides")["spaces"][0]["condition"] = "visitor.claims.b"
+    return tree
+
+
+def _claims(name: str) -> dict[str, Any]:
+    """The schema of visitors of whom one thing is known."""
+    claim = {"type": "boolean", "description": "Tries what is new"}
+    return {"type": "object", "properties": {name: claim}, "additionalProperties": False}
+
+
+def _text(line: str) -> dict[str, Any]:
+    """A rich document of one paragraph."""
+    leaves = [{"object": "text", "leaves": [{"object": "leaf", "text": line, "marks": []}]}]
+    return {"object": "document", "data": {}, "nodes": [{"object": "block", "type": "paragraph", "data": {}, "nodes": leaves}]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A field, the address it is edited at, and the value (request form) it gets; an address stands for its id.
+
+    `accepts`: whether the YAML can say it afterwards by a value. `shown`: what a reading is made to show, where no request changes it.
+    """
+
+    kind: str
+    field: str
+    address: str
+    value: Any
+    accepts: bool = True
+    shown: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.field}"
+
+
+SITE = "acme/site/docs"
+CASES = (
+    Case("organization", "title", "acme", "Acme Inc ${{ vars.x }}"),
+    Case("organization", "emailDomains", "acme", ["acme.example", "beta.example"]),
+    Case("organization", "hostname", "acme", "acme-other"),
+    Case("organization", "defaultRole", "acme", None),
+    Case("organization", "defaultContent", "acme", {"type": "site", "site": Address.parse("acme/site/flat")}),
+    Case("organization", "logo", "acme", "https://acme.example/other.png"),
+    Case("organization", "sso", "acme", True),
+    Case("organization", "ai", "acme", True),
+    Case("organization", "inviteLinks", "acme", True),
+    Case("organization", "mergeRules", "acme", {"type": "inherit"}),
+    Case("member", "role", "acme/member/linus@acme.example", "comment"),
+    Case("team", "title", "acme/team/writers", "Authors: all # of them"),
+    Case("collection", "title", "acme/collection/other", "Others"),
+    Case("collection", "description", "acme/collection/other", "What is left"),
+    Case("collection", "defaultLevel", "acme/collection/other", "edit"),
+    Case("collection", "parent", "acme/collection/deep", Address.parse("acme/collection/other"), accepts=False),
+    Case("space", "title", "acme/space/one", "007"),
+    Case("space", "emoji", "acme/space/one", "📗"),
+    Case("space", "editMode", "acme/space/one", "locked"),
+    Case("space", "defaultLevel", "acme/space/one", "edit"),
+    Case("space", "language", "acme/space/one", "no"),
+    Case(
+        "space",
+        "mergeRules",
+        "acme/space/one",
+        {"type": "rules", "rules": [{"rule": "require_specific_reviewers", "users": [Address.parse("acme/member/ada@acme.example")]}]},
+    ),
+    Case("space", "parent", "acme/space/five", Address.parse("acme/collection/deep"), accepts=False),
+    Case("saml", "label", "acme/saml/okta", "Okta 2"),
+    Case("saml", "entityID", "acme/saml/okta", "http://okta.example/2"),
+    Case("saml", "ssoURL", "acme/saml/okta", "https://okta.example/sso2"),
+    Case("saml", "certificate", "acme/saml/okta", "-----BEGIN-----\nabc\n-----END-----\n"),
+    Case("saml", "defaultTeam", "acme/saml/okta", Address.parse("acme/team/unmanaged")),
+    Case("saml", "defaultRole", "acme/saml/okta", "read"),
+    Case("openapi", "source", "acme/openapi/pets", {"url": "https://pets.example/other.json"}),
+    Case("openapi", "visibility", "acme/openapi/pets", "private"),
+    Case("site", "title", SITE, "Handbook"),
+    Case("site", "type", SITE, "ultimate", shown="type"),
+    Case("site", "visibility", SITE, "unlisted"),
+    Case("site", "basename", SITE, "handbook"),
+    Case("site", "published", "acme/site/flat", True),
+    Case("site", "agentsContext", SITE, "excluded"),
+    Case("site", "adaptiveContent", SITE, {"enabled": False}),
+    Case("site", "proxy", SITE, "acme.example/handbook"),
+    Case("site", "defaultSiteSection", SITE, Address.parse("acme/site/docs/section/more")),
+    Case("site", "defaultSiteSpace", "acme/site/flat", Address.parse("acme/site/flat/site-space/two")),
+    Case("section", "sectionGroup", "acme/site/docs/section/api", None, accepts=False),
+    Case("section", "title", "acme/site/docs/section/guides", "Manuals"),
+    Case("section", "icon", "acme/site/docs/section/guides", "rocket"),
+    Case("section", "path", "acme/site/docs/section/guides", "manuals"),
+    Case("section", "description", "acme/site/docs/section/guides", "{% hint %} $${{ x }}"),
+    Case("section", "condition", "acme/site/docs/section/guides", None),
+    Case("section", "defaultSiteSpace", "acme/site/docs/section/guides", Address.parse("acme/site/docs/site-space/one")),
+    Case("group", "title", "acme/site/docs/group/reference", "Lookup"),
+    Case("group", "icon", "acme/site/docs/group/reference", "book"),
+    Case("group", "parent", "acme/site/docs/group/reference", "grp_elsewhere", accepts=False, shown="sectionGroup"),
+    Case("site-space", "section", "acme/site/docs/site-space/more-five", "sec_elsewhere", accepts=False, shown="section"),
+    Case("site-space", "space", "acme/site/docs/site-space/more-five", Address.parse("acme/space/six")),
+    Case("site-space", "path", "acme/site/docs/site-space/one", "v3"),
+    Case("site-space", "condition", "acme/site/docs/site-space/one", "visitor.claims.c"),
+    Case("share-link", "name", "acme/site/docs/share-link/partners", "Friends"),
+    Case("agent-instructions", "instructions", "acme/agent-instructions", _text("Be brief.")),
+    Case("adaptive-schema", "jsonSchema", "acme/site/docs/adaptive-schema", _claims("isGamma")),
+    Case("share-link", "active", "acme/site/docs/share-link/partners", False),
+)
+
+
+def fields() -> list[tuple[Kind, Field]]:
+    """Every field that can drift: compared, shown by the service, and not what the address itself is made of."""
+    found = []
+    for kind in kinds().values():
+        key_is = getattr(kind.place, "key_is", None)
+        found += [(kind, each) for each in kind.fields.values() if each.compared and each.readable and each.name != key_is]
+    return found
+
+
+def edit(org: Org, case: Case) -> None:
+    """What somebody else does to the field, by the service's API."""
+    kind = kinds()[case.kind]
+    field = kind.fields[case.field]
+    value = _ids(org, case.value)
+    if field.role is Role.MEMBER:
+        assert field.leave is not None
+        group = org.id(str(Address.parse(case.address).container) + "/group/reference")
+        org.call(field.leave.method, _path(org, case, field.leave.path, {str(field.to): group}))
+        return
+    verb = next(kind.api[name] for name in (*(one.name for one in kind.carriers), "move") if name in field.on)
+    body = None if field.one_way else {field.wire: value}
+    org.call(verb.method, _path(org, case, verb.path, {}), body)
+
+
+def _ids(org: Org, value: Any) -> Any:
+    match value:
+        case Address(key="unmanaged"):
+            return org.call("PUT", "/orgs/org_acme/teams", {"title": "Unmanaged", "members": []})["id"]
+        case Address():
+            return "usr_ada" if value.kind == "member" else org.id(str(value))
+        case dict():
+            return {key: _ids(org, part) for key, part in value.items()}
+        case list():
+            return [_ids(org, part) for part in value]
+        case _:
+            return value
+
+
+def _path(org: Org, case: Case, path: str, holes: dict[str, str]) -> str:
+    address: Address | None = Address.parse(case.address)
+    assert address is not None
+    holes = {"id": org.id(case.address), "slug": address.key, **holes}
+    while (address := address.container) is not None:
+        holes[kinds().of(address).name] = org.id(str(address))
+    for name, value in holes.items():
+        path = path.replace(f"{{{name}}}", value)
+    return path
+
+
+class Showing(httpx.AsyncBaseTransport):
+    """Shows one key of one object otherwise: what somebody with other means than this API did to it."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, id: str, key: str, value: Any) -> None:
+        self.inner, self.id, self.key, self.value = inner, id, key, value
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self.inner.handle_async_request(request)
+        document = json.loads(await answer.aread() or b"null")
+        for one in document.get("items", [document]) if isinstance(document, dict) else []:
+            if isinstance(one, dict) and one.get("id") == self.id:
+                one[self.key] = self.value
+        headers = {"Date": answer.headers["Date"]} if "Date" in answer.headers else {}
+        return httpx.Response(answer.status_code, json=document, headers=headers, request=request)
+
+
+def observed(org: Org) -> tuple[State, Actual]:
+    """What is remembered, and what the service shows."""
+    store = org.store()
+    try:
+        state = store.read()
+    finally:
+        store.close()
+
+    async def look() -> Actual:
+        async with org.client(Reader) as reader:
+            return await observe(reader, kinds(), org.load().desired, state)
+
+    return state, asyncio.run(look())
+
+
+def drifted(org: Org, *, case: Case | None = None, whole: bool = False, failing: tuple[str, ...] = ()) -> Drift:
+    """The drift of a project, by a client that cannot write; of a `case` that no request makes, as it would show."""
+    return asyncio.run(_drifted(org, case, whole, failing))
+
+
+async def _drifted(org: Org, case: Case | None, whole: bool, failing: tuple[str, ...]) -> Drift:
+    desired = org.load().desired
+    store = org.store()
+    try:
+        state = store.read()
+    finally:
+        store.close()
+    if case is not None and case.shown is not None:
+        transport = Showing(org.transport(), org.id(case.address), case.shown, case.value)
+        reader = Reader(Settings(BASE, TOKEN), transport=transport)
+    else:
+        reader = org.client(Reader, failing=failing)
+    async with reader:
+        actual = await observe(reader, kinds(), desired, state, everything=whole)
+    return drift(kinds(), desired, state, actual, plan(kinds(), desired, state, actual), whole=whole)
+
+
+def said(found: Drift) -> list[str]:
+    """`acme/space/one: changed title`."""
+    return [f"{one.address}: {one.status} {' '.join(each.name for each in one.fields)}".strip() for one in found.resources]

@@ -1,0 +1,291 @@
+"""What a change opens, and which published URLs it breaks, stands in the plan in lines of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reconciler.report.layout import plain
+from reconciler.report.text import plan_text
+from tests.harness import Org
+from tests.small import applied, node, small
+
+Tree = dict[str, Any]
+Edit = Callable[[Tree], Any]
+DOCS = "acme/site/docs"
+
+
+def closed() -> Tree:
+    """The small organization with every door shut."""
+    tree = small()
+    tree |= {"emailDomains": ["acme.example"], "sso": True, "inviteLinks": False, "hostname": "acme"}
+    tree["openapi"]["pets"]["visibility"] = "private"
+    tree["sites"]["docs"] |= {"visibility": "visitor-auth", "published": True, "agentsContext": "excluded"}
+    tree["sites"]["docs"]["adaptiveContent"] = {"enabled": True}
+    tree["sites"]["docs"]["shareLinks"]["partners"]["active"] = False
+    tree["sites"]["flat"] |= {"visibility": "unlisted"}
+    node(tree, "product")["defaultLevel"] = "read"
+    node(tree, "one").update(editMode="locked", defaultLevel="guest", mergeRules={"reviewers": ["ada@acme.example"]})
+    return tree
+
+
+def of(tree: Tree, *path: str) -> Any:
+    for word in path:
+        tree = tree[word]
+    return tree
+
+
+@pytest.fixture(scope="module")
+def shut(tmp_path_factory: pytest.TempPathFactory) -> Org:
+    """Applied once; the tests only plan."""
+    org = Org(tmp_path_factory.mktemp("shut"))
+    applied(org, closed())
+    return org
+
+
+def docs(tree: Tree) -> Tree:
+    return dict.__getitem__(tree["sites"], "docs")  # type: ignore[no-any-return]
+
+
+EXPOSED: list[tuple[str, Edit, str]] = [
+    ("a wider site", lambda t: docs(t).update(visibility="unlisted"), f"{DOCS} visibility visitor-auth -> unlisted"),
+    ("a public site", lambda t: docs(t).update(visibility="public"), f"{DOCS} visibility visitor-auth -> public"),
+    ("a published site", lambda t: t["sites"]["flat"].update(published=True), "acme/site/flat published False -> True"),
+    ("agents", lambda t: docs(t).update(agentsContext="included"), f"{DOCS} agentsContext excluded -> included"),
+    (
+        "no adaptive content",
+        lambda t: docs(t).update(adaptiveContent={"enabled": False}),
+        f"{DOCS} adaptiveContent {{'enabled': True}} -> {{'enabled': False}}",
+    ),
+    (
+        "a share link that works",
+        lambda t: docs(t)["shareLinks"]["partners"].update(active=True),
+        f"{DOCS}/share-link/partners active False -> True",
+    ),
+    (
+        "a share link more",
+        lambda t: docs(t)["shareLinks"].update(press={"name": "Press", "active": True}),
+        f"{DOCS}/share-link/press active _Unset.UNSET -> True",
+    ),
+    ("no condition", lambda t: node(t, "more").update(condition=None), f"{DOCS}/section/more condition visitor.claims.x -> None"),
+    ("invite links", lambda t: t.update(inviteLinks=True), "acme inviteLinks False -> True"),
+    ("no sso", lambda t: t.update(sso=False), "acme sso True -> False"),
+    (
+        "a domain more",
+        lambda t: t.update(emailDomains=["acme.example", "mail.example"]),
+        "acme emailDomains ['acme.example'] -> ['acme.example', 'mail.example']",
+    ),
+    ("a higher role for newcomers", lambda t: t.update(defaultRole="create"), "acme defaultRole read -> create"),
+    ("one admin more", lambda t: t["members"].update({"linus@acme.example": "admin"}), "acme/member/linus@acme.example role edit -> admin"),
+    ("a higher level", lambda t: node(t, "product").update(defaultLevel="edit"), "acme/collection/product defaultLevel read -> edit"),
+    ("an unlocked space", lambda t: node(t, "one").update(editMode="live"), "acme/space/one editMode locked -> live"),
+    (
+        "a space of its own level",
+        lambda t: node(t, "one").update(defaultLevel="read"),
+        "acme/space/one defaultLevel guest -> read",
+    ),
+    ("a public description", lambda t: t["openapi"]["pets"].update(visibility="public"), "acme/openapi/pets visibility private -> public"),
+    ("another provider", lambda t: t["saml"]["okta"].update(ssoURL="https://evil.example"), "acme/saml/okta ssoURL"),
+    ("looser rules", lambda t: t.update(mergeRules="inherit"), "acme mergeRules"),
+    ("no reviewer", lambda t: node(t, "one").update(mergeRules={"reviewers": []}), "acme/space/one mergeRules"),
+]
+
+
+@pytest.mark.parametrize(("edit", "line"), [row[1:] for row in EXPOSED], ids=[row[0] for row in EXPOSED])
+def test_each_change_that_opens_something_is_a_line_of_its_own(shut: Org, edit: Edit, line: str) -> None:
+    tree = closed()
+    edit(tree)
+    shut.write(tree)
+    plan = shut.plan()
+    told = [f"{one.address} {one.field} {one.before} -> {one.after}" for one in plan.exposures]
+    assert len(told) == 1
+    assert told[0].startswith(line)
+    assert plan.exposures[0].source is not None
+    assert "! exposure" in plain(plan_text(plan))
+    assert "1 exposure" in plain(plan_text(plan)).splitlines()[-1]
+
+
+CLOSING: list[tuple[str, Edit]] = [
+    ("a domain less", lambda t: t.update(emailDomains=[])),
+    ("a lower role for newcomers", lambda t: t.update(defaultRole="guest")),
+    ("no admin less", lambda t: t["members"].update({"linus@acme.example": "create"})),
+    ("rules where none were", lambda t: node(t, "two").update(mergeRules={"reviewers": ["ada@acme.example"]})),
+    ("another title", lambda t: docs(t).update(title="Handbook")),
+    ("a new site", lambda t: t["sites"].update(new={"title": "New", "visibility": "public", "published": True})),
+]
+
+
+@pytest.mark.parametrize("edit", [row[1] for row in CLOSING], ids=[row[0] for row in CLOSING])
+def test_what_closes_or_does_neither_is_none(shut: Org, edit: Edit) -> None:
+    tree = closed()
+    edit(tree)
+    shut.write(tree)
+    plan = shut.plan()
+    assert plan.exposures == ()
+    assert plan.steps
+
+
+def test_what_somebody_closed_outside_is_opened_again_only_with_a_line(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    org.call("PATCH", f"/orgs/org_acme/sites/{org.id(DOCS)}", {"visibility": "visitor-auth"})
+    assert [f"{one.field} {one.before} -> {one.after}" for one in org.plan().exposures] == ["visibility visitor-auth -> public"]
+
+
+def test_protection_that_is_let_go_of_is_a_line(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, small(), protect=["site"])
+    tree = small()
+    tree["sites"]["docs"]["protect"] = False
+    org.write(tree, protect=["site"])
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == [f"{DOCS} protect"]
+    org.write(small(), protect=[])
+    assert [f"{one.address} {one.field}" for one in org.plan().exposures] == ["protect site"]
+
+
+def test_what_a_first_apply_makes_exposes_nothing_that_was_there(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    org.write(small())
+    plan = org.plan()
+    assert [f"{one.address} {one.field}" for one in plan.exposures] == []
+    assert plan.broken == ()
+
+
+BROKEN: list[tuple[str, Edit, str]] = [
+    ("basename", lambda t: docs(t).update(basename="handbook"), f"{DOCS} …/published/docs -> …/published/handbook"),
+    ("the path of a section", lambda t: node(t, "guides").update(path="start"), f"{DOCS}/section/guides …/guides -> …/start"),
+    (
+        "the path of a variant",
+        lambda t: node(t, "guides")["spaces"][0].update(path="v3"),
+        f"{DOCS}/site-space/one …/v2 -> …/v3",
+    ),
+    ("hostname", lambda t: t.update(hostname="acme-docs"), "acme acme -> acme-docs"),
+    ("proxy", lambda t: docs(t).update(proxy="acme.example/help"), f"{DOCS} acme.example/docs -> acme.example/help"),
+    ("no proxy", lambda t: docs(t).update(proxy=None), f"{DOCS} acme.example/docs -> nowhere"),
+    ("a narrower site", lambda t: docs(t).update(visibility="share-link"), f"{DOCS} …/docs -> nowhere"),
+    ("a section less", lambda t: docs(t)["structure"].pop(), f"{DOCS}/section/more …/more -> nowhere"),
+    ("a share link less", lambda t: docs(t)["shareLinks"].clear(), f"{DOCS}/share-link/partners a secret -> nowhere"),
+    (
+        "a share link that stops",
+        lambda t: docs(t)["shareLinks"]["partners"].update(active=False),
+        f"{DOCS}/share-link/partners a secret -> nowhere",
+    ),
+    ("a site less", lambda t: (t.update(defaultContent=None), t["sites"].pop("docs")), f"{DOCS} …/docs -> nowhere"),
+    ("a site for visitors who sign in", lambda t: docs(t).update(visibility="visitor-auth"), f"{DOCS} …/docs -> nowhere"),
+    ("a variant less", lambda t: node(t, "guides")["spaces"].pop(0), f"{DOCS}/site-space/one …/v2 -> nowhere"),
+    ("a private description", lambda t: t["openapi"]["pets"].update(visibility="private"), "acme/openapi/pets …/pets -> nowhere"),
+]
+
+
+def shortened(url: str | None, part: str) -> str:
+    return "nowhere" if url is None else url if "://" not in url else "…" + url[-len(part) :]
+
+
+@pytest.fixture(scope="module")
+def living(tmp_path_factory: pytest.TempPathFactory) -> Org:
+    """Applied once; the tests only plan."""
+    org = Org(tmp_path_factory.mktemp("living"))
+    applied(org, {**small(), "hostname": "acme"})
+    return org
+
+
+@pytest.mark.parametrize(("edit", "line"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
+def test_each_public_address_that_breaks_is_a_line_of_its_own(living: Org, edit: Edit, line: str) -> None:
+    tree = {**small(), "hostname": "acme"}
+    edit(tree)
+    living.write(tree)
+    plan = living.plan()
+    address, before, _, after = line.split(" ", 3) if "a secret" not in line else (line.split()[0], "a secret", "->", "nowhere")
+    told = [one for one in plan.broken if str(one.address) == address]
+    assert len(told) == len(plan.broken) == 1
+    assert (told[0].before or "a secret").endswith(before.removeprefix("…"))
+    assert (told[0].after or "nowhere").endswith(after.removeprefix("…"))
+    assert "! breaks" in plain(plan_text(plan))
+    assert "?key=" not in plain(plan_text(plan))
+
+
+def regrouped(tree: Tree) -> None:
+    node(tree, "reference")["structure"].append(docs(tree)["structure"].pop())
+
+
+def ungrouped(tree: Tree) -> None:
+    docs(tree)["structure"].append(node(tree, "reference")["structure"].pop())
+
+
+def another_default_section(tree: Tree) -> None:
+    del node(tree, "guides")["default"]
+    node(tree, "more")["default"] = True
+
+
+def another_default_variant(tree: Tree) -> None:
+    del node(tree, "guides")["spaces"][1]["default"]
+    node(tree, "guides")["spaces"][0]["default"] = True
+
+
+KEPT: list[tuple[str, Edit]] = [
+    ("a section put into a group", regrouped),
+    ("a section taken out of its group", ungrouped),
+    ("another title of a group", lambda t: node(t, "reference").update(title="Handbook")),
+    ("another default section", another_default_section),
+    ("another default variant", another_default_variant),
+    ("another order", lambda t: docs(t)["structure"].reverse()),
+    ("another title of a site", lambda t: docs(t).update(title="Handbook")),
+    ("a wider site", lambda t: docs(t).update(visibility="public")),
+]
+
+
+@pytest.mark.parametrize("edit", [row[1] for row in KEPT], ids=[row[0] for row in KEPT])
+def test_what_is_no_part_of_a_public_address_breaks_none(living: Org, edit: Edit) -> None:
+    tree = {**small(), "hostname": "acme"}
+    edit(tree)
+    living.write(tree)
+    assert living.plan().broken == ()
+
+
+def test_the_addresses_that_no_line_tells_of_are_the_same_afterwards(tmp_path: Any) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    before = published(org)
+    for edit in (regrouped, another_default_section, another_default_variant):
+        tree = small()
+        edit(tree)
+        org.write(tree)
+        assert org.plan().steps
+        org.apply()
+        assert published(org) == before, edit.__name__
+
+
+def published(org: Org) -> dict[str, str]:
+    """By id, where the service says that the sections and site spaces of a site are read."""
+    of = f"/orgs/org_acme/sites/{org.id(DOCS)}"
+    return {one["id"]: one["urls"]["published"] for part in ("sections", "site-spaces") for one in org.items(f"{of}/{part}")}
+
+
+def test_a_site_cannot_be_unpublished_so_that_no_address_breaks(living: Org) -> None:
+    tree = {**small(), "hostname": "acme"}
+    docs(tree)["published"] = False
+    living.write(tree)
+    plan = living.plan()
+    assert (plan.broken, plan.steps) == ((), ())
+    assert "published" in plan.blocked[0].reason
+
+
+def test_a_variant_that_is_made_anew_elsewhere_loses_its_address(living: Org) -> None:
+    tree = {**small(), "hostname": "acme"}
+    node(tree, "more")["spaces"].append(node(tree, "guides")["spaces"].pop(0))
+    living.write(tree)
+    plan = living.plan(allow_replace=("**",))
+    assert [(str(one.address), one.after, one.reason) for one in plan.broken] == [
+        (f"{DOCS}/site-space/one", None, "it is recreated; the service chooses the URL")
+    ]
+
+
+def test_nobody_misses_the_addresses_of_a_site_that_was_never_published(living: Org) -> None:
+    tree = {**small(), "hostname": "acme"}
+    tree["sites"].pop("flat")
+    living.write(tree)
+    plan = living.plan()
+    assert plan.steps
+    assert plan.broken == ()

@@ -1,0 +1,177 @@
+"""Whose object it is: a natural key that cannot change makes the whole resource wait, and what is in a renamed container is still known."""
+
+from __future__ import annotations
+
+import copy
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from tests.harness import SEED, Org
+from tests.plan.test_renames import exchanged, ids
+from tests.small import applied, settled, small, verbs
+
+WITH_GRACE: dict[str, Any] = {
+    **SEED,
+    "members": [
+        *SEED["members"],
+        {"organization": "org_acme", "id": "usr_grace", "email": "grace@acme.example", "displayName": "Grace", "role": "read"},
+    ],
+}
+
+
+def roles(org: Org) -> dict[str, str]:
+    return {one["user"]["email"]: one["role"] for one in org.items("/orgs/org_acme/members")}
+
+
+def people(tree: dict[str, Any], **members: Any) -> dict[str, Any]:
+    tree["members"] = {"ada@acme.example": "admin", **{f"{name}@acme.example": one for name, one in members.items()}}
+    tree["teams"] = {"writers": {"title": "Writers"}}
+    return tree
+
+
+# -- what can never be another ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_role_never_goes_to_another_person(tmp_path: Any) -> None:
+    org = Org(tmp_path, seed=WITH_GRACE)
+    applied(org, people(small(), linus="edit"))
+    before = roles(org)
+    org.write(people(small(), grace={"role": "admin", "previously": ["linus@acme.example"]}))
+    plan = org.plan()
+    blocked = {str(one.address): one for one in plan.blocked}
+    grace = blocked["acme/member/grace@acme.example"]
+    assert grace.reason == (
+        "acme/member/linus@acme.example cannot become acme/member/grace@acme.example: the email of usr_linus is linus@acme.example, "
+        "and the email of a member cannot be changed"
+    )
+    assert grace.remedy == "remove linus@acme.example from previously (or its line from moved): they are two members"
+    assert [str(step.address) for step in plan.steps if step.kind == "member"] == []
+    org.apply()
+    assert roles(org) == before
+    assert "acme/member/linus@acme.example" in ids(org)
+    applied(org, people(small(), grace="admin", linus="edit"))
+    assert roles(org) == {**before, "grace@acme.example": "admin"}
+
+
+def test_two_people_are_not_exchanged(tmp_path: Any) -> None:
+    org = Org(tmp_path, seed=WITH_GRACE)
+    applied(org, people(small(), linus="edit", grace="read"))
+    before = roles(org)
+    names = {"linus": "grace", "grace": "linus"}
+    org.write(people(small(), **{name: {"role": "create", "previously": [f"{names[name]}@acme.example"]} for name in names}))
+    plan = org.plan()
+    assert {str(one.address) for one in plan.blocked} == {f"acme/member/{name}@acme.example" for name in names}
+    org.apply()
+    assert roles(org) == before
+
+
+def test_a_person_whose_address_changed_on_the_service_is_the_same_person(tmp_path: Any) -> None:
+    org = Org(tmp_path, seed=WITH_GRACE)
+    applied(org, people(small(), linus="edit"))
+    id = org.id("acme/member/linus@acme.example")
+    renamed_user(org, "linus@acme.example", "linus.t@acme.example")
+    org.write(people(small(), linus="create"))
+    blocked = {str(one.address): one for one in org.plan().blocked}["acme/member/linus@acme.example"]
+    assert blocked.reason == (
+        "is another member: the email of usr_linus is linus.t@acme.example, and the email of a member cannot be changed"
+    )
+    assert "write linus.t@acme.example as its key, with previously: [linus@acme.example]" in blocked.remedy
+    tree = people(small())
+    tree["members"]["linus.t@acme.example"] = {"role": "create", "previously": ["linus@acme.example"]}
+    assert verbs(applied(org, tree)) == ["update acme/member/linus.t@acme.example"]
+    assert org.id("acme/member/linus.t@acme.example") == id
+
+
+def renamed_user(org: Org, old: str, new: str) -> None:
+    """Somebody changes an e-mail address on the service itself, which has no request for it."""
+    with closing(sqlite3.connect(org.db)) as connection, connection:
+        connection.execute("update objects set data = replace(data, ?, ?)", (old, new))
+
+
+def test_a_slug_that_cannot_change_keeps_its_document(org: Org) -> None:
+    tree = small()
+    applied(org, tree)
+    before = ids(org)
+    tree["openapi"] = {"dogs": {**tree["openapi"]["pets"], "visibility": "private", "previously": ["pets"]}}
+    org.write(tree)
+    plan = org.plan()
+    assert {str(one.address) for one in plan.blocked} == {"acme/openapi/dogs", "acme/openapi/pets"}
+    assert [step for step in plan.steps if step.kind == "openapi"] == []
+    org.apply()
+    assert ids(org) == before
+    del tree["openapi"]["dogs"]["previously"]
+    assert {"create acme/openapi/dogs", "delete acme/openapi/pets"} <= set(verbs(applied(org, tree)))
+
+
+# -- what is in a renamed container ----------------------------------------------------------------------------------------------------
+
+
+def handbook(tree: dict[str, Any], *, said: bool = True) -> dict[str, Any]:
+    """The tree with the site `docs` called `handbook`."""
+    tree["sites"] = {"handbook": {**tree["sites"]["docs"], **({"previously": ["docs"]} if said else {})}, "flat": tree["sites"]["flat"]}
+    tree["defaultContent"] = {"site": "handbook"}
+    return tree
+
+
+def without_links(tree: dict[str, Any]) -> None:
+    del tree["sites"]["docs"]["shareLinks"]
+
+
+def without_group(tree: dict[str, Any]) -> None:
+    tree["sites"]["docs"]["structure"].pop(1)
+
+
+def without_sections(tree: dict[str, Any]) -> None:
+    tree["sites"]["docs"]["structure"] = [{"space": "one", "default": True}]
+
+
+@pytest.mark.parametrize("edit", [without_links, without_group])
+@pytest.mark.parametrize("word", ["previously", "moved"])
+def test_what_is_taken_out_of_a_site_is_deleted_though_the_site_is_renamed(acme: Org, edit: Any, word: str) -> None:
+    before = ids(acme)
+    tree = small()
+    edit(tree)
+    kept = copy.deepcopy(tree)
+    site = acme.id("acme/site/docs")
+    moved = [{"from": "acme/site/docs", "to": "acme/site/handbook"}] if word == "moved" else []
+    acme.write(handbook(tree, said=word == "previously"), moved=moved)
+    planned = acme.plan()
+    assert planned.blocked == ()
+    outcome = applied(acme, tree, moved=moved)
+    deletes = [one for one in verbs(outcome) if one.startswith("delete")]
+    assert deletes
+    assert all(one.startswith("delete acme/site/handbook/") for one in deletes)
+    if edit is without_links:
+        assert acme.items(f"/orgs/org_acme/sites/{site}/share-links") == []
+        reasons = [change.reason for change in planned.changes if change.kind == "share-link"]
+        assert reasons == ["no longer declared (was acme/site/docs/share-link/partners)"]
+    else:
+        assert acme.items(f"/orgs/org_acme/sites/{site}/section-groups") == []
+    gone = set(before) - {exchanged(address, "acme/site", {"handbook": "docs"}) for address in ids(acme)}
+    assert gone
+    assert all(address.startswith("acme/site/docs/") for address in gone)
+    applied(acme, {**kept, "sites": tree["sites"], "defaultContent": tree["defaultContent"]}, moved=moved)
+
+
+def test_the_last_section_of_a_renamed_site_goes_too(acme: Org) -> None:
+    tree = small()
+    without_sections(tree)
+    acme.write(handbook(tree))
+    for _ in range(3):
+        acme.apply()
+    settled(acme)
+    site = acme.id("acme/site/handbook")
+    assert acme.items(f"/orgs/org_acme/sites/{site}/sections") == []
+
+
+def test_removed_may_name_what_it_means_as_it_was_called_before(acme: Org) -> None:
+    tree = small()
+    without_links(tree)
+    handbook(tree)
+    applied(acme, tree, removed=[{"address": "acme/site/docs/share-link/partners", "action": "forget"}])
+    site = acme.id("acme/site/handbook")
+    assert [one["name"] for one in acme.items(f"/orgs/org_acme/sites/{site}/share-links")] == ["Partners"]
+    assert "share-link" not in str(ids(acme))

@@ -1,0 +1,199 @@
+"""Nothing is created, changed or moved that belongs to another organization than the one declared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.model import Plan
+from tests.harness import ORGANIZATION, SEED, Org
+from tests.meddling import Meddled
+from tests.small import applied, node, small
+
+BETA = "org_beta"
+THEIRS = "spc_theirs"
+
+
+@pytest.fixture
+def org(tmp_path: Path) -> Org:
+    """A second organization, which ada administrates too: the token may write there."""
+    seed = {
+        **SEED,
+        "organizations": [*SEED["organizations"], {"id": BETA, "title": "Beta"}],
+        "members": [
+            *SEED["members"],
+            {**SEED["members"][0], "organization": BETA},
+            {"organization": BETA, "id": "usr_bea", "email": "bea@beta.example", "displayName": "Bea", "role": "admin"},
+        ],
+        "spaces": [*SEED["spaces"], {"organization": BETA, "id": THEIRS, "title": "Theirs", "parent": None}],
+        "teams": [{"organization": BETA, "id": "team_theirs", "title": "Theirs"}],
+        "sites": [{"organization": BETA, "id": "site_theirs", "title": "Theirs"}],
+    }
+    return Org(tmp_path, seed=seed)
+
+
+@pytest.fixture
+def acme(org: Org) -> Org:
+    applied(org, small())
+    return org
+
+
+def reasons(made: Plan) -> dict[str, str]:
+    return {str(one.address): one.reason for one in made.blocked}
+
+
+def beta(org: Org) -> Any:
+    """Everything of the other organization."""
+    spaces = org.items(f"/orgs/{BETA}/members/usr_ada/spaces")
+    return spaces, *(org.items(f"/orgs/{BETA}/{name}") for name in ("collections", "teams", "sites", "members"))
+
+
+def check(org: Org, tree: dict[str, Any], address: str, said: str) -> None:
+    """The plan blocks the address and says why, and applying the rest leaves the other organization as it is."""
+    before = beta(org)
+    org.write(tree)
+    assert said in reasons(org.plan())[address]
+    org.apply()
+    assert beta(org) == before
+    assert said in reasons(org.plan())[address]
+
+
+def test_a_copy_of_another_organizations_space_is_never_made(acme: Org) -> None:
+    tree = small()
+    tree["content"].append({"space": "new", "title": "New", "duplicateOf": {"id": THEIRS}})
+    check(acme, tree, "acme/space/new", f"duplicateOf names space {THEIRS}, which is not in acme")
+    assert not [path for method, path in acme.requests if method == "POST" and path == f"/spaces/{THEIRS}/duplicate"]
+
+
+def test_a_default_that_names_another_organizations_space_blocks_every_new_space_by_one_reading(acme: Org) -> None:
+    tree = small()
+    node(tree, "product")["content"] += [{"space": "new", "title": "New"}, {"space": "newer", "title": "Newer"}]
+    acme.write(tree, defaults={"space": {"duplicateOf": {"id": THEIRS}}})
+    acme.requests.clear()
+    made = acme.plan()
+    assert {"acme/space/new", "acme/space/newer"} <= set(reasons(made))
+    assert acme.requests.count(("GET", f"/spaces/{THEIRS}")) == 1
+
+
+def test_a_space_of_another_organization_is_shown_in_no_site(acme: Org) -> None:
+    tree = small()
+    node(tree, "guides")["spaces"].append({"key": "far", "space": {"id": THEIRS}})
+    check(acme, tree, "acme/site/docs/site-space/far", f"space names space {THEIRS}, which is not in acme")
+
+
+def test_no_section_is_made_that_shows_one(acme: Org) -> None:
+    tree = small()
+    tree["sites"]["docs"]["structure"].append({"section": "far", "title": "Far", "spaces": [{"key": "far-one", "space": {"id": THEIRS}}]})
+    check(acme, tree, "acme/site/docs/section/far", f"spaceId names space {THEIRS}, which is not in acme")
+
+
+def test_a_team_of_another_organization_is_not_the_default(acme: Org) -> None:
+    tree = small()
+    tree["saml"]["okta"] |= {"defaultTeam": {"id": "team_theirs"}, "label": "Okta 2"}
+    check(acme, tree, "acme/saml/okta", "defaultTeam names team team_theirs, which is not in acme")
+    (provider,) = acme.items(f"/orgs/{ORGANIZATION}/saml")
+    assert provider["label"] == "Okta 2"  # what is not wrong is done
+
+
+def test_a_site_of_another_organization_is_not_where_members_land(acme: Org) -> None:
+    check(
+        acme,
+        {**small(), "defaultContent": {"site": {"id": "site_theirs"}}},
+        "acme",
+        "defaultContent names site site_theirs, which is not in acme",
+    )
+
+
+def test_nobody_of_another_organization_reviews(acme: Org) -> None:
+    tree = {**small(), "mergeRules": {"reviewers": [{"id": "usr_bea"}, "ada@acme.example"]}}
+    check(acme, tree, "acme", "mergeRules names member usr_bea, which is not in acme")
+
+
+def test_an_id_of_another_organizations_object_is_refused(org: Org) -> None:
+    tree = {"content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, {"space": "far", "id": THEIRS, "title": "Mine now"}]}
+    check(org, tree, "acme/space/far", f"no space has the id {THEIRS} in acme")
+
+
+def test_what_cannot_be_read_is_not_known_to_be_ours(acme: Org) -> None:
+    tree = small()
+    tree["content"].append({"space": "new", "title": "New", "duplicateOf": {"id": THEIRS}})
+    acme.write(tree)
+    assert "it is unknown whether that is in acme" in reasons(acme.plan(failing=(THEIRS,)))["acme/space/new"]
+
+
+def test_a_reference_by_id_to_what_is_ours_is_sent(acme: Org) -> None:
+    outside = acme.call("POST", "/spaces/spc_blank/duplicate")["id"]
+    tree = small()
+    node(tree, "product")["content"].append({"space": "new", "title": "New", "duplicateOf": {"id": outside}})
+    node(tree, "guides")["spaces"].append({"key": "beside", "space": {"id": outside}})
+    acme.write(tree)
+    assert acme.plan().blocked == ()
+    acme.apply()
+    assert acme.plan().empty
+
+
+def test_where_nothing_is_pending_no_reference_is_looked_at(acme: Org) -> None:
+    outside = acme.call("POST", "/spaces/spc_blank/duplicate")["id"]
+    tree = small()
+    node(tree, "product")["content"].append({"space": "new", "title": "New", "duplicateOf": {"id": outside}})
+    acme.write(tree)
+    acme.apply()
+    acme.requests.clear()
+    assert acme.plan().empty
+    assert ("GET", f"/spaces/{outside}") not in acme.requests
+
+
+def test_a_tracked_space_that_was_transferred_is_left_alone_and_the_plan_says_where_it_is(acme: Org) -> None:
+    with acme.store() as store:
+        two = next(one.id for at, one in store.read().bindings.items() if str(at) == "acme/space/two")
+    acme.call("POST", f"/spaces/{two}/transfer", {"organization": BETA})
+    tree = small()
+    node(tree, "two")["title"] = "Changed"
+    check(acme, tree, "acme/space/two", f"{two} belongs to another organization now ({BETA})")
+    assert acme.call("GET", f"/spaces/{two}")["title"] == "Two"
+
+
+def test_a_tracked_space_that_was_transferred_is_not_deleted_when_its_line_goes(acme: Org) -> None:
+    tree = small()
+    tree["content"].append({"space": "spare", "title": "Spare"})
+    acme.write(tree)
+    acme.apply()
+    with acme.store() as store:
+        spare = next(one.id for at, one in store.read().bindings.items() if str(at) == "acme/space/spare")
+    acme.call("POST", f"/spaces/{spare}/transfer", {"organization": BETA})
+    acme.write(small())
+    assert [step for step in acme.plan().steps if step.target == spare] == []
+    acme.apply()
+    assert "deletedAt" not in acme.call("GET", f"/spaces/{spare}")
+
+
+def test_what_was_transferred_within_a_project_of_both_is_not_written_under_its_old_address(acme: Org) -> None:
+    with acme.store() as store:
+        two = next(one.id for at, one in store.read().bindings.items() if str(at) == "acme/space/two")
+    acme.call("POST", f"/spaces/{two}/transfer", {"organization": BETA})
+    tree = small()
+    node(tree, "two")["title"] = "Changed"
+    acme.write(tree)
+    text = (acme.project / "reconciler.yaml").read_text(encoding="utf-8")
+    there = f"  beta:\n    id: {BETA}\n    content:\n    - {{space: two, id: {two}, title: Two}}\n"
+    (acme.project / "reconciler.yaml").write_text(text + there, encoding="utf-8")
+    made = acme.plan()
+    assert f"{two} belongs to another organization now ({BETA})" in reasons(made)["acme/space/two"]
+    assert "which is tracked as acme/space/two" in reasons(made)["beta/space/two"]  # until it is let go of there
+    assert [step for step in made.steps if step.target == two] == []
+
+
+def test_a_copy_that_lands_in_another_organization_is_a_failure_that_says_where_it_is(tmp_path: Path) -> None:
+    org = Meddled(tmp_path)
+    applied(org, small())
+    tree = small()
+    tree["content"].append({"space": "new", "title": "New"})
+    org.write(tree)
+    org.answered = {"space": {"organization": BETA}}
+    (error,) = [result.error for result in org.apply().results if result.step.verb == "create"]
+    assert error is not None
+    assert f"was created in organization {BETA} instead of {ORGANIZATION}" in error
+    with org.store() as store:
+        assert "acme/space/new" not in {str(address) for address in store.read().bindings}

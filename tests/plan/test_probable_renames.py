@@ -1,0 +1,118 @@
+"""A vanished key beside a look-alike: both wait until the YAML says whether it is a rename."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.harness import Org
+from tests.small import applied, node, small, verbs
+
+
+def renamed(kind: str) -> dict[str, Any]:
+    """The small organization with one key of a kind changed, and nothing else."""
+    tree = small()
+    docs = tree["sites"]["docs"]
+    if kind == "team":
+        tree["teams"] = {"authors": tree["teams"]["writers"]}
+        tree["saml"]["okta"]["defaultTeam"] = "authors"
+    elif kind == "space":
+        node(tree, "six")["space"] = "seven"
+    elif kind == "collection":
+        node(tree, "other")["collection"] = "others"
+    elif kind == "site":
+        tree["sites"] = {"handbook": docs, "flat": tree["sites"]["flat"]}
+        tree["defaultContent"] = {"site": "handbook"}
+    elif kind == "section":
+        node(tree, "more")["section"] = "rest"
+    elif kind == "group":
+        node(tree, "reference")["group"] = "ref"
+    elif kind == "site-space":
+        node(tree, "more")["spaces"] = [{"key": "rest-five", "space": "five"}]
+    elif kind == "share-link":
+        docs["shareLinks"] = {"friends": docs["shareLinks"]["partners"]}
+    elif kind == "saml":
+        tree["saml"] = {"other": tree["saml"]["okta"]}
+    return tree
+
+
+PAIRS = {
+    "team": ("acme/team/writers", "acme/team/authors"),
+    "space": ("acme/space/six", "acme/space/seven"),
+    "collection": ("acme/collection/other", "acme/collection/others"),
+    "site": ("acme/site/docs", "acme/site/handbook"),
+    "section": ("acme/site/docs/section/more", "acme/site/docs/section/rest"),
+    "group": ("acme/site/docs/group/reference", "acme/site/docs/group/ref"),
+    "site-space": ("acme/site/docs/site-space/more-five", "acme/site/docs/site-space/rest-five"),
+    "share-link": ("acme/site/docs/share-link/partners", "acme/site/docs/share-link/friends"),
+    "saml": ("acme/saml/okta", "acme/saml/other"),
+}
+
+
+@pytest.fixture(scope="module")
+def living(tmp_path_factory: pytest.TempPathFactory) -> Org:
+    """Applied once; the tests only plan."""
+    org = Org(tmp_path_factory.mktemp("living"))
+    applied(org, small())
+    return org
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_a_key_that_changed_without_a_word_deletes_and_makes_nothing(living: Org, kind: str) -> None:
+    old, new = PAIRS[kind]
+    living.write(renamed(kind))
+    plan = living.plan(allow_replace=("**",))
+    assert [(step.verb, str(step.address)) for step in plan.steps if step.verb in ("create", "delete")] == []
+    blocked = {str(one.address): one for one in plan.blocked}
+    for address in (old, new):
+        assert "probably a rename" in blocked[address].reason
+        assert f"previously: [{old.rsplit('/', 1)[1]}] on {new}" in blocked[address].remedy
+        assert f"{{address: {old}, action: delete}}" in blocked[address].remedy
+
+
+@pytest.mark.parametrize("kind", PAIRS)
+def test_with_previously_it_is_the_same_object(tmp_path: Any, kind: str) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    old, new = PAIRS[kind]
+    id = org.id(old)
+    tree = renamed(kind)
+    word = {"previously": [old.rsplit("/", 1)[1]]}
+    if kind == "site-space":
+        node(tree, "more")["spaces"][0] |= word
+    else:
+        of = {"team": "teams", "site": "sites", "saml": "saml"}.get(kind)
+        key = new.rsplit("/", 1)[1]
+        at = tree["sites"]["docs"]["shareLinks"][key] if kind == "share-link" else tree[of][key] if of else node(tree, key)
+        at |= word
+    assert [verb for verb in verbs(applied(org, tree)) if verb.split()[0] in ("create", "delete")] == []
+    assert org.id(new) == id
+
+
+@pytest.mark.parametrize("kind", ["team", "space", "share-link"])
+def test_with_removed_the_one_goes_and_the_other_comes(tmp_path: Any, kind: str) -> None:
+    org = Org(tmp_path)
+    applied(org, small())
+    old, new = PAIRS[kind]
+    done = verbs(applied(org, renamed(kind), removed=[{"address": old, "action": "delete"}]))
+    assert {f"create {new}", f"delete {old}"} <= set(done)
+
+
+def test_one_variant_for_another_in_its_place_is_only_a_remark(living: Org) -> None:
+    tree = small()
+    node(tree, "more")["spaces"] = [{"key": "more-six", "space": "six"}]
+    living.write(tree)
+    plan = living.plan()
+    assert plan.blocked == ()
+    assert any("previously: [more-five]" in note for note in plan.notes)
+
+
+def test_another_title_is_another_thing(living: Org) -> None:
+    tree = small()
+    tree["teams"] = {"authors": {"title": "Authors"}}
+    del tree["saml"]["okta"]["defaultTeam"]
+    living.write(tree)
+    plan = living.plan()
+    assert plan.blocked == ()
+    assert {step.verb for step in plan.steps} == {"create", "delete"}

@@ -1,0 +1,44 @@
+"""What must not go although its line is gone."""
+
+from __future__ import annotations
+
+from tests.harness import Org
+from tests.small import applied, small, verbs
+
+FLAT = "acme/site/flat"
+
+
+def test_what_stands_within_something_that_is_let_go_of_is_let_go_of_too(acme: Org) -> None:
+    tree = small()
+    tree["sites"].pop("flat")
+    id = acme.id(FLAT)
+    assert verbs(applied(acme, tree, removed=[{"address": FLAT, "action": "forget"}])) == []
+    assert len(acme.items(f"/orgs/org_acme/sites/{id}/site-spaces")) == 2
+
+
+def test_the_last_provider_of_single_sign_on_stays_until_it_is_named(acme: Org) -> None:
+    tree = small()
+    del tree["saml"]
+    acme.write(tree)
+    plan = acme.plan()
+    assert [one.reason for one in plan.blocked] == ["is the last saml of acme"]
+    assert plan.steps == ()
+    assert verbs(applied(acme, tree, removed=[{"address": "acme/saml/okta", "action": "delete"}])) == ["delete acme/saml/okta"]
+
+
+def test_unmanaged_things_of_a_kind_that_is_pruned_go_along(acme: Org) -> None:
+    acme.call("POST", f"/orgs/org_acme/sites/{acme.id(FLAT)}/share-links", {"name": "Press"})
+    tree = small()
+    tree["sites"].pop("flat")
+    acme.write(tree)
+    assert next(str(one.address) for one in acme.plan().blocked) == FLAT
+    assert verbs(applied(acme, tree, prune={"share-link": "all"})) == [f"delete {FLAT}"]
+
+
+def test_what_could_not_be_read_is_not_deleted_with_what_holds_it(acme: Org) -> None:
+    tree = small()
+    tree["sites"].pop("flat")
+    acme.write(tree)
+    plan = acme.plan(failing=("share-links",))
+    assert "could not be read" in next(one.reason for one in plan.blocked if str(one.address) == FLAT)
+    assert plan.steps == ()

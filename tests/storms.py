@@ -1,0 +1,163 @@
+"""A service whose answers were recorded once, and that then misbehaves on some paths or all, at once or from the nth request on.
+
+`example` applies the flagship example to a sandbox; `record` keeps what one observation of it was answered; `observe_in` observes again
+from the record, through a storm, in no time: sleeping only moves a clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from reconciler.cli.sandboxes.embedded import seed_document
+from reconciler.client import Reader, Settings
+from reconciler.config import load
+from reconciler.kinds import load as kinds
+from reconciler.model import Actual, Desired, Plan, State
+from reconciler.observe import observe
+from reconciler.plan import plan
+from reconciler.plan.drift import Drift, drift
+from reconciler.plan.matching.absence import believable
+from reconciler.plan.prove import prove
+from tests.harness import BASE, TOKEN, Org, Still
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "acme"
+Answers = Mapping[str, tuple[int, bytes]]
+Answer = Callable[[httpx.Request, int, bytes], tuple[int, bytes]]  # request, and what would have been answered
+
+
+@dataclass
+class Recorded(httpx.AsyncBaseTransport):
+    """Answers as it was recorded; an object that no recorded reading asked for by its id is found in the lists."""
+
+    answers: Answers
+    storm: Answer | None = None
+    strikes: Callable[[str, int], bool] = lambda path, number: False
+    seen: list[str] = field(default_factory=list)
+    struck: list[str] = field(default_factory=list)
+    hidden: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        self._objects: dict[str, dict[str, Any]] = {}
+        for _, body in self.answers.values():
+            self._index(json.loads(body))
+
+    def _index(self, value: Any) -> None:
+        for part in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            self._index(part)
+        if isinstance(value, dict) and isinstance(value.get("id"), str):
+            for name in (value["id"], value.get("slug")):
+                if isinstance(name, str) and len(self._objects.get(name, {})) < len(value):
+                    self._objects[name] = value
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        path = request.url.path.removeprefix("/v1")
+        self.seen.append(path)
+        status, body = self._calm(path)
+        if self.storm is not None and self.strikes(path, len(self.seen)):
+            self.struck.append(path)
+            status, body = self.storm(request, status, body)
+        return httpx.Response(status, content=body, headers={"Content-Type": "application/json"}, request=request)
+
+    def _calm(self, path: str) -> tuple[int, bytes]:
+        if path in self.answers:
+            return self.answers[path]
+        last = path.rsplit("/", 1)[-1]
+        found = None if last in self.hidden else self._objects.get(last)
+        return (404, b'{"error": {"code": 404, "message": "not found"}}') if found is None else (200, json.dumps(found).encode())
+
+
+class _Keeping(httpx.AsyncBaseTransport):
+    def __init__(self, inner: httpx.AsyncBaseTransport, answers: dict[str, tuple[int, bytes]]) -> None:
+        self.inner, self.answers = inner, answers
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        answer = await self.inner.handle_async_request(request)
+        body = await answer.aread()
+        self.answers[request.url.path.removeprefix("/v1")] = (answer.status_code, body)
+        return httpx.Response(answer.status_code, content=body, headers={"Content-Type": "application/json"}, request=request)
+
+
+@dataclass(frozen=True)
+class Record:
+    """A project that is applied, what is remembered of it, and everything a plan of it reads."""
+
+    desired: Desired
+    state: State
+    answers: Answers
+
+
+def example(root: Path) -> Record:
+    """The flagship example, applied."""
+    shutil.copytree(EXAMPLE, root / "project", ignore=shutil.ignore_patterns(".reconciler"))
+    seed = {**seed_document(load(root / "project", kinds()), kinds()), "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}]}
+    org = Org(root, seed=seed)
+    assert not [one for one in org.apply().results if one.error is not None]
+    return record(org)
+
+
+def record(org: Org) -> Record:
+    """What one observation reads."""
+    desired, answers = org.load().desired, dict[str, tuple[int, bytes]]()
+    with org.store() as store:
+        state = store.read()
+
+    async def look() -> Actual:
+        async with Reader(Settings(BASE, TOKEN), transport=_Keeping(org.transport(), answers)) as reader:
+            return await observe(reader, kinds(), desired, state)
+
+    asyncio.run(look())
+    return Record(desired, state, answers)
+
+
+def planned(
+    record: Record, transport: httpx.AsyncBaseTransport, *, accept: int | None = None, clock: Still | None = None
+) -> tuple[Plan, Drift]:
+    """Observe, believe, plan and read the drift of it, as `plan` and `drift` do. Raises what they raise."""
+    desired, state = record.desired, record.state
+
+    async def look() -> Actual:
+        async with Reader(Settings(BASE, TOKEN), transport=transport, clock=clock or Still(), jitter=lambda: 0.5) as reader:
+            return await observe(reader, kinds(), desired, state)
+
+    actual = asyncio.run(look())
+    believable(kinds(), desired, state, actual, accept=accept)
+    made = prove(kinds(), desired, state, actual, plan(kinds(), desired, state, actual))
+    return made, drift(kinds(), desired, state, actual, made)
+
+
+def error(status: int) -> Answer:
+    """Always this status."""
+    return lambda request, was, body: (status, json.dumps({"error": {"code": status, "message": "so it is"}}).encode())
+
+
+def says(body: bytes) -> Answer:
+    """200 with this body, whatever was asked."""
+    return lambda request, was, before: (200, body)
+
+
+def shortened(*, honest: bool) -> Answer:
+    """Lists lose every second item; an honest one still counts all of them."""
+
+    def answer(request: httpx.Request, status: int, body: bytes) -> tuple[int, bytes]:
+        document = json.loads(body)
+        if "items" not in document:
+            return status, body
+        items = document["items"][::2]
+        return status, json.dumps({**document, "items": items, "count": len(document["items"]) if honest else len(items)}).encode()
+
+    return answer
+
+
+STORMS: Mapping[str, Answer] = {
+    "401": error(401), "403": error(403), "404": error(404), "500": error(500), "503": error(503), "empty": says(b'{"items": []}'),
+    "nothing": says(b"{}"), "a page": says(b"<html>moved</html>"), "a list of garbage": says(b'{"items": [{"id": 7}, null]}'),
+    "cut": shortened(honest=True), "cut without a word": shortened(honest=False),
+}  # fmt: skip
