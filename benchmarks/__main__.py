@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from benchmarks.measure import run
-from benchmarks.prepare import Prepared, prepared, unapplied
+from benchmarks.prepare import Prepared, prepared, retitled, unapplied
 from benchmarks.projects import SHAPES, write
 from benchmarks.serving import serving
 
@@ -62,8 +62,7 @@ def main() -> None:
                 return
         with prepared(shape, objects, service) as case:
             if arguments.edit:
-                file = case.folder / "project" / "reconciler.yaml"
-                file.write_text(file.read_text(encoding="utf-8").replace("title: Space 7\n", "title: Another title\n"), encoding="utf-8")
+                retitled(case)
             measured(case, arguments.command, ["--yes", *more] if arguments.command == "apply" else more, arguments.times)
             if service.seen():
                 floors(case)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -28,14 +29,17 @@ class Cost:
         return f"{self.wall:6.2f} s  {self.cpu:6.2f} s CPU  {self.memory:5.0f} MB  {self.said}"
 
 
-def run(arguments: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path | None = None) -> Cost:
-    """Run a command and measure it. `log`: where its output is kept."""
+def run(arguments: Sequence[str], *, environment: Mapping[str, str] | None = None, log: Path | None = None, limit: float = 900.0) -> Cost:
+    """Run a command and measure it. `log`: where its output is kept; `limit`: seconds after which it is ended."""
     output = log or Path(os.devnull)
     with output.open("w+b") as stream:
         began = time.perf_counter()
         variables = {**os.environ, **(environment or {})}
         process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=variables)
+        alarm = threading.Timer(limit, process.kill)
+        alarm.start()
         _, status, usage = os.wait4(process.pid, 0)
+        alarm.cancel()
         wall = time.perf_counter() - began
         process.returncode = os.waitstatus_to_exitcode(status)
     lines = [] if log is None else log.read_text(encoding="utf-8", errors="replace").splitlines()

@@ -11,7 +11,7 @@ import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -22,25 +22,43 @@ from benchmarks.serving import Serving, serving
 
 HERE: Final = Path(__file__).parent
 CACHE: Final = HERE / ".cache"
-SOURCES: Final = (*sorted(HERE.glob("service/*.py")), HERE / "projects.py", *sorted(HERE.parent.glob("reconciler/state/tables/*.py")))
+CONTENTS: Final = ("projects.py", "service/memory.py", "service/objects.py", "service/contents.py")
+SOURCES: Final = (*(HERE / name for name in CONTENTS), *sorted(HERE.parent.glob("reconciler/state/tables/*.py")))
+OFFLINE: Final = ("validate", "fmt", "config render", "graph")  # they take neither a service nor a state
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A copy of a project with its state, for one service."""
+    """A copy of a project with its state, for one service. `project`: where a command works, None for one that needs no project."""
 
     folder: Path
     service: Serving
+    project: str | None = "project"
+    state: str = "state.db"
 
-    @property
-    def state(self) -> str:
-        return f"sqlite:///{self.folder}/state.db"
+    def words(self, command: str, *arguments: str) -> list[str]:
+        """The command line of a command of the program on it."""
+        if self.project is None:
+            return [*command.split(), *arguments]
+        service = ["--base-url", self.service.url, "--state", f"sqlite:///{self.folder}/{self.state}"]
+        options = [] if command in OFFLINE else service
+        return [*command.split(), str(self.folder / self.project), *options, *arguments]
 
     def reconciler(self, command: str, *arguments: str) -> Cost:
         """Run a command of the program on it."""
-        options = ["--base-url", self.service.url, "--state", self.state]
-        words = [*command.split(), str(self.folder / "project"), *options, *arguments]
-        return run(reconciler(*words), environment={"RECONCILER_TOKEN": TOKEN}, log=self.folder / "log.txt")
+        words = reconciler(*self.words(command, *arguments))
+        return run(words, environment={"RECONCILER_TOKEN": TOKEN}, log=self.folder / "log.txt")
+
+    def importing(self) -> Prepared:
+        """The same service with an empty folder and without a state."""
+        return replace(self, project="imported", state="imported.db")
+
+
+def retitled(case: Prepared) -> None:
+    """Change one title."""
+    for file in (case.folder / "project").rglob("*.yaml"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(text.replace("title: Space 7\n", "title: Another title\n"), encoding="utf-8")
 
 
 @contextmanager

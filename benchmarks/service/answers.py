@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs
 
+from benchmarks.service.http import Encoded
 from benchmarks.service.memory import Memory, NoSuchObject, Object
 from benchmarks.service.reads import Listed, read
 from benchmarks.service.views import View
@@ -16,8 +17,6 @@ from benchmarks.service.writes import write
 
 PAGE = 100  # items of a page where no limit is given
 PAGE_MAX = 1000
-
-Encoded = tuple[int, bytes]
 
 
 def encode(data: Any) -> bytes:

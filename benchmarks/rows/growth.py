@@ -1,0 +1,52 @@
+"""How the CPU time of each command grows with the number of objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.prepare import prepared, unapplied
+from benchmarks.rows import Extent, Row, exponent, measure
+from benchmarks.serving import serving
+
+GOAL = 1.05
+START = 10  # objects
+SMALL = 1_000  # objects up to which the best of some runs counts
+TIMES = 3
+
+
+def rows(extent: Extent) -> Iterator[Row]:
+    """Objects of the shape flat, without latency. Of each time that of ten objects is taken off, which is the start of the program."""
+    seconds: dict[str, dict[int, float]] = {}
+    for size in (START, *extent.sizes):
+        for command, cpu in _reading(size):
+            seconds.setdefault(command, {})[size] = cpu
+    for size in (START, extent.creates // 10, extent.creates):
+        seconds.setdefault("apply", {})[size] = _creating(size)
+    for command, found in seconds.items():
+        start, *points = found.items()
+        more = [(size, cpu - start[1]) for size, cpu in points]
+        grown = exponent(more[0], more[-1])
+        yield Row(
+            f"growth of {command}, {points[0][0]:,} to {points[-1][0]:,} objects",
+            f"{grown:.2f}",
+            f"the start takes {start[1]:.2f} s CPU; then " + ", ".join(f"{cpu:.2f} s for {size:,}" for size, cpu in more),
+            f"{GOAL}",
+            grown <= GOAL,
+        )
+
+
+def _reading(size: int) -> Iterator[tuple[str, float]]:
+    with serving("flat", size, 0) as service, prepared("flat", size, service) as case:
+        for command in ("plan", "validate"):
+            yield command, min(measure(case, command).cost.cpu for _ in range(_times(size)))
+        yield "import", measure(case.importing(), "import", "--org", "org_acme").cost.cpu
+
+
+def _creating(size: int) -> float:
+    """The CPU seconds of a first apply."""
+    with serving("flat", size, 0, empty=True) as service, unapplied("flat", size, service) as case:
+        return measure(case, "apply", "--yes", "--create-state", "--max-concurrency", "64").cost.cpu
+
+
+def _times(size: int) -> int:
+    return TIMES if size <= SMALL else 1

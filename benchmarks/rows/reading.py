@@ -1,0 +1,48 @@
+"""Plans without changes: of two shapes, and the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchmarks.measure import Cost
+from benchmarks.prepare import prepared
+from benchmarks.rows import LATENCY, Extent, Row, bare, best, measure, shown
+from benchmarks.serving import serving
+
+GOALS = {"flat": 5.0, "mix": 1.5}  # times the same GETs bare
+AGAIN = 1.2
+DECK = 3.0  # times faster
+MEMORY = 120.0  # megabytes
+
+
+def rows(extent: Extent, deck: Cost | None) -> Iterator[Row]:
+    """Each run is followed by its floor, so that both see the same machine."""
+    for shape in GOALS:
+        with serving(shape, extent.size, LATENCY) as service, prepared(shape, extent.size, service) as case:
+            first = measure(case, "plan")
+            again = best(measure(case, "plan") for _ in range(extent.times))
+            floor, slow = min(bare(case, again.targets) for _ in range(extent.times)), bare(case, again.targets, 16)
+        yield _first(shape, extent, first.cost, first.gets, floor, slow, deck)
+        ratio = again.cost.wall / floor
+        yield Row(
+            f"the same again, YAML unchanged ({shape})",
+            f"{shown(again.cost)}; {again.gets:,} GETs",
+            f"{ratio:.1f}x of the same GETs bare",
+            f"{AGAIN}x",
+            ratio <= AGAIN,
+            {"reconciler": again.cost.wall, "bare GETs": floor},
+        )
+        if shape == "flat":
+            yield Row("memory of that plan", f"{first.cost.memory:.0f} MB", "", f"{MEMORY:.0f} MB", first.cost.memory <= MEMORY)
+
+
+def _first(shape: str, extent: Extent, cost: Cost, gets: int, floor: float, slow: float, deck: Cost | None) -> Row:
+    ratio, goal = cost.wall / floor, GOALS[shape]
+    beside = f"{ratio:.1f}x of the same GETs bare: {floor:.2f} s at 64 connections, {slow:.2f} s at 16"
+    bars, target, met = {"reconciler": cost.wall, "bare GETs": floor}, f"{goal:g}x", ratio <= goal
+    if shape == "flat" and deck is not None:
+        beside += f"; {deck.wall / cost.wall:.1f}x faster than `deck diff` ({shown(deck)})"
+        target += f", {DECK:g}x faster than decK"
+        bars["decK"] = deck.wall
+        met = met and deck.wall / cost.wall >= DECK
+    return Row(f"plan without changes, {shape}, {extent.size:,} objects", f"{shown(cost)}; {gets:,} GETs", beside, target, met, bars)
