@@ -52,6 +52,7 @@ from reconciler.sandbox.service import Fault, Service, who
 from reconciler.sandbox.sites.readers import HEADER as READER
 from reconciler.sandbox.sites.visitors import as_reader
 from reconciler.sandbox.store import Store
+from reconciler.sandbox.table import Table
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 GROUPS = (
@@ -105,7 +106,7 @@ def _endpoints() -> tuple[BaseRoute, ...]:
         router.include_router(group.router, prefix="/v1", dependencies=[Depends(said_once)])
     for other in (control.router, faults, snapshot.router, pages.router):
         router.include_router(other)
-    return tuple(router.routes)
+    return (Table("/v1", [group.router for group in GROUPS], [Depends(said_once)]), *router.routes)
 
 
 class Front:

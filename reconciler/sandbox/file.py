@@ -124,10 +124,10 @@ class File:
 
     def now(self) -> datetime:
         """The service's clock: the machine's, moved by what was set, or standing still."""
-        still = self.meta("clock")
-        if still is not None:
-            return datetime.fromisoformat(still)
-        return datetime.now(UTC) + timedelta(seconds=float(self.meta("offset") or 0))
+        settings = dict(self.connection.execute("select key, value from meta where key in ('clock', 'offset')").fetchall())
+        if "clock" in settings:
+            return datetime.fromisoformat(settings["clock"])
+        return datetime.now(UTC) + timedelta(seconds=float(settings.get("offset", 0)))
 
     def stamp(self) -> str:
         return iso(self.now())
