@@ -24,7 +24,7 @@ def rows(extent: Extent) -> Iterator[Row]:
         seconds.setdefault("apply", {})[size] = _creating(size)
     for command, found in seconds.items():
         start, *points = found.items()
-        more = [(size, cpu - start[1]) for size, cpu in points]
+        more = [(size, max(cpu - start[1], 0.01)) for size, cpu in points]
         grown = exponent(more[0], more[-1])
         yield Row(
             f"growth of {command}, {points[0][0]:,} to {points[-1][0]:,} objects",
