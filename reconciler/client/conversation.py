@@ -49,11 +49,17 @@ class Answer:
 class Listener(Protocol):
     """Hears what happens on the wire; `path` has no query, so no secret of one."""
 
+    def queued(self) -> None:
+        """A request is to be sent as soon as the limits allow it; a retry is one of its own."""
+
     def request(self, method: str, path: str) -> None:
         """A request is being sent."""
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         """It was answered; `status` is None where it was not."""
+
+    def read(self, objects: int) -> None:
+        """So many objects were read."""
 
     def waiting(self, seconds: float, why: str) -> None:
         """Nothing is sent for `seconds`."""
@@ -62,10 +68,16 @@ class Listener(Protocol):
 class Silent:
     """A listener that keeps it all to itself."""
 
+    def queued(self) -> None:
+        """Nothing."""
+
     def request(self, method: str, path: str) -> None:
         """Nothing."""
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
+        """Nothing."""
+
+    def read(self, objects: int) -> None:
         """Nothing."""
 
     def waiting(self, seconds: float, why: str) -> None:
@@ -154,6 +166,7 @@ class Conversation:
         return f"{LATE}: the service's rate limit is used up (429)" if self._pace.is_refused else LATE
 
     async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float, number: int) -> Outcome:
+        self._listener.queued()
         try:
             async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
                 await self._places.acquire()

@@ -47,6 +47,7 @@ class Reader:
         jitter: Callable[[], float] = _CHANCE,
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
+        self._listener = listener
         self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
         self._base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
 
@@ -89,14 +90,19 @@ class Reader:
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""
-        return await self._conversation.ask("GET", path, query, retry=RetryClass.READ)
+        answer = await self._conversation.ask("GET", path, query, retry=RetryClass.READ)
+        self._listener.read(1)
+        return answer
 
     async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> Listing:
         """Read all pages of a list, each object once by `key`. Raises like `get`, whichever page it was that failed."""
 
         async def fetch(token: str | None) -> Page:
             page = {} if token is None else {"page": token}
-            answer = await self.get(path, {**(query or {}), "limit": str(PAGE_SIZE), **page})
+            query_of_page = {**(query or {}), "limit": str(PAGE_SIZE), **page}
+            answer = await self._conversation.ask("GET", path, query_of_page, retry=RetryClass.READ)
+            items = answer.body.get("items") if isinstance(answer.body, dict) else None
+            self._listener.read(len(items) if isinstance(items, list) else 0)
             return Page(answer.body, answer.date)
 
         return await read_all(fetch, key, f"GET {path}")

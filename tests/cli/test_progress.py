@@ -12,15 +12,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from reconciler.cli.terminal.progress import duration
+from reconciler.cli.terminal.tally import Tally, duration
 from tests import processes
 from tests.cli.conftest import Cli, initialised, prepared
 
 PROGRAM = """
 import sys
 from reconciler.cli import main
-from reconciler.cli.terminal import progress
+from reconciler.cli.terminal import progress, tally
 progress.HEARTBEAT = 0.1
+tally.STEADY = 0.2
 main(sys.argv[1:])
 """
 SLOW = '{"fault": "latency", "seconds": 0.25}'
@@ -38,10 +39,10 @@ def on_a_slow_sandbox(cli: Cli) -> Cli:
     return cli
 
 
-def narrated(cli: Cli, *words: str) -> list[str]:
+def narrated(cli: Cli, *words: str, program: str = PROGRAM) -> list[str]:
     """The lines on stderr of a command without a terminal, whose lines come every 0.1 s in place of 10."""
     done = processes.run(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, "-c", program, *words],
         cwd=cli.root, env={**os.environ, "HOME": str(cli.root)}, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -53,7 +54,8 @@ def test_an_apply_says_each_phase_and_meanwhile_counts_the_address_under_way_and
     phases = [line.split(" from ")[0].removesuffix(" …") for line in lines if line.endswith("…")]
     assert phases == ["Reading p", "Applying 11 requests", "Reading again what was written"]
     told = [line for line in lines if line.startswith("Applying 11 requests: ")]
-    whole = re.compile(r"Applying 11 requests: \d+ of 11 done; under way: acme/\S+( and \d more)?; about \d+ s left")
+    speed, objects = r"[\d.]+ requests a second", r"\d+ of 7 objects"
+    whole = re.compile(rf"Applying 11 requests: \d+ of 11 done, {speed}; {objects}; under way: acme/\S+( and \d more)?; about \d+ s left")
     assert [line for line in told if whole.fullmatch(line)]
     done = [int(line.split(": ")[1].split()[0]) for line in told]
     assert done == sorted(done)
@@ -68,14 +70,23 @@ def test_an_apply_says_each_phase_and_meanwhile_counts_the_address_under_way_and
         (("import", "taken", "--org", "org_acme", "--sandbox", "p/.reconciler/sandbox.db", "--dry-run"), "Reading org_acme"),
     ],
 )
-def test_a_reading_says_how_many_requests_it_sent_and_which_is_the_last(slow: Cli, words: tuple[str, ...], phase: str) -> None:
+def test_a_reading_says_how_many_requests_and_objects_it_read_how_fast_and_which_came_last(
+    slow: Cli, words: tuple[str, ...], phase: str
+) -> None:
     if words[0] == "drift":
         slow("sandbox", "faults", "clear", "--db", "p/.reconciler/sandbox.db")
         slow("apply", "p", "--yes")
         slow("sandbox", "faults", "set", "--db", "p/.reconciler/sandbox.db", "--rule", SLOW)
     lines = [line for line in narrated(slow, *words) if line.startswith(phase)]
     assert lines[0].endswith(" …")
-    assert [line for line in lines[1:] if re.search(r": \d+ requests?; now GET /\S+; \d+ s so far$", line)]
+    facts = r": \d+( of \d+)? requests?, [\d.]+ a second; \d+ objects?; now GET /\S+; (\d+ s so far|about \d+ s left)$"
+    assert [line for line in lines[1:] if re.search(facts, line)], lines
+
+
+def test_loading_is_named_where_it_lasts(slow: Cli) -> None:
+    lines = narrated(slow, "validate", "p", program=PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain("))
+    assert lines[0] == "Loading the project …"
+    assert narrated(slow, "validate", "p") == []
 
 
 def test_quiet_says_nothing(slow: Cli) -> None:
@@ -101,7 +112,7 @@ def test_the_bar_of_a_terminal_shows_the_address_under_way_and_fits_into_a_line(
     assert running.returncode == 0, shown
     lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in re.split(r"[\r\n]+", shown)]
     bars = [line for line in lines if re.search(r"\d+ of 11 done", line)]
-    assert [line for line in bars if re.search(r"of 11 done .* acme/\S+( and \d more)?$", line)], bars[:5]
+    assert [line for line in bars if re.search(r"of 11 done\b.* acme/\S+( and \d more)?$", line)], bars[:5]
     assert max(map(len, bars)) <= 100
 
 
@@ -114,6 +125,58 @@ def _read(leader: int) -> Iterator[str]:
         if not part:
             return
         yield part.decode("utf-8", "replace")
+
+
+def reading(tally: Tally, *, answered: int, seconds: float, objects: int = 10, queued: int = 0) -> float:
+    """Answer so many requests, evenly spread over so many seconds; when the last of them came."""
+    tally.queued += queued or answered
+    start = now = 100.0
+    for number in range(1, answered + 1):
+        tally.answered += 1
+        tally.objects += objects
+        now = start + seconds * number / answered
+        tally.sample(now)
+    return now
+
+
+def test_the_time_left_is_that_of_the_requests_that_are_known_at_the_rate_of_late() -> None:
+    tally = Tally(100.0)
+    now = reading(tally, answered=400, seconds=4.0, queued=1200)
+    assert tally.facts(now) == "400 of 1,200 requests, 100 a second; 4,000 objects; about 8 s left"
+
+
+def test_a_service_that_becomes_slow_is_said_to_be_slow_within_ten_seconds() -> None:
+    tally = Tally(100.0)
+    tally.queued = 10_000
+    now = 100.0
+    for number in range(3000):
+        now += 0.01 if number < 2000 else 0.1
+        tally.answered += 1
+        tally.sample(now)
+    assert tally.facts(now) == "3,000 of 10,000 requests, 10 a second; about 12 min left"
+
+
+def test_no_rate_is_said_before_two_seconds_have_passed() -> None:
+    tally = Tally(100.0)
+    assert tally.facts(reading(tally, answered=10, seconds=1.0, queued=20)) == "10 of 20 requests; 100 objects; 1 s so far"
+
+
+def test_what_computes_says_the_objects_and_the_time_so_far() -> None:
+    tally = Tally(100.0)
+    tally.objects = 10_003
+    assert tally.facts(104.0) == "10,003 objects; 4 s so far"
+
+
+def test_an_apply_counts_an_object_when_all_its_steps_have_ended() -> None:
+    tally = Tally(100.0, ["a", "a", "b", "c"])
+    tally.steps = 4
+    for seconds, target in ((101.0, "a"), (102.0, "b"), (104.0, "a")):
+        tally.queued += 1
+        tally.answered += 1
+        tally.ended(target, failed=target == "b")
+        tally.sample(seconds)
+    expected = "3 of 4 done, 1 failed, 0.8 requests a second; 2 of 3 objects; under way: c; about 1 s left"
+    assert tally.facts(104.0, between="under way: c") == expected
 
 
 def test_a_time_is_said_in_the_largest_units_that_matter() -> None:

@@ -199,11 +199,17 @@ class Notes:
 
     lines: list[tuple[Any, ...]] = field(default_factory=list)
 
+    def queued(self) -> None:
+        """Not written down: a request follows."""
+
     def request(self, method: str, path: str) -> None:
         self.lines.append(("request", method, path))
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self.lines.append(("answer", method, path, status))
+
+    def read(self, objects: int) -> None:
+        """Not written down: the answer was."""
 
     def waiting(self, seconds: float, why: str) -> None:
         self.lines.append(("waiting", seconds, why))

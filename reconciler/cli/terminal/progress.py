@@ -1,7 +1,7 @@
 """Narration of a run on stderr: a live bar on a terminal; elsewhere a line for each phase and one at least every ten seconds.
 
-Hears the client (`request`, `answer`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`); `-v` shows every request, without
-query and body.
+Hears the client (`queued`, `request`, `answer`, `read`, `waiting`) and the apply (`planned`, `began`, `ended`, `looking`); `-v` shows every
+request, without query and body. What it counts is in `tally`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,16 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.tally import Tally
 
 if TYPE_CHECKING:
+    from reconciler.cli.terminal.bar import Bar
     from reconciler.model import Result, Step
 
 HEARTBEAT: Final = 10.0  # seconds between lines where there is no terminal
 TOLD: Final = 2.0  # seconds of waiting that are worth a word
+LASTING: Final = 2.0  # seconds of silence, at most
+SHOWN: Final = 0.1  # seconds between two changes of the bar
 LOOKING: Final = "Reading again what was written"
 
 
@@ -28,24 +32,23 @@ class Narration:
     def __init__(self, screen: Screen, *, every: float | None = None) -> None:
         self.screen = screen
         self._every = HEARTBEAT if every is None else every
-        self._bar: Any = None
-        self._task: Any = None
+        self._bar: Bar | None = None
         self._what = ""
         self._lock = threading.Lock()
         self._restart()
 
-    def _restart(self) -> None:
+    def _restart(self, steps: Sequence[Step] = ()) -> None:
         """Count from nothing."""
-        self._requests = self._done = self._steps = self._failed = 0
+        self._tally = Tally(time.monotonic(), (step.address for step in steps))
         self._path = ""
         self._running: dict[int, str] = {}
-        self._began = time.monotonic()
+        self._shown = 0.0
 
     @contextmanager
-    def phase(self, what: str) -> Iterator[None]:
-        """A part of the run, named in the present: `Reading acme-docs`."""
+    def phase(self, what: str, steps: Sequence[Step] = ()) -> Iterator[None]:
+        """A part of the run, named in the present: `Reading acme-docs`. `steps`: those that it carries out."""
         self._what = what
-        self._restart()
+        self._restart(steps)
         if self.screen.quiet:
             yield
         elif self.screen.live:
@@ -56,43 +59,43 @@ class Narration:
             with self._heartbeat():
                 yield
 
-    def stage(self, what: str) -> None:
-        """What the phase is at now; a bar shows it at once, and a line where it lasts."""
+    @contextmanager
+    def lasting(self, what: str) -> Iterator[None]:
+        """A part of the run that sends no requests: it is named only where it lasts, also on a terminal."""
         self._what = what
-        if self._bar is not None:
-            from reconciler.text.escape import terminal
+        self._restart()
+        with self._heartbeat(named_after=LASTING):
+            yield
 
-            self._bar.update(self._task, description=terminal(self.screen.masked(what)))
+    def stage(self, what: str) -> None:
+        """What the phase is at now, with the objects that it has read; a bar shows it at once, and a line where it lasts."""
+        self._what = what
+        objects = self._tally.objects
+        self._restart()
+        self._tally.objects = objects
+        if self._bar is not None:
+            self._bar.name(self.screen.masked(what))
 
     @contextmanager
     def _live(self, what: str) -> Iterator[None]:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-        from rich.table import Column
+        from reconciler.cli.terminal.bar import Bar
 
-        from reconciler.text.escape import terminal
-
-        console = Console(stderr=True, highlight=False, markup=False, emoji=False, no_color=not self.screen.colored(_stderr()))
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TextColumn("{task.fields[count]}", table_column=Column(no_wrap=True)),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[running]}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1)),
-        )
-        with Progress(*columns, console=console, transient=True) as bar:
-            self._bar, self._task = bar, bar.add_task(terminal(self.screen.masked(what)), total=None, count="", running="")
+        colored, facts = self.screen.colored(_stderr()), lambda: self._tally.facts(time.monotonic())
+        with Bar(self.screen.masked(what), facts, self._under_way, colored=colored) as bar:
+            self._bar = bar
             try:
                 yield
             finally:
                 self._bar = None
 
     @contextmanager
-    def _heartbeat(self) -> Iterator[None]:
+    def _heartbeat(self, *, named_after: float | None = None) -> Iterator[None]:
+        """Say how far the phase is again and again. `named_after`: seconds after which it is named first."""
         over = threading.Event()
 
         def beat() -> None:
+            if named_after is not None and not over.wait(named_after):
+                self.screen.say(f"{self._what} …")
             while not over.wait(self._every):
                 self.screen.say(f"{self._what}: {self._so_far()}")
 
@@ -104,48 +107,49 @@ class Narration:
             over.set()
             thread.join()
 
-    def _count(self) -> str:
-        if self._steps:
-            return f"{self._done:,} of {self._steps:,} done"
-        return f"{self._requests:,} request{'s' if self._requests != 1 else ''}"
-
     def _so_far(self) -> str:
         """How far it is, what is under way and how long the rest takes, in one line."""
+        running = self._under_way()
+        now = f"now {self._path}" if self._path and not self._tally.steps else ""
+        return self._tally.facts(time.monotonic(), between=f"under way: {running}" if running else now)
+
+    def _under_way(self) -> str:
+        """`acme/space/guides and 3 more`, masked; nothing where no step is."""
         with self._lock:
-            seconds, running = time.monotonic() - self._began, list(self._running.values())
-            parts = [self._count()]
-            if self._failed:
-                parts[0] += f", {self._failed:,} failed"
-            if running:
-                parts.append(f"under way: {_first(running)}")
-            elif not self._steps and self._path:
-                parts.append(f"now {self._path}")
-            if self._steps and self._done:
-                parts.append(f"about {duration(seconds / self._done * (self._steps - self._done))} left")
-            else:
-                parts.append(f"{duration(seconds)} so far")
-        return "; ".join(parts)
+            running = list(self._running.values())
+        return self.screen.masked(_first(running)) if running else ""
 
     def _line(self, text: str) -> None:
         if self._bar is None:
             self.screen.say(text)
-            return
-        from reconciler.text.escape import terminal
+        else:
+            self._bar.line(self.screen.masked(text))
 
-        self._bar.console.print(terminal(self.screen.masked(text)))
+    def _moved(self) -> None:
+        """Something was counted: the bar shows it, if it did not change a moment ago."""
+        now = time.monotonic()
+        self._tally.sample(now)
+        if self._bar is not None and now - self._shown >= SHOWN:
+            self._shown = now
+            tally = self._tally
+            self._bar.move(*((tally.done, tally.steps) if tally.steps else (tally.answered, tally.queued)))
 
     # -- the client ------------------------------------------------------------------------------------------------------------------
 
+    def queued(self) -> None:
+        self._tally.queued += 1
+
     def request(self, method: str, path: str) -> None:
-        with self._lock:
-            self._requests += 1
-            self._path = f"{method} {path}"
-        if self._bar is not None and not self._steps:
-            self._bar.update(self._task, count=self._count())
+        self._path = f"{method} {path}"
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
+        self._tally.answered += 1
+        self._moved()
         if self.screen.verbose:
             self._line(f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms")
+
+    def read(self, objects: int) -> None:
+        self._tally.objects += objects
 
     def waiting(self, seconds: float, why: str) -> None:
         if seconds >= TOLD:
@@ -154,56 +158,31 @@ class Narration:
     # -- the apply -------------------------------------------------------------------------------------------------------------------
 
     def planned(self, steps: int) -> None:
-        self._steps = steps
-        if self._bar is not None:
-            self._bar.update(self._task, total=steps, count=self._count())
+        self._tally.steps = steps
+        self._moved()
 
     def began(self, step: Step) -> None:
         with self._lock:
             self._running[step.id] = str(step.address)
-        self._show()
 
     def ended(self, result: Result) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
         with self._lock:
             self._running.pop(result.step.id, None)
-            self._done += 1
-            self._failed += result.status == "failed"
-        self._show()
-
-    def _show(self) -> None:
-        """Put on the bar what is done and what is under way."""
-        if self._bar is None:
-            return
-        from reconciler.text.escape import terminal
-
-        with self._lock:
-            running = _first([*self._running.values()]) if self._running else ""
-        self._bar.update(self._task, completed=self._done, count=self._count(), running=terminal(self.screen.masked(running)))
+        self._tally.ended(result.step.address, failed=result.status == "failed")
+        self._moved()
 
     def looking(self) -> None:
         with self._lock:
             self._restart()
         self.stage(LOOKING)
-        if self._bar is not None:
-            self._bar.update(self._task, total=None, completed=0, count="", running="")
-        else:
+        if self._bar is None:
             self.screen.say(f"{LOOKING} …")
 
 
 def _first(running: Sequence[str]) -> str:
     """`acme/space/guides and 3 more`."""
     return f"{running[0]}{f' and {len(running) - 1:,} more' if len(running) > 1 else ''}"
-
-
-def duration(seconds: float) -> str:
-    """`40 s`, `8 min`, `1 h 20 min`."""
-    if seconds < 60:
-        return f"{max(round(seconds), 1)} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
 
 
 def _stderr() -> Any:

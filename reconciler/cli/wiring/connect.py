@@ -44,12 +44,15 @@ class Service:
 
 def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`."""
+    from reconciler.cli.terminal.progress import Narration
     from reconciler.config import load as read
 
+    environ = dict(os.environ)
     try:
-        project = read(
-            options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
-        )
+        with Narration(screen).lasting("Loading the project"):
+            project = read(
+                options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ
+            )
     except ConfigError:
         screen.hide(_unnamed(options.public_var))  # which of them are secrets was not found out
         raise

@@ -210,8 +210,8 @@ class Session:
 
     def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
         """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""
-        steps = len(planned.plan.steps)
-        with self.narration.phase(f"Applying {steps} request{'s' if steps != 1 else ''}") if steps else nullcontext():
+        steps = planned.plan.steps
+        with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
             return self._runner.run(self._apply(planned, on_error))
 
     async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:

@@ -1,0 +1,92 @@
+"""What a phase of a run has done, how fast it is, and how long the rest takes: counters, and one line of text about them.
+
+In: what happened, and the seconds of a clock. Forbidden: reading a clock, writing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Hashable, Iterable
+from typing import Final
+
+STEADY: Final = 2.0  # seconds after which a rate means something
+WINDOW: Final = 10.0  # seconds that a rate looks back: what the service allows can change
+SAMPLE: Final = 0.5  # seconds between two samples
+
+
+class Tally:
+    """Counts one phase. `began`: when it began. `targets`: what each step of the phase changes.
+
+    `queued`: requests that are known, retries included; `answered`: those of them that have ended. `objects`: those that were read.
+    """
+
+    def __init__(self, began: float, targets: Iterable[Hashable] = ()) -> None:
+        self.began = began
+        self.queued = self.answered = self.objects = self.steps = self.done = self.failed = self.ready = 0
+        self._open = Counter(targets)
+        self._targets = len(self._open)
+        self._samples: deque[tuple[float, int, int]] = deque([(began, 0, 0)])
+
+    def ended(self, target: Hashable, *, failed: bool) -> None:
+        """A step has ended; its object is ready when all steps of it have."""
+        self.done += 1
+        self.failed += failed
+        self._open[target] -= 1
+        self.ready += self._open[target] == 0
+
+    def sample(self, now: float) -> None:
+        """Remember how far it was; to be called at every event."""
+        if now - self._samples[-1][0] >= SAMPLE:
+            self._samples.append((now, self.answered, self.done))
+            while len(self._samples) > 2 and now - self._samples[1][0] >= WINDOW:
+                self._samples.popleft()
+
+    def _rates(self, now: float) -> tuple[float, float]:
+        """Requests and steps a second, lately."""
+        since, answered, done = self._samples[0]
+        seconds = max(now - since, 0.001)
+        return (self.answered - answered) / seconds, (self.done - done) / seconds
+
+    def facts(self, now: float, *, between: str = "") -> str:
+        """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: said before the time."""
+        steady = now - self.began >= STEADY
+        requests, steps = self._rates(now)
+        rate = requests if steady and self.queued else 0.0
+        parts = [self._count() + (f", {_number(rate)}{' requests' if self.steps else ''} a second" if rate else "")]
+        if self.steps and self._targets:
+            parts.append(f"{self.ready:,} of {self._targets:,} {_plural(self._targets, 'object')}")
+        elif self.objects:
+            parts.append(f"{self.objects:,} {_plural(self.objects, 'object')}")
+        left = _left(self.steps - self.done, steps) if self.steps else _left(self.queued - self.answered, requests)
+        time = f"about {duration(left)} left" if steady and left is not None else f"{duration(now - self.began)} so far"
+        return "; ".join(part for part in (*parts, between, time) if part)
+
+    def _count(self) -> str:
+        if self.steps:
+            return f"{self.done:,} of {self.steps:,} done" + (f", {self.failed:,} failed" if self.failed else "")
+        if self.queued > self.answered:
+            return f"{self.answered:,} of {self.queued:,} {_plural(self.queued, 'request')}"
+        return f"{self.answered:,} {_plural(self.answered, 'request')}" if self.queued else ""
+
+
+def _left(rest: int, rate: float) -> float | None:
+    """Seconds for the rest at that rate; None where nothing is left that is known, or nothing moves."""
+    return rest / rate if rest > 0 and rate > 0 else None
+
+
+def _number(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 10 else f"{rate:.1f}"
+
+
+def _plural(number: int, word: str) -> str:
+    return word if number == 1 else f"{word}s"
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `8 min`, `1 h 20 min`."""
+    if seconds < 60:
+        return f"{max(round(seconds), 1)} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes % 60 else f"{minutes // 60} h"
