@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import tempfile
 from pathlib import Path
 
 
@@ -13,6 +12,8 @@ def write_whole(target: Path, text: str, *, mode: int = 0o600) -> None:
 
     Raises OSError, also where something that is not a file has that name: a device or a pipe is never replaced.
     """
+    import tempfile
+
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file", str(target))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")  # 0600 from the start

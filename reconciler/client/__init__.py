@@ -11,14 +11,21 @@ get, list, send      service.py        what the program sees
 Settings, normalise  settings.py
 """
 
-from reconciler.client.clock import Clock, SystemClock
-from reconciler.client.conversation import Answer, Listener, Silent
-from reconciler.client.paging import PAGE_SIZE, Listing
-from reconciler.client.paths import encode
-from reconciler.client.retry import RetryClass
-from reconciler.client.service import Reader, Writer
-from reconciler.client.settings import Settings, normalise
-from reconciler.client.transport import WriteRefused
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.deferred import deferred
+
+if TYPE_CHECKING:
+    from reconciler.client.clock import Clock, SystemClock
+    from reconciler.client.conversation import Answer, Listener, Silent
+    from reconciler.client.paging import PAGE_SIZE, Listing
+    from reconciler.client.paths import encode
+    from reconciler.client.retry import RetryClass
+    from reconciler.client.service import Reader, Writer
+    from reconciler.client.settings import Settings, normalise
+    from reconciler.client.transport import WriteRefused
 
 __all__ = [
     "PAGE_SIZE",
@@ -36,3 +43,13 @@ __all__ = [
     "encode",
     "normalise",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = deferred(
+        __name__,
+        {
+            "PAGE_SIZE": "paging", "Answer": "conversation", "Clock": "clock", "Listener": "conversation", "Listing": "paging",
+            "Reader": "service", "RetryClass": "retry", "Settings": "settings", "Silent": "conversation", "SystemClock": "clock",
+            "WriteRefused": "transport", "Writer": "service", "encode": "paths", "normalise": "settings",
+        },
+    )  # fmt: skip

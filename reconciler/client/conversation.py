@@ -15,10 +15,9 @@ from itertools import count
 from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
-import httpx
-
 from reconciler.client.clock import Clock
 from reconciler.client.exchange import Exchange, Outcome
+from reconciler.client.library import httpx
 from reconciler.client.pacing import Gate, Pace, TooLate
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (

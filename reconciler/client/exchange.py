@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 from sys import intern
 from typing import Any, Final, NoReturn, cast
 
-import httpx
-
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
+from reconciler.client.library import httpx
 from reconciler.client.retry import Fault, Result
 from reconciler.client.settings import Settings
 from reconciler.text.redact import Mask

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-import httpx
-
 from reconciler.client.clock import Clock, SystemClock
 from reconciler.client.conversation import Answer, Conversation, Listener, Silent
+from reconciler.client.library import httpx
 from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import Settings

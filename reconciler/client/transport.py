@@ -17,8 +17,7 @@ from typing import Final
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
-import httpx
-
+from reconciler.client.library import httpx
 from reconciler.errors import ReconcilerError, UsageError
 
 AUTHORITIES: Final = "Correct it, or unset it to trust the usual certificate authorities."

@@ -17,10 +17,11 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 import aiohttp
-import httpx
 from httpx_aiohttp import AiohttpTransport
 from httpx_aiohttp.transport import AiohttpResponseStream
 from yarl import URL
+
+from reconciler.client.library import httpx
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request

@@ -1,7 +1,17 @@
 """From a project directory to `Desired`: reading, expressions, variables, references, every problem at once."""
 
-from reconciler.config.project import load
-from reconciler.config.schema import schema
-from reconciler.config.settings import Project, Settings
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reconciler.deferred import deferred
+
+if TYPE_CHECKING:
+    from reconciler.config.project import load
+    from reconciler.config.schema import schema
+    from reconciler.config.settings import Project, Settings
 
 __all__ = ["Project", "Settings", "load", "schema"]
+
+if not TYPE_CHECKING:
+    __getattr__ = deferred(__name__, {"Project": "settings", "Settings": "settings", "load": "project", "schema": "schema"})

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
-from reconciler.config.language.expressions import holds_expression
 from reconciler.config.reserved import FOR_EACH, later, read_reserved
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, shown
+from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, holds_expression, shown
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Foreign, Kind, Kinds, Named, Role

@@ -5,9 +5,23 @@ In: values of `reconciler.model`. Out: the same values, durably. Forbidden: HTTP
 
 from __future__ import annotations
 
-from reconciler.state.ending import Ending
-from reconciler.state.journal import Journal
-from reconciler.state.lease import LEASE_SECONDS, SEND_SECONDS_MAX
-from reconciler.state.store import Scope, Store
+from typing import TYPE_CHECKING
+
+from reconciler.deferred import deferred
+
+if TYPE_CHECKING:
+    from reconciler.state.ending import Ending
+    from reconciler.state.journal import Journal
+    from reconciler.state.lease import LEASE_SECONDS, SEND_SECONDS_MAX
+    from reconciler.state.store import Scope, Store
 
 __all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Journal", "Scope", "Store"]
+
+if not TYPE_CHECKING:
+    __getattr__ = deferred(
+        __name__,
+        {
+            "LEASE_SECONDS": "lease", "SEND_SECONDS_MAX": "lease", "Ending": "ending", "Journal": "journal",
+            "Scope": "store", "Store": "store",
+        },
+    )  # fmt: skip

@@ -46,12 +46,6 @@ def command(
     from reconciler.cli.wiring.connect import connect, load, now, open_store
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
-    from reconciler.plan.guard import guard
-    from reconciler.report.documents import plan_document
-    from reconciler.report.entries import plan_sheet
-    from reconciler.report.text import plan_text
-    from reconciler.report.times import HERE
-    from reconciler.report.warnings import forecast_text
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -62,6 +56,14 @@ def command(
             new = unseen(options, project, service, store)
         kinds = kinds.sealed(key)
         planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
+
+    from reconciler.plan.guard import guard
+    from reconciler.report.documents import plan_document
+    from reconciler.report.entries import plan_sheet
+    from reconciler.report.text import plan_text
+    from reconciler.report.times import HERE
+    from reconciler.report.warnings import forecast_text
+
     if new is not None:
         planned = replace(planned, plan=replace(planned.plan, notes=(str(new), *planned.plan.notes)))
     if new is not None and options.format != "text":

@@ -26,7 +26,6 @@ def command(screen: Screen, /, **words: Any) -> None:
     """
     from reconciler.cli.wiring.connect import load
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.github import github_problems
     from reconciler.report.words import count
 
     options = Options.of(screen, words)
@@ -34,6 +33,8 @@ def command(screen: Screen, /, **words: Any) -> None:
         project = load(screen, options, load_kinds())
     except ConfigError as error:
         if options.format == "github":
+            from reconciler.report.github import github_problems
+
             place = options.project if options.project.is_dir() else options.project.parent
             screen.made(github_problems(screen.masked_data(error.problems), folder="" if place == Path() else place.as_posix()))
         raise

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.address import bare
 from reconciler.errors import ConfigError, ReconcilerError, UsageError
-from reconciler.resource.audience import LEVELS
 
 if TYPE_CHECKING:
     from reconciler.address import Address
@@ -135,6 +134,8 @@ def seed_document(project: Project, kinds: Kinds) -> dict[str, list[dict[str, An
 
 def _people(project: Project, kind: Kind, roots: Mapping[Address, str]) -> Iterator[dict[str, Any]]:
     """Whoever is declared or referenced in each root, and an admin; others have the least role."""
+    from reconciler.resource.audience import LEVELS
+
     resources = project.desired.resources.values()
     names, admin = _Names(), _admin(project, kind)
     for address, id in roots.items():

@@ -7,17 +7,20 @@ only; what expressions make together is bounded, so that many small ones are no 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from reconciler.config.language.bounds import Work
-from reconciler.config.language.expressions import Evaluator, ExpressionError, holds_expression
-from reconciler.config.language.files import ProjectFiles
 from reconciler.config.language.variables import Variables
-from reconciler.config.source.nodes import UNREAD, List, Map, Node, Problems, Scalar, lifted
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Problems, Scalar, holds_expression, lifted
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
+
+if TYPE_CHECKING:
+    from reconciler.config.language.bounds import Work
+    from reconciler.config.language.expressions import Evaluator
 
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
@@ -49,23 +52,38 @@ class Files:
 
 
 class Evaluation:
-    """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made."""
+    """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made.
+
+    What evaluates them is imported at the first one: most projects have few or none, and it takes longer to import than to run.
+    """
 
     def __init__(self, root: Path, variables: Variables, environment: str | None, problems: Problems) -> None:
         self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
-        self.work = Work()
-        self.evaluator = self._with(())
+        self.refused: Sequence[Path] = ()
 
     def refuse(self, paths: list[Path]) -> None:
         """From now on `file()` does not give these out."""
-        self.evaluator = self._with(paths)
+        self.refused = paths
+        self.__dict__.pop("evaluator", None)
 
-    def _with(self, refused: list[Path] | tuple[()]) -> Evaluator:
+    @cached_property
+    def work(self) -> Work:
+        """What all expressions of the project made."""
+        from reconciler.config.language.bounds import Work
+
+        return Work()
+
+    @cached_property
+    def evaluator(self) -> Evaluator:
+        """What evaluates a scalar."""
+        from reconciler.config.language.expressions import Evaluator
+        from reconciler.config.language.files import ProjectFiles
+
         return Evaluator(
             vars=self.variables.values,
             tainted=self.variables.tainted,
             env_name=self.environment,
-            file=ProjectFiles(self.root, refused),
+            file=ProjectFiles(self.root, self.refused),
             work=self.work,
         )
 
@@ -87,6 +105,8 @@ class Evaluation:
         return node
 
     def _scalar(self, node: Scalar) -> Node:
+        from reconciler.config.language.bounds import ExpressionError
+
         try:
             found = self.evaluator.scalar(node.text)
         except ExpressionError as error:

@@ -16,11 +16,11 @@ from jinja2 import TemplateSyntaxError
 from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, Work, plain, text_of
 from reconciler.config.language.compiler import ENVIRONMENT, LENGTH_MAX, calm, compiled
 from reconciler.config.language.functions import from_json
+from reconciler.config.source.nodes import MARK, holds_expression
 from reconciler.text.suggest import did_you_mean
 
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
-MARK: Final = "${{"
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # inside each other
 
@@ -43,11 +43,6 @@ class Evaluated:
 
     value: Any
     tainted: tuple[str, ...] = ()
-
-
-def holds_expression(text: str) -> bool:
-    """Whether a scalar has to be evaluated (to turn `$${{` into text, if for nothing else)."""
-    return MARK in text
 
 
 def holes(text: str) -> Iterator[str | Hole]:

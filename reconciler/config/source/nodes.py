@@ -15,8 +15,14 @@ from reconciler.errors import Problem
 from reconciler.model import Source
 
 PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and looking for what was meant takes its time
+MARK: Final = "${{"
 UNREAD: Final = object()
 """The value of a scalar that no expression gave: its text says all."""
+
+
+def holds_expression(text: str) -> bool:
+    """Whether a scalar has to be evaluated (to turn `$${{` into text, if for nothing else)."""
+    return MARK in text
 
 
 @dataclass(slots=True, eq=False)

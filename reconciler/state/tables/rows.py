@@ -15,8 +15,6 @@ from itertools import islice
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, bindparam, delete, insert, select
-from sqlalchemy.dialects.postgresql import insert as postgresql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -72,8 +70,14 @@ def plain(text: str) -> str:
 
 
 def inserting(connection: Connection) -> Callable[..., Any]:
-    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
-    return sqlite_insert if connection.dialect.name == "sqlite" else postgresql_insert
+    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both; the other dialect is not imported."""
+    if connection.dialect.name == "sqlite":
+        from sqlalchemy.dialects import sqlite
+
+        return sqlite.insert
+    from sqlalchemy.dialects import postgresql
+
+    return postgresql.insert
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:
