@@ -1,9 +1,9 @@
 """Packages whose names are imported when they are first used, because a command needs few of them and importing takes longer than running.
 
-A package says where each of its names is defined:
+A package says which of its modules defines which of its names:
 
     if not TYPE_CHECKING:
-        __getattr__ = deferred(__name__, {"load": "project"})
+        __getattr__ = deferred(__name__, {"project": "load", "settings": "Project Settings"})
 
 and imports the same names under TYPE_CHECKING, for whoever reads or checks the types.
 """
@@ -17,13 +17,21 @@ from typing import Any
 
 
 def deferred(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """A package's `__getattr__`: a name is imported from its module of the package at the first use, and kept."""
+    """A package's `__getattr__`: a name is imported from its module of the package at the first use, and kept.
+
+    `modules`: the names that each module defines; `NAME=OTHER` where the module calls it OTHER.
+    """
+    homes: dict[str, tuple[str, str]] = {}
+    for module, names in modules.items():
+        for name in names.split():
+            public, _, defined = name.partition("=")
+            homes[public] = (module, defined or public)
 
     def get(name: str) -> Any:
-        module = modules.get(name)
-        if module is None:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(importlib.import_module(f"{package}.{module}"), name)
+        module, defined = homes[name]
+        value = getattr(importlib.import_module(f"{package}.{module}"), defined)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -48,8 +48,13 @@ if not TYPE_CHECKING:
     __getattr__ = deferred(
         __name__,
         {
-            "PAGE_SIZE": "paging", "Answer": "conversation", "Clock": "clock", "Listener": "conversation", "Listing": "paging",
-            "Reader": "service", "RetryClass": "retry", "Settings": "settings", "Silent": "conversation", "SystemClock": "clock",
-            "WriteRefused": "transport", "Writer": "service", "encode": "paths", "normalise": "settings",
+            "clock": "Clock SystemClock",
+            "conversation": "Answer Listener Silent",
+            "paging": "PAGE_SIZE Listing",
+            "paths": "encode",
+            "retry": "RetryClass",
+            "service": "Reader Writer",
+            "settings": "Settings normalise",
+            "transport": "WriteRefused",
         },
-    )  # fmt: skip
+    )

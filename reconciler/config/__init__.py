@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 __all__ = ["Project", "Settings", "load", "schema"]
 
 if not TYPE_CHECKING:
-    __getattr__ = deferred(__name__, {"Project": "settings", "Settings": "settings", "load": "project", "schema": "schema"})
+    __getattr__ = deferred(__name__, {"project": "load", "schema": "schema", "settings": "Project Settings"})

@@ -7,30 +7,35 @@ sent, and the only form that is compared; references are ids, or still an `Addre
 
 from __future__ import annotations
 
-from reconciler.model.actual import Actual, Observed, Unknown
-from reconciler.model.consent import Consent
-from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
-from reconciler.model.history import Entry, Run, RunStatus, Turn, What
-from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
-from reconciler.model.plan import (
-    Action,
-    Allowance,
-    Blocked,
-    BrokenUrl,
-    Cause,
-    Change,
-    Delta,
-    Exposure,
-    Forbidden,
-    Forecast,
-    Memory,
-    Plan,
-    Spot,
-    Step,
-    Unmanaged,
-    waiting,
-)
-from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
+from typing import TYPE_CHECKING
+
+from reconciler.deferred import deferred
+
+if TYPE_CHECKING:
+    from reconciler.model.actual import Actual, Observed, Unknown
+    from reconciler.model.consent import Consent
+    from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
+    from reconciler.model.history import Entry, Run, RunStatus, Turn, What
+    from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
+    from reconciler.model.plan import (
+        Action,
+        Allowance,
+        Blocked,
+        BrokenUrl,
+        Cause,
+        Change,
+        Delta,
+        Exposure,
+        Forbidden,
+        Forecast,
+        Memory,
+        Plan,
+        Spot,
+        Step,
+        Unmanaged,
+        waiting,
+    )
+    from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
 
 __all__ = [
     "Action",
@@ -78,3 +83,19 @@ __all__ = [
     "Withheld",
     "waiting",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = deferred(
+        __name__,
+        {
+            "actual": "Actual Observed Unknown",
+            "consent": "Consent",
+            "desired": "Declared Desired Guards Moved Removed Rules Source",
+            "history": "Entry Run RunStatus Turn What",
+            "outcome": "Edited Outcome Result Status Withheld",
+            "plan": (
+                "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure Forbidden Forecast Memory Plan Spot Step Unmanaged waiting"
+            ),
+            "state": "Before Binding Intent Origin Place State Stood",
+        },
+    )

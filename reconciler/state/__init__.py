@@ -20,8 +20,5 @@ __all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Journal", "Scope", "S
 if not TYPE_CHECKING:
     __getattr__ = deferred(
         __name__,
-        {
-            "LEASE_SECONDS": "lease", "SEND_SECONDS_MAX": "lease", "Ending": "ending", "Journal": "journal",
-            "Scope": "store", "Store": "store",
-        },
-    )  # fmt: skip
+        {"ending": "Ending", "journal": "Journal", "lease": "LEASE_SECONDS SEND_SECONDS_MAX", "store": "Scope Store"},
+    )

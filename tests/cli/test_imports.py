@@ -1,13 +1,16 @@
-"""Which libraries a command imports: none that it does not need."""
+"""Which modules a command imports, and when: none that it does not need, and nothing that can wait before the first request."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from reconciler.sandbox.server import embedded
 from tests.cli.conftest import Cli
 
 COMMAND = """
@@ -19,6 +22,40 @@ try:
 finally:
     print(*sys.modules, file=sys.stderr)
 """
+CLICK = """
+import sys
+import click
+@click.command()
+@click.option("--name")
+def main(name): "A command."
+try:
+    main(["--help"])
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+FIRST_REQUEST = """
+import sys
+from reconciler.cli import main
+modules = []
+sys.addaudithook(lambda event, words: modules.extend([] if modules or event != "socket.connect" else sys.modules))
+try:
+    main(prog_name="reconciler")
+finally:
+    print(*modules, file=sys.stderr)
+"""
+LIBRARIES = """
+import sys
+import click, yaml, pydantic, sqlalchemy, sqlalchemy.dialects.sqlite, aiohttp, httpx, httpx_aiohttp, jinja2
+pydantic.TypeAdapter
+print(*sys.modules, file=sys.stderr)
+"""
+HELP_MODULES_MAX = 15  # more than a bare program of click
+PLAN_MODULES_MAX = 1.15  # of those of its libraries alone
+LATER = (
+    "anyio", "trio", "deepdiff", "jinja2", "rich", "pygments", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "httpx._main",
+    "reconciler.plan.planner", "reconciler.plan.simulate", "reconciler.report.text", "reconciler.apply", "reconciler.sandbox",
+)  # fmt: skip
+"""What no plan needs before its first request, or ever."""
 DIFFERENCE = """
 import sys
 from reconciler.report.nested import difference_lines
@@ -27,9 +64,10 @@ print(*sys.modules, file=sys.stderr)
 """
 
 
-def imported(program: str, *words: str) -> set[str]:
-    """The modules that a program has imported at its end."""
-    ended = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, text=True, check=True, timeout=120)
+def imported(program: str, *words: str, env: Mapping[str, str] = {}) -> set[str]:
+    """The modules that a program prints: those it has imported at its end, or at its first request."""
+    command = [sys.executable, "-c", program, *words]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, env={**os.environ, **env})
     return set(ended.stderr.splitlines()[-1].split())
 
 
@@ -39,6 +77,42 @@ def applied(cli: Cli) -> Path:
     assert cli("init", "p", "--sandbox").exit_code == 0
     assert cli("apply", "p", "--yes").exit_code == 0
     return cli.root / "p"
+
+
+def test_help_imports_few_modules_more_than_a_bare_program_of_click() -> None:
+    assert len(imported(COMMAND, ".", "--help")) <= len(imported(CLICK)) + HELP_MODULES_MAX
+
+
+def test_explain_reads_no_project_and_imports_no_client_no_state_and_no_expressions() -> None:
+    modules = imported(COMMAND, ".", "explain", "site.visibility")
+    assert not modules & {
+        "jinja2",
+        "sqlalchemy",
+        "httpx",
+        "aiohttp",
+        "asyncio",
+        "rich",
+        "reconciler.config.project",
+        "reconciler.model.plan",
+    }
+
+
+def test_validate_imports_no_client_no_state_no_planner_and_without_expressions_nothing_that_evaluates_them(applied: Path) -> None:
+    modules = imported(COMMAND, str(applied), "validate")
+    assert "reconciler.config.project" in modules
+    assert not modules & {"jinja2", "sqlalchemy", "httpx", "aiohttp", "asyncio", "rich", "reconciler.plan", "reconciler.report.text"}
+
+
+def test_a_plan_sends_its_first_request_before_it_imports_what_comes_after_the_readings(cli: Cli) -> None:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    assert cli("apply", "p", "--yes").exit_code == 0
+    sandbox = next((cli.root / "p" / ".reconciler").glob("*sandbox*.db"))
+    with embedded(sandbox) as running:
+        env = {"RECONCILER_TOKEN": running.token}
+        modules = imported(FIRST_REQUEST, "plan", str(cli.root / "p"), "--base-url", running.base_url, env=env)
+    assert "reconciler.observe" in modules
+    assert not modules & set(LATER)
+    assert len(modules) <= PLAN_MODULES_MAX * len(imported(LIBRARIES))
 
 
 def test_a_plan_without_changes_imports_no_deepdiff(applied: Path) -> None:

@@ -6,8 +6,7 @@ from typing import Final
 
 import pytest
 
-from reconciler import plan as planner
-from reconciler.plan import PASSES
+from reconciler.plan import PASSES, planner
 from reconciler.plan.drafts.undeclared import undeclared
 from reconciler.plan.passes.contents import contents
 from reconciler.plan.passes.last_admin import last_admin
