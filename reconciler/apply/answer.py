@@ -1,6 +1,7 @@
 """The answer to a step's request: whether it was done as asked, and what the state remembers of it.
 
-In: a step, its intent, its answer. Out: a Result; binding and outcome are committed to the journal in one transaction.
+In: a step, its intent, its answer. Out: a Result; binding and outcome are committed to the journal in one transaction, before any intent
+that follows from them.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Answers:
     """
 
     def __init__(self, task: Task) -> None:
-        self.writer, self.kinds, self.desired, self.journal = task.writer, task.kinds, task.desired, task.journal
+        self.writer, self.kinds, self.desired, self.group = task.writer, task.kinds, task.desired, task.group
         kinds, desired, plan, actual = task.kinds, task.desired, task.plan, task.actual
         state = task.journal.state()
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
@@ -48,14 +49,14 @@ class Answers:
         if step.verb == "delete":
             self.bindings.pop(step.address, None)
             self.expected.deleted(kind, str(intent.target))
-            self.journal.settle([Ending(intent.id, "done", None, forget=(step.address, *step.takes))])
+            self.group.settle(Ending(intent.id, "done", None, forget=(step.address, *step.takes)))
             return Result(step, Status.DONE)
         other = next((one.to for one in kind.fields.values() if one.role is Role.MEMBER and step.verb in ("join", "leave")), None)
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
             message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
-            self.journal.settle([Ending(intent.id, "failed", message)])
+            self.group.settle(Ending(intent.id, "failed", message))
             return Result(step, Status.FAILED, message)
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._taken(step, kind, intent, writes, raw)
@@ -67,7 +68,7 @@ class Answers:
         if refused:
             self.expected.doubted(kind, id, writes)
             message = "; ".join(refused.values())
-            self.journal.settle([Ending(intent.id, "failed", message)])
+            self.group.settle(Ending(intent.id, "failed", message))
             return Result(step, Status.FAILED, message)
         self.expected.wrote(step, kind, id, writes, seen, substitute(step.body, self.ids))
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
@@ -81,7 +82,7 @@ class Answers:
         binding = replace(old, sent={**old.sent, **kind.remembered(declared, id)}, seen={**before, **kind.remembered(kept, id)})
         self.bindings[step.address] = binding
         after = {**told(kind, writes), **(told(kind, self._observed(kind, step.address, raw).values) if raw else {})}
-        self.journal.settle([Ending(intent.id, "done", None, bind=(binding,), after={step.address: after})])
+        self.group.settle(Ending(intent.id, "done", None, bind=(binding,), after={step.address: after}))
         return Result(step, Status.DONE)
 
     def _unseen(self, address: Address, kind: Kind, names: set[str]) -> None:
@@ -94,7 +95,7 @@ class Answers:
         if not is_kind(kind, raw):
             return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not a {kind.name}")
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
-            self.journal.settle([Ending(intent.id, "failed", elsewhere)])
+            self.group.settle(Ending(intent.id, "failed", elsewhere))
             return Result(step, Status.FAILED, elsewhere)
         refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
@@ -111,7 +112,7 @@ class Answers:
                     bind.append(bound_as(self.desired, self.kinds[name], child, inner, {}, Origin.CREATED))
                     after[child] = told(self.kinds[name], inner.values)
                     self._track(bind[-1], inner)
-        self.journal.settle([Ending(intent.id, "done", None, bind=tuple(bind), after=after)])
+        self.group.settle(Ending(intent.id, "done", None, bind=tuple(bind), after=after))
         if refused:
             return Result(step, Status.FAILED, "; ".join(refused.values()))
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]

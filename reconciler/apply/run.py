@@ -7,7 +7,7 @@ with a reading that tells whether anything is left to change.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reconciler.address import Address
@@ -21,7 +21,7 @@ from reconciler.model import Actual, Desired, Outcome, Plan, Result, Status, Ste
 from reconciler.plan.memory import remembered
 from reconciler.plan.steps.graph import Edges, Schedule
 from reconciler.resource import Kinds
-from reconciler.state import Journal
+from reconciler.state import Journal, grouped
 
 QUEUED = 2  # steps under way for each request that may be: one must not grow old between its guard and its turn
 GRACE = 5.0  # seconds for what is in flight after the first signal
@@ -36,9 +36,10 @@ async def apply(
     """
     journal.consented(plan.consents)
     journal.remember(**remembered(plan.memory))
-    task = Task(writer, kinds, desired, plan, actual, journal, options)
-    run = Run(task)
-    await run.all()
+    async with grouped(journal) as group:
+        task = Task(writer, kinds, desired, plan, actual, journal, group, options)
+        run = Run(task)
+        await run.all()
     journal.remember(places=run.places())
     found, interrupted = Found(), options.stop.is_set()
     if run.steps.sent and not interrupted:
@@ -66,28 +67,24 @@ class Run:
         steps = {step.id: step for step in self.plan.steps}
         schedule = Schedule({step.id: Edges(step.needs, step.after) for step in self.plan.steps}, _depth_first(self.plan.steps))
         running: dict[asyncio.Task[Result], int] = {}
+        ended: asyncio.Queue[asyncio.Task[Result]] = asyncio.Queue()
         self.listener.planned(len(steps))
-        stopping = asyncio.create_task(self.stop.wait())
+        stopping = asyncio.create_task(self._stopped(running))
         try:
             while not schedule.done or running:
                 for id in () if self.halt else schedule.ready(max(0, QUEUED * self.concurrency - len(running))):
                     schedule.start(id)
-                    running[asyncio.create_task(self._turn(steps[id]))] = id
+                    task = asyncio.create_task(self._turn(steps[id]))
+                    task.add_done_callback(ended.put_nowait)
+                    running[task] = id
                 if not running:
                     break
-                waiting: set[asyncio.Task[Any]] = {*running, *(() if self.stop.is_set() else (stopping,))}
-                ended, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED, timeout=GRACE if self.stop.is_set() else None)
-                if not ended:
-                    for task in running:
-                        task.cancel()
-                for task in [one for one in running if one in ended]:
-                    id = running.pop(task)
-                    self._ended(task.result())
-                    if self.results[id].status is Status.DONE:
-                        schedule.succeed(id)
-                    else:
-                        for skipped in schedule.fail(id):
-                            self._ended(Result(steps[skipped], Status.SKIPPED, f"requires step {id} ({steps[id].address})"))
+                task = await ended.get()
+                while True:
+                    self._report(schedule, steps, running.pop(task), task.result())
+                    if ended.empty():
+                        break
+                    task = ended.get_nowait()
         except StateError:
             if running:  # nothing new can be sent; what is under way gets an outcome
                 await asyncio.wait(running, timeout=GRACE)
@@ -101,6 +98,22 @@ class Run:
         for step in self.plan.steps:
             if step.id not in self.results:
                 self._ended(Result(step, Status.SKIPPED, why))
+
+    async def _stopped(self, running: Mapping[asyncio.Task[Result], int]) -> None:
+        """Wait for the signal that ends the run, and stop what is still under way `GRACE` seconds after it."""
+        await self.stop.wait()
+        await asyncio.sleep(GRACE)
+        for task in running:
+            task.cancel()
+
+    def _report(self, schedule: Schedule, steps: Mapping[int, Step], id: int, result: Result) -> None:
+        """A step has ended, and with it those that required it and are skipped."""
+        self._ended(result)
+        if result.status is Status.DONE:
+            schedule.succeed(id)
+            return
+        for skipped in schedule.fail(id):
+            self._ended(Result(steps[skipped], Status.SKIPPED, f"requires step {id} ({steps[id].address})"))
 
     async def _turn(self, step: Step) -> Result:
         """A step to its end; one that is stopped before its request was not sent."""

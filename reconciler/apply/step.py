@@ -29,7 +29,7 @@ class Steps:
     """The steps of one run; `timeout`: seconds for one request, everything included, at most `SEND_SECONDS_MAX`. `sent`: requests."""
 
     def __init__(self, task: Task, answers: Answers, halt: Halt) -> None:
-        self.writer, self.kinds, self.journal, self.actual, self.answers = task.writer, task.kinds, task.journal, task.actual, answers
+        self.writer, self.kinds, self.group, self.actual, self.answers = task.writer, task.kinds, task.group, task.actual, answers
         self.timeout, self.nonce = min(task.options.deadline, SEND_SECONDS_MAX), task.options.nonce
         self.sent = 0
         self.ids = answers.ids
@@ -59,12 +59,12 @@ class Steps:
         path = "/" + "/".join(encode("{id}", {"id": bare(self.ids[part]) if isinstance(part, Address) else part}) for part in step.path)
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
-        (intent,) = self.journal.intend([self._intent(step, path, writes, known, date, lookup)])
+        intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))
         retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
         left = self.landing.left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
-            self.journal.settle([Ending(intent.id, "not-sent", message)])
+            self.group.settle(Ending(intent.id, "not-sent", message))
             return Result(step, Status.FAILED, message)
         try:
             self.sent += 1
@@ -80,7 +80,7 @@ class Steps:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
                 return self.answers.answered(step, kind, intent, writes, Answer(404, None, None))
-            self.journal.settle([Ending(intent.id, "failed", error.message)])
+            self.group.settle(Ending(intent.id, "failed", error.message))
             return Result(step, Status.FAILED, error.message)
         return self.answers.answered(step, kind, intent, writes, answer)
 
@@ -112,7 +112,7 @@ class Steps:
         target = step.source if step.source is not None else step.target
         return Intent(
             id=0,
-            run=self.journal.run,
+            run="",
             step=step.id,
             address=step.address,
             kind=step.kind,

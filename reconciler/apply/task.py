@@ -11,7 +11,7 @@ from reconciler.client import Writer
 from reconciler.model import Actual, Desired, Plan, Result, Step
 from reconciler.plan import Selection
 from reconciler.resource import Kinds
-from reconciler.state import Journal
+from reconciler.state import Group, Journal
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before it is written
 
@@ -72,7 +72,7 @@ class ApplyOptions:
 
 @dataclass(frozen=True)
 class Task:
-    """One apply: what it carries out, what it was planned from, and where it writes."""
+    """One apply: what it carries out, what it was planned from, and where it writes; while steps run, only the `group` writes."""
 
     writer: Writer
     kinds: Kinds
@@ -80,4 +80,5 @@ class Task:
     plan: Plan
     actual: Actual
     journal: Journal
+    group: Group
     options: ApplyOptions

@@ -11,14 +11,21 @@ from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
     from reconciler.state.ending import Ending
+    from reconciler.state.group import Group, grouped
     from reconciler.state.journal import Journal
     from reconciler.state.lease import LEASE_SECONDS, SEND_SECONDS_MAX
     from reconciler.state.store import Scope, Store
 
-__all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Journal", "Scope", "Store"]
+__all__ = ["LEASE_SECONDS", "SEND_SECONDS_MAX", "Ending", "Group", "Journal", "Scope", "Store", "grouped"]
 
 if not TYPE_CHECKING:
     __getattr__ = deferred(
         __name__,
-        {"ending": "Ending", "journal": "Journal", "lease": "LEASE_SECONDS SEND_SECONDS_MAX", "store": "Scope Store"},
+        {
+            "ending": "Ending",
+            "group": "Group grouped",
+            "journal": "Journal",
+            "lease": "LEASE_SECONDS SEND_SECONDS_MAX",
+            "store": "Scope Store",
+        },
     )

@@ -12,7 +12,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, bindparam, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -24,19 +25,8 @@ from reconciler.state.reading import read_state
 from reconciler.state.tables import rows
 from reconciler.state.tables.renames import after, read_renames, write_renames
 from reconciler.state.tables.rules import write_rules
-from reconciler.state.tables.schema import (
-    afters,
-    approvals,
-    befores,
-    bindings,
-    fields,
-    journal,
-    known,
-    open_intents,
-    outcomes,
-    runs,
-    states,
-)
+from reconciler.state.tables.schema import approvals, bindings, fields, open_intents, runs, states
+from reconciler.state.tables.statements import ADD_AFTER, ADD_BEFORE, ADD_INTENT, ADD_KNOWN, ADD_OPEN, ADD_OUTCOME, CLOSE, LAST_INTENT
 from reconciler.state.tables.turns import bound, turned, write_turns
 from reconciler.state.transfer import push, rename_project
 from reconciler.state.transfer.push import Document
@@ -48,11 +38,9 @@ _RAISE_SERIAL: Final = (
     .where(states.c.id == bindparam("of"), or_(states.c.writer.is_(None), states.c.writer != bindparam("by")))
     .values(serial=states.c.serial + 1, writer=bindparam("by"))
 )
-_LAST_INTENT: Final = select(func.max(journal.c.id)).where(journal.c.state == bindparam("of"))
 _OPEN: Final = select(open_intents.c.intent).where(
     open_intents.c.state == bindparam("of"), open_intents.c.intent.in_(bindparam("ids", expanding=True))
 )
-_CLOSE: Final = delete(open_intents).where(open_intents.c.state == bindparam("of"), open_intents.c.intent == bindparam("at"))
 _BOUND: Final = select(bindings.c.address).where(
     bindings.c.state == bindparam("of"), bindings.c.address.in_(bindparam("ids", expanding=True))
 )
@@ -83,6 +71,7 @@ class Journal:
         self._lease = lease
         self._clock = clock
         self._listed: dict[frozenset[str], str] = {}  # digests of what `known` has from us
+        self._open: set[int] = set()  # intents of this run without an outcome
         self._wrote = False
         self._spare = spare
         self._lag = lag
@@ -96,47 +85,61 @@ class Journal:
 
         Once anything could not be written, it raises the same error again, whether or not the database has recovered.
         """
-        if self._failed is not None:
-            raise self._failed
-        if not intents:
-            return ()
-        with self._noticing():
-            return self._intend(intents)
-
-    def _intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
-        lists = {ids: rows.known_row(ids, "a list of ids") for ids in {intent.known for intent in intents} if ids not in self._listed}
-        digests = self._listed | {ids: digest for ids, (digest, _) in lists.items()}
-        with self._writing() as connection:
-            if lists:
-                missing = [{"state": self._state, "digest": digest, "ids": text} for digest, text in lists.values()]
-                connection.execute(rows.inserting(connection)(known).on_conflict_do_nothing(), missing)
-            last = connection.execute(_LAST_INTENT, {"of": self._state}).scalar() or 0
-            numbered = tuple(replace(intent, id=last + index, run=self.run) for index, intent in enumerate(intents, 1))
-            at = self._now()
-            connection.execute(
-                insert(journal), [rows.intent_row(self._state, intent, at=at, known=digests[intent.known]) for intent in numbered]
-            )
-            connection.execute(insert(open_intents), [{"state": self._state, "intent": intent.id} for intent in numbered])
-            if met := [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None]:
-                connection.execute(insert(befores), met)
-        self._listed = digests
-        return numbered
+        return self.commit(intents, ())
 
     def settle(self, endings: Sequence[Ending]) -> None:
         """Write down how intents ended, with everything that is to be remembered of them; one that is not open is a StateError.
 
         What cannot be written is kept beside the project, for the next run; the error says where, and this run sends nothing more.
         """
-        if not endings:
-            return
-        with self._noticing():
-            try:
-                self._settle(endings)
-            except StateError as error:
-                told = kept_or_not(self._spare, self.run, endings, error)
-                if told is error:
-                    raise
-                raise told from error
+        self.commit((), endings)
+
+    def commit(self, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+        """`intend` and `settle` in one transaction. After a failure only the endings are tried, and the first error is raised again."""
+        failed = self._failed if intents else None
+        numbered: tuple[Intent, ...] = ()
+        if endings or (intents and failed is None):
+            with self._noticing():
+                try:
+                    numbered = self._commit(() if failed else intents, endings)
+                except StateError as error:
+                    told = kept_or_not(self._spare, self.run, endings, error)
+                    if told is error:
+                        raise
+                    raise told from error
+        if failed is not None:
+            raise failed
+        return numbered
+
+    def _commit(self, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+        try:
+            with self._writing() as connection:
+                numbered = self._intend(connection, intents)
+                self._settle(connection, endings)
+        except BaseException as error:
+            self._listed = {}
+            if isinstance(error.__cause__, IntegrityError):
+                self._refuse_clashes(endings)
+            raise
+        self._open |= {intent.id for intent in numbered}
+        self._open -= {ending.intent for ending in endings}
+        return numbered
+
+    def _intend(self, connection: Connection, intents: Sequence[Intent]) -> tuple[Intent, ...]:
+        if not intents:
+            return ()
+        lists = {ids: rows.known_row(ids, "a list of ids") for ids in {intent.known for intent in intents} if ids not in self._listed}
+        ADD_KNOWN.run_all(connection, [{"state": self._state, "digest": digest, "ids": text} for digest, text in lists.values()])
+        self._listed |= {ids: digest for ids, (digest, _) in lists.items()}
+        last = LAST_INTENT.run(connection, {"of": self._state}).scalar() or 0
+        numbered = tuple(replace(intent, id=last + index, run=self.run) for index, intent in enumerate(intents, 1))
+        at = self._now()
+        ADD_INTENT.run_all(
+            connection, [rows.intent_row(self._state, intent, at=at, known=self._listed[intent.known]) for intent in numbered]
+        )
+        ADD_OPEN.run_all(connection, [{"state": self._state, "intent": intent.id} for intent in numbered])
+        ADD_BEFORE.run_all(connection, [row for intent in numbered if (row := rows.before_row(self._state, intent)) is not None])
+        return numbered
 
     def kept(self) -> tuple[tuple[str, Ending], ...]:
         """What earlier runs kept beside the project, with the id of the run: endings whose bindings have no values."""
@@ -151,18 +154,23 @@ class Journal:
         """Let this run make nothing of that kind there; `State.held` says so from now on."""
         self._held |= {(kind, container)}
 
-    def _settle(self, endings: Sequence[Ending]) -> None:
-        with self._writing() as connection:
-            self._check_open(connection, endings)
-            at = self._now()
-            connection.execute(insert(outcomes), [self._outcome(ending, at) for ending in endings])
-            if shown := [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after]:
-                connection.execute(insert(afters), shown)
-            if closed := [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"]:
-                connection.execute(_CLOSE, closed)
-            rows.unbind(connection, self._state, [address for ending in endings for address in ending.forget])
-            rows.bind(connection, self._state, [binding for ending in endings for binding in ending.bind])
-            self._merge(connection, [(address, {}, seen) for ending in endings for address, seen in ending.seen.items()])
+    def _settle(self, connection: Connection, endings: Sequence[Ending]) -> None:
+        if not endings:
+            return
+        self._check_open(connection, endings)
+        at = self._now()
+        ADD_OUTCOME.run_all(connection, [self._outcome(ending, at) for ending in endings])
+        ADD_AFTER.run_all(connection, [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after])
+        CLOSE.run_all(connection, [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"])
+        rows.unbind(connection, self._state, [address for ending in endings for address in ending.forget])
+        rows.bind(connection, self._state, [binding for ending in endings for binding in ending.bind])
+        self._merge(connection, [(address, {}, seen) for ending in endings for address, seen in ending.seen.items()])
+
+    def _refuse_clashes(self, endings: Sequence[Ending]) -> None:
+        """Raise StateError with a sentence about it where the database refused what two addresses would have."""
+        new = {binding.address: binding for ending in endings for binding in ending.bind}
+        leaving = {address for ending in endings for address in ending.forget}
+        self._database.read(lambda connection: rows.refuse_clashes(connection, self._state, new.values(), leaving))
 
     def remember(
         self,
@@ -188,6 +196,7 @@ class Journal:
             if fulfilled is not None or rename:
                 known = read_renames(connection, self._state) if fulfilled is None else fulfilled
                 write_renames(connection, self._state, after(known, rename) if fulfilled is None else known)
+            rows.refuse_clashes(connection, self._state, {binding.address: binding for binding in bind}.values())
             rows.bind(connection, self._state, bind)
             at = {"of": self._state}
             if places:
@@ -272,6 +281,7 @@ class Journal:
         waiting = {ending.intent for ending in endings}
         if len(waiting) < len(endings):
             raise StateError("one intent cannot end twice", hint="This is a defect of Reconciler, please report it.")
+        waiting -= self._open
         for ids in rows.chunks(sorted(waiting)):
             waiting -= set(connection.execute(_OPEN, {"of": self._state, "ids": ids}).scalars())
         if waiting:

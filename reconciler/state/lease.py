@@ -21,13 +21,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Float, bindparam, func, insert, select, update
 
 from reconciler.errors import Locked, StateError
 from reconciler.report.times import HERE, clock_time_of
 from reconciler.state.database import Database
 from reconciler.state.errors import calm
 from reconciler.state.tables.schema import leases, runs
+from reconciler.state.tables.statements import EPOCH, Statement
 from reconciler.state.uninterrupted import unbroken
 
 LEASE_SECONDS: Final = 90.0  # PostgreSQL: how long a silent holder keeps it; every send must be over sooner
@@ -36,8 +37,9 @@ RENEWALS: Final = 3  # in the time a lease lasts, so that two may fail
 SEND_SECONDS_MAX: Final = LEASE_SECONDS * (1 - 1 / RENEWALS)  # a request may take so long, and no longer, to be over inside the lease
 LOCK_FILE_MAX: Final = 65_536  # bytes read of a lock file, which anyone could have written
 
-_EPOCH: Final = select(leases.c.epoch).where(leases.c.state == bindparam("of"))
 NOW: Final = func.extract("epoch", func.clock_timestamp())
+_OURS: Final = (leases.c.state == bindparam("of")) & (leases.c.epoch == bindparam("at"))
+_RENEW: Final = Statement(lambda _: update(leases).where(_OURS).values(expires=NOW + bindparam("lasting", type_=Float)))
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,9 @@ class Lease:
                 "the lease on the state was released; nothing more is written", hint="This is a defect of Reconciler, please report it."
             )
         if self._seconds is None:
-            kept = connection.execute(_EPOCH, {"of": self.state}).scalar() == self.epoch
+            kept = EPOCH.run(connection, {"of": self.state}).scalar() == self.epoch
         else:
-            ours = (leases.c.state == self.state) & (leases.c.epoch == self.epoch)
-            kept = connection.execute(update(leases).where(ours).values(expires=NOW + self._seconds)).rowcount == 1
+            kept = _RENEW.run(connection, {"of": self.state, "at": self.epoch, "lasting": self._seconds}).rowcount == 1
         if not kept:
             raise StateError(
                 "another run has taken over the lease on the state; this one writes and sends nothing more",

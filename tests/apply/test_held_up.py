@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.model import Intent, Status
-from reconciler.state import Journal
+from reconciler.state import Ending, Journal
 from tests.harness import Org
 from tests.small import settled, small
 
@@ -18,15 +18,15 @@ def test_a_run_that_is_held_up_past_its_deadline_sends_nothing(tmp_path: Path, m
     org = Org(tmp_path)
     org.write(small())
     org.deadline = 0.05
-    intend = Journal.intend
+    commit = Journal.commit
 
-    def slowly(journal: Journal, intents: Sequence[Intent]) -> tuple[Intent, ...]:
-        written = intend(journal, intents)
+    def slowly(journal: Journal, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+        written = commit(journal, intents, endings)
         time.sleep(0.06)
         return written
 
     with monkeypatch.context() as stopped:
-        stopped.setattr(Journal, "intend", slowly)
+        stopped.setattr(Journal, "commit", slowly)
         outcome = org.apply()
     assert {result.status for result in outcome.results} == {Status.FAILED, Status.SKIPPED}
     assert {method for method, _ in org.requests} == {"GET"}

@@ -21,6 +21,7 @@ from reconciler.client import Writer
 from reconciler.kinds import load as kinds
 from reconciler.model import Cause, Status, Step
 from reconciler.observe import observe
+from reconciler.state import grouped
 from tests.harness import ORGANIZATION
 from tests.meddling import Act, Jumping, Meddled, exits_well, told
 from tests.proofs import sampled, stride
@@ -190,9 +191,9 @@ def test_what_a_reading_shows_holds_also_for_steps_it_was_not_made_for(living: P
 
     async def read() -> Preconditions:
         with closing(org.store()) as store, store.lease(who="test", command="apply") as journal:
-            async with org.client() as writer:
+            async with org.client() as writer, grouped(journal) as group:
                 actual = await observe(writer, kinds(), desired, journal.state())
-                task = Task(writer, kinds(), desired, plan, actual, journal, ApplyOptions(deadline=30.0))
+                task = Task(writer, kinds(), desired, plan, actual, journal, group, ApplyOptions(deadline=30.0))
                 preconditions = Preconditions(task, Answers(task), Halt())
                 await org._call("POST", f"/spaces/{org.ids['four']}/move", {"parent": org.ids["attic"]})
                 preconditions._waiting = {attic.id: attic}

@@ -21,7 +21,7 @@ from reconciler.model import Intent, Outcome, Status
 from reconciler.model.codec import observed
 from reconciler.observe import observe
 from reconciler.plan import plan
-from reconciler.state import LEASE_SECONDS, Journal
+from reconciler.state import LEASE_SECONDS, Ending, Journal
 from tests.harness import ORGANIZATION, Org
 from tests.small import applied, small
 
@@ -428,9 +428,9 @@ class Standing:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._journal, name)
 
-    def intend(self, intents: Sequence[Intent]) -> tuple[Intent, ...]:
-        written = self._journal.intend(intents)
-        time.sleep(self._seconds)
+    def commit(self, intents: Sequence[Intent], endings: Sequence[Ending]) -> tuple[Intent, ...]:
+        written = self._journal.commit(intents, endings)
+        time.sleep(self._seconds if intents else 0.0)
         return written
 
 

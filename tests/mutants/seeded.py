@@ -91,8 +91,8 @@ BUGS: Final = (
     ),
     _bug(
         "state.journal",
-        "connection.execute(_CLOSE, closed)",
-        "pass",
+        "CLOSE.run_all(connection, [{",
+        "CLOSE.run_all(connection, [] and [{",
         "what ended is not recovered again",
         f"{JOURNAL}test_every_ending_but_in_doubt_closes_an_intent",
     ),
@@ -350,14 +350,14 @@ BUGS: Final = (
     _bug(
         "apply.step",
         "            self.answers.expected.doubted(kind, str(intent.target), writes)\n",
-        '            self.journal.settle([Ending(intent.id, "failed", error.message)])\n',
+        '            self.group.settle(Ending(intent.id, "failed", error.message))\n',
         "what is ambiguous stays open until it is read",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
     ),
     _bug(
         "apply.answer",
         "return Result(step, Status.IN_DOUBT, f",
-        'self.journal.settle([Ending(intent.id, "failed", "odd")])\n            return Result(step, Status.FAILED, f',
+        'self.group.settle(Ending(intent.id, "failed", "odd"))\n            return Result(step, Status.FAILED, f',
         "a create answered by something else is in doubt",
         f"{RECOVER}test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_read",
     ),
@@ -378,7 +378,7 @@ BUGS: Final = (
     _bug(
         "apply.answer",
         "        made = bound_as(",
-        '        if refused:\n            self.journal.settle([Ending(intent.id, "failed", "not taken")])\n'
+        '        if refused:\n            self.group.settle(Ending(intent.id, "failed", "not taken"))\n'
         '            return Result(step, Status.FAILED, "not taken")\n        made = bound_as(',
         "the id is stored whatever else the answer says",
         f"{TAKEN}test_what_was_made_but_not_as_asked_is_bound_and_failed_and_never_made_twice",
@@ -406,8 +406,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.run",
-        "if self.results[id].status is Status.DONE:",
-        "if self.results[id].status is not Status.FAILED:",
+        "if result.status is Status.DONE:",
+        "if result.status is not Status.FAILED:",
         "what needs a step in doubt waits",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
     ),

@@ -7,17 +7,19 @@ stands still: clocks that have gone on when it does.
 from __future__ import annotations
 
 import asyncio
+import random
 import selectors
 import signal
 import sys
 import time as machine
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = 24 * 3600.0  # virtual seconds that one run may take
+DISK = 0.02  # seconds that a thread takes, at most
 
 T = TypeVar("T")
 
@@ -78,9 +80,25 @@ class _Loop(asyncio.SelectorEventLoop):
     def __init__(self, time: Time) -> None:
         super().__init__(_Selector(time))
         self._time = time
+        self._disk = random.Random(0)
 
     def time(self) -> float:
         return self._time.seconds
+
+    def run_in_executor(self, executor: Any, function: Callable[..., T], *given: Any) -> asyncio.Future[T]:  # type: ignore[override]
+        """A thread that writes to a disk: what it does takes effect a moment later, while the loop goes on."""
+        ended = self.create_future()
+
+        def work() -> None:
+            try:
+                result = function(*given)
+            except BaseException as error:
+                ended.set_exception(error)
+            else:
+                ended.set_result(result)
+
+        self.call_later(self._disk.uniform(0.0, DISK), work)
+        return ended
 
 
 class Continued:

@@ -107,8 +107,8 @@ def test_a_recovery_that_sends_again_at_once_makes_things_twice(monkeypatch: pyt
 
 
 def test_a_recovery_that_knows_no_ids_takes_what_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Journal.intend
-    monkeypatch.setattr(Journal, "intend", lambda self, given: real(self, [replace(intent, lookup=()) for intent in given]))
+    real = Journal.commit
+    monkeypatch.setattr(Journal, "commit", lambda self, given, ended: real(self, [replace(intent, lookup=()) for intent in given], ended))
     with sqlite() as found:
         assert "too much" in whats(kill.run("tiny", found, like="done", first=True))
 
@@ -128,15 +128,15 @@ def test_a_create_that_is_retried_makes_things_twice(monkeypatch: pytest.MonkeyP
 def test_a_request_without_an_intent_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     from reconciler.errors import StateError
 
-    real = Journal.intend
+    real = Journal.commit
 
-    def careless(self: Journal, given: Any) -> Any:
+    def careless(self: Journal, given: Any, ended: Any) -> Any:
         try:
-            return real(self, given)
+            return real(self, given, ended)
         except StateError:
             return tuple(given)
 
-    monkeypatch.setattr(Journal, "intend", careless)
+    monkeypatch.setattr(Journal, "commit", careless)
     with sqlite() as found:
         assert "sent without an intent" in whats(statements.run("tiny", found, runs=60, first=True))
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, bindparam, delete, insert, select
+from sqlalchemy import Connection, bindparam, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -22,8 +22,10 @@ from reconciler.model import Before, Binding, Intent, Origin, Place, Stood
 from reconciler.resource import UNSET
 from reconciler.state.errors import RESTORE
 from reconciler.state.tables.schema import befores, bindings, fields, journal, known, open_intents, outcomes
+from reconciler.state.tables.statements import ADD_BINDING, ADD_FIELD, UNBIND, inserting_of
 
 CHUNK: Final = 500  # values of one IN (...); SQLite's oldest limit is 999
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)  # `json.dumps` makes a new one at each call
 
 T = TypeVar("T")
 
@@ -31,7 +33,7 @@ T = TypeVar("T")
 def to_json(value: Any, what: str) -> str:
     """Canonical JSON: sorted keys, compact, plain ASCII. Raises StateError for what JSON cannot say."""
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return _CANONICAL.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
         raise StateError(
             f"{what} cannot be recorded: it is not plain JSON", hint="This is a defect of Reconciler, please report it."
@@ -70,14 +72,8 @@ def plain(text: str) -> str:
 
 
 def inserting(connection: Connection) -> Callable[..., Any]:
-    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both; the other dialect is not imported."""
-    if connection.dialect.name == "sqlite":
-        from sqlalchemy.dialects import sqlite
-
-        return sqlite.insert
-    from sqlalchemy.dialects import postgresql
-
-    return postgresql.insert
+    """The dialect's INSERT, whose ON CONFLICT is spelled the same in both."""
+    return inserting_of(connection.dialect.name)
 
 
 def chunks(items: Iterable[T]) -> Iterator[list[T]]:
@@ -99,7 +95,6 @@ _BOUND: Final = select(
     bindings.c.place_index,
 ).where(bindings.c.state == bindparam("of"))
 _FIELDS: Final = select(fields.c.address, fields.c.name, fields.c.sent, fields.c.seen).where(fields.c.state == bindparam("of"))
-_UNBIND: Final = delete(bindings).where(bindings.c.state == bindparam("of"), bindings.c.address == bindparam("at"))
 _BY_ID: Final = select(bindings.c.address, bindings.c.kind, bindings.c.id).where(
     bindings.c.state == bindparam("of"), bindings.c.id.in_(bindparam("ids", expanding=True))
 )
@@ -139,33 +134,28 @@ def _binding(row: Any, sent: Mapping[str, Any], seen: Mapping[str, Any]) -> Bind
 
 def unbind(connection: Connection, state: int, addresses: Iterable[Address]) -> None:
     """Forget these addresses and their fields; unbound ones are passed over."""
-    gone = [{"of": state, "at": str(address)} for address in addresses]
-    if gone:
-        connection.execute(_UNBIND, gone)
+    UNBIND.run_all(connection, [{"of": state, "at": str(address)} for address in addresses])
 
 
 def bind(connection: Connection, state: int, whole: Iterable[Binding]) -> None:
-    """Remember these bindings instead of what their addresses had; raises StateError where another address has the object."""
+    """Remember these bindings instead of what their addresses had; an `IntegrityError` where another address has the object."""
     new = {binding.address: binding for binding in whole}
-    if not new:
-        return
     unbind(connection, state, new)
-    _refuse_clashes(connection, state, new.values())
-    connection.execute(insert(bindings), [_row(state, binding) for binding in new.values()])
-    remembered = [row for binding in new.values() for row in field_rows(state, binding.address, binding.sent, binding.seen)]
-    if remembered:
-        connection.execute(insert(fields), remembered)
+    ADD_BINDING.run_all(connection, [_row(state, binding) for binding in new.values()])
+    ADD_FIELD.run_all(connection, [row for at, binding in new.items() for row in field_rows(state, at, binding.sent, binding.seen)])
 
 
-def _refuse_clashes(connection: Connection, state: int, new: Iterable[Binding]) -> None:
+def refuse_clashes(connection: Connection, state: int, new: Iterable[Binding], leaving: Collection[Address] = ()) -> None:
+    """Raise StateError where two addresses would have one object; those that are `leaving`, and those that are new, have none before."""
     owners: dict[tuple[str, str], str] = {}
     for binding in new:
         owner = owners.setdefault((binding.kind, binding.id), str(binding.address))
         if owner != str(binding.address):
             raise _clash(binding.kind, binding.id, owner, str(binding.address))
+    free = {*owners.values(), *map(str, leaving)}
     for ids in chunks({id for _, id in owners}):
         for row in connection.execute(_BY_ID, {"of": state, "ids": ids}):
-            if (claimed := owners.get((row.kind, row.id))) is not None:
+            if row.address not in free and (claimed := owners.get((row.kind, row.id))) is not None:
                 raise _clash(row.kind, row.id, row.address, claimed)
 
 

@@ -1,0 +1,122 @@
+"""Group commit: the intents and outcomes of an apply that are ready at the same moment are one transaction.
+
+In: intents and endings, one at a time, from tasks of one event loop. Out: each durable, in the order in which they came; or StateError.
+Forbidden: sending; deciding; a second transaction beside the first.
+
+One thread writes, so that the loop goes on while the disk is waited for: what comes meanwhile is the next transaction. An ending is not
+waited for, because every intent that comes after it is in the same transaction or a later one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+from reconciler.errors import StateError
+from reconciler.model import Intent
+from reconciler.state.ending import Ending
+from reconciler.state.journal import Journal
+
+LINGER: Final = 0.01  # seconds for which an ending waits for an intent to share its transaction with
+
+_Waiting = tuple[Intent, asyncio.Future[Intent]]
+
+
+class Group:
+    """The journal of one apply under way. `commits`: transactions so far."""
+
+    def __init__(self, journal: Journal) -> None:
+        self.commits = 0
+        self._journal = journal
+        self._intents: list[_Waiting] = []
+        self._endings: list[Ending] = []
+        self._writing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._failed: BaseException | None = None
+        self._writer = ThreadPoolExecutor(1, "journal")
+
+    async def intend(self, intent: Intent) -> Intent:
+        """Write down what is about to be sent; when it returns, that is durable. Raises `StateError`: then nothing must be sent."""
+        waiting = intent, asyncio.get_running_loop().create_future()
+        self._intents.append(waiting)
+        self._write()
+        try:
+            return await asyncio.shield(waiting[1])
+        except asyncio.CancelledError:
+            if waiting in self._intents:
+                self._intents.remove(waiting)
+            else:
+                waiting[1].add_done_callback(self._not_sent)
+            raise
+
+    def settle(self, ending: Ending) -> None:
+        """Write down how an intent ended: before any intent that comes later, at the latest when the group is closed."""
+        self._endings.append(ending)
+        if self._writing is None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LINGER, self._write)
+
+    async def close(self) -> None:
+        """Write what is left. Raises what the first transaction that failed raised."""
+        while self._intents or self._endings or self._writing is not None:
+            self._write()
+            assert self._writing is not None
+            await asyncio.shield(self._writing)
+        self._writer.shutdown()
+        if self._failed is not None:
+            raise self._failed
+
+    def _not_sent(self, journalled: asyncio.Future[Intent]) -> None:
+        """A step was stopped between its intent and its request."""
+        if not journalled.cancelled() and journalled.exception() is None:
+            self.settle(Ending(journalled.result().id, "not-sent", "stopped before it was sent"))
+
+    def _write(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._writing is None:
+            self._writing = asyncio.get_running_loop().create_task(self._transactions())
+
+    async def _transactions(self) -> None:
+        """One transaction after the other, while there are intents."""
+        try:
+            while True:
+                await asyncio.sleep(0)  # what is ready in this moment comes along
+                intents, self._intents = self._intents, []
+                endings, self._endings = self._endings, []
+                await self._transaction(intents, endings)
+                if not self._intents:
+                    break
+        finally:
+            self._writing = None
+        if self._endings:
+            self._timer = asyncio.get_running_loop().call_later(LINGER, self._write)
+
+    async def _transaction(self, intents: Sequence[_Waiting], endings: Sequence[Ending]) -> None:
+        self.commits += 1
+        commit = asyncio.get_running_loop().run_in_executor(self._writer, self._journal.commit, [intent for intent, _ in intents], endings)
+        try:
+            numbered = await commit
+        except Exception as error:
+            self._failed = self._failed or error
+            for _, future in intents:
+                future.set_exception(error)
+        else:
+            for (_, future), intent in zip(intents, numbered, strict=True):
+                future.set_result(intent)
+
+
+@asynccontextmanager
+async def grouped(journal: Journal) -> AsyncIterator[Group]:
+    """A group for this block; at its end everything is written. Raises `StateError` where something could not be."""
+    group = Group(journal)
+    try:
+        yield group
+    except BaseException:
+        with suppress(StateError):  # what the block raised says it already, or is more urgent
+            await group.close()
+        raise
+    await group.close()
