@@ -10,7 +10,7 @@ import gc
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
-from reconciler.config.language.variables import read_variables
+from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.reserved import later
@@ -26,7 +26,8 @@ from reconciler.config.rules import read_guards, read_protect, read_prune, rule_
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, Map, Problems, Scalar, described
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described
+from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
 from reconciler.config.values import untainted
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
@@ -54,7 +55,7 @@ def load(
     problems = Problems([])
     made: Project | None = None
     with _uncollected(), suppress(Enough):
-        made = _Load(Path(path), kinds, problems, environment).run(variables, public, environ)
+        made = Loading(Path(path), kinds, problems, environment).run(variables, public, environ)
     if problems.found or made is None:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
     return made
@@ -72,11 +73,19 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _Load:
-    """One run of `load`."""
+class Loading:
+    """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, known once it has run.
 
-    def __init__(self, path: Path, kinds: Kinds, problems: Problems, environment: str | None) -> None:
+    `look`: is given each file before its expressions are evaluated.
+    """
+
+    def __init__(
+        self, path: Path, kinds: Kinds, problems: Problems, environment: str | None, *, look: Callable[[Node], None] | None = None
+    ) -> None:
         self.path, self.kinds, self.problems, self.environment = path, kinds, problems, environment
+        self.look = look
+        self.documents: dict[str, Node] = {}
+        self.given: Variables
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
     def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
@@ -93,32 +102,51 @@ class _Load:
         if not isinstance(top, Map):
             self.problems.add(top.at, f"a project file must be a map, not {described(top)}; it must begin with version: 1")
             return None
-        given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
+        self.given = given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
-        documents = [document for name in names if (document := files.read(name)) is not None]
+        split = Split(files, file.name, self.problems, dict(names))
+        self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
+        documents = list(self.documents.values())[1:]
+        if self.look is not None:
+            for document in self.documents.values():
+                self.look(document)
         evaluation = Evaluation(files.root, given, self.environment, self.problems)
+        split.evaluated = self._evaluated(evaluation)
         evaluation.top(top, Service.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top)
         maps = [one for one in documents if isinstance(one, Map)]
         for one in documents:
             if not isinstance(one, Map):
-                self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}")
+                name = next(iter(self.kinds.lists(self.kinds.roots[0].name)), "") if isinstance(one, List) else ""
+                way = f"; include it where its nodes belong: {name}: {{include: [{one.at.file}]}}" if name else ""
+                self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}{way}")
         for one in maps:
             evaluation.top(one)
-        made = self._made(files, top, maps)
+        made = self._made(split, top, maps)
+        self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(made, sensitive=given.secrets)
+
+    def _evaluated(self, evaluation: Evaluation) -> Callable[[Node], Node]:
+        """What makes a node of a file that a map or list includes."""
+
+        def evaluated(document: Node) -> Node:
+            if self.look is not None:
+                self.look(document)
+            return evaluation.document(document)
+
+        return evaluated
 
     # -- the parts -----------------------------------------------------------------------------------------------------------------
 
-    def _made(self, files: Files, top: Map, documents: list[Map]) -> Project:
+    def _made(self, split: Split, top: Map, documents: list[Map]) -> Project:
         words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith(IGNORED)}, self.problems)
-        settings = read_settings(words, top.at, files.root, self.problems)
+        settings = read_settings(words, top.at, split.files.root, self.problems)
         prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
         guards = read_guards(words, self.problems)
         compiled = shapes(self.kinds)
         defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
-        tree = Tree(self.kinds, compiled, self.problems)
+        tree = Tree(self.kinds, compiled, self.problems, split)
         removed, moved = self._everywhere(words, tree)
         self._rest(words)
         fragments = [self._document(document, tree, removed, moved) for document in documents]
@@ -136,7 +164,7 @@ class _Load:
             moved=renamed, removed=read_removed(self.kinds, removed, items, renamed, self.problems),
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
         )  # fmt: skip
-        settings = replace(settings, files=tuple(files.seen))
+        settings = replace(settings, files=tuple(split.files.seen))
         return Project(settings, replace(desired, digest=digest(desired)))
 
     def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:

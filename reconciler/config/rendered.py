@@ -8,18 +8,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
-from reconciler.config.language.expressions import holds_expression
-from reconciler.config.language.variables import Variables, read_variables
-from reconciler.config.project import PROJECT_FILE
-from reconciler.config.settings import STATE, databases
-from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, plain, scalars
-from reconciler.config.words import Service
+from reconciler.config.language.evaluate import IGNORED
+from reconciler.config.language.variables import Variables
+from reconciler.config.project import Loading
+from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
 from reconciler.errors import ConfigError
+from reconciler.resource import Kinds
 from reconciler.text.printable import replaced
 
 HIDDEN: Final = "(hidden)"
@@ -28,6 +26,7 @@ _PLAIN: Final = re.compile(r"[^\s\W][\w ./@+-]*", re.ASCII)
 
 def rendered(
     path: Path,
+    kinds: Kinds,
     *,
     environment: str | None = None,
     variables: Mapping[str, str] = {},
@@ -35,32 +34,30 @@ def rendered(
     environ: Mapping[str, str] = {},
 ) -> dict[str, str]:
     """The text of each file by name, the project file first. Raises `ConfigError`; the arguments are those of `load`."""
-    file = path / PROJECT_FILE if path.is_dir() else path
     problems = Problems([])
-    files = Files(file.parent.resolve(), problems)
-    top = files.read(file.name)
-    if not isinstance(top, Map):
-        raise ConfigError(problems.found)
-    declared = top.entries.pop("vars", None)
-    given = read_variables(declared, variables, public, environ, problems)
-    names = included(files.root, file.name, top.entries.pop("include", None), problems)
-    documents = {file.name: top, **{name: made for name in names if isinstance(made := files.read(name), Map)}}
-    expressions = {
-        (one.at.file, one.at.line, one.at.column): one.text
-        for document in documents.values()
-        for one in scalars(document)
-        if holds_expression(one.text)
-    }
-    evaluation = Evaluation(files.root, given, environment, problems)
-    evaluation.top(top, Service.SECTION, STATE)
-    evaluation.refuse(databases(top, files.root))
-    for document in documents.values():
-        evaluation.top(document)
+    expressions: dict[tuple[str, int, int], str] = {}
+
+    def look(document: Node) -> None:
+        for one in scalars(document):
+            if holds_expression(one.text):
+                expressions[(one.at.file, one.at.line, one.at.column)] = one.text
+
+    loading = Loading(path, kinds, problems, environment, look=look)
+    with suppress(Enough):
+        loading.run(variables, public, environ)
     if problems.found:
         raise ConfigError(problems.found)
-    texts = {name: "\n".join(_map(_effective(document), 0, expressions)) + "\n" for name, document in documents.items()}
-    head = "".join(_variables(given, _origins(declared, variables, environ)))
-    return {**texts, file.name: head + texts[file.name]}
+    texts = {name: "\n".join(_document(document, expressions)) + "\n" for name, document in loading.documents.items()}
+    top = next(iter(texts))
+    head = "".join(_variables(loading.given))
+    return {**texts, top: head + texts[top]}
+
+
+def _document(document: Node, expressions: Mapping[tuple[str, int, int], str]) -> list[str]:
+    """The lines of a file."""
+    if isinstance(document, Map):
+        return _map(_effective(document), 0, expressions)
+    return _items(document.items, 0, expressions) if isinstance(document, List) else []
 
 
 def _effective(document: Map) -> Map:
@@ -68,18 +65,11 @@ def _effective(document: Map) -> Map:
     return Map(document.at, {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)})
 
 
-def _origins(declared: Entry | None, passed: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Who gave each variable its value."""
-    words = plain(declared.node) if declared is not None else {}
-    named = {name: one.get("env") for name, one in words.items()}
-    return {name: "--var" if name in passed else str(env) if env in environ else "its default" for name, env in named.items()}
-
-
-def _variables(given: Variables, origins: Mapping[str, str]) -> Iterator[str]:
+def _variables(given: Variables) -> Iterator[str]:
     """A comment for each variable: its value, and who gave it."""
     for name, value in given.values.items():
         shown = HIDDEN if name in given.tainted else replaced(json.dumps(value, ensure_ascii=False))
-        yield f"# vars.{name} = {shown}, from {origins[name]}\n"
+        yield f"# vars.{name} = {shown}, from {given.origins[name]}\n"
     yield "\n" if given.values else ""
 
 
@@ -101,9 +91,13 @@ def _value(begin: str, node: Node, indent: int, expressions: Mapping[tuple[str, 
             return [f"{begin}{remark}", *_map(node, indent + 2, {} if remark else expressions)]
         case List(items=items) if items:
             inner = {} if remark else expressions
-            return [f"{begin}{remark}", *(line for one in items for line in _value(f"{' ' * (indent + 2)}-", one, indent + 2, inner))]
+            return [f"{begin}{remark}", *_items(items, indent + 2, inner)]
         case _:
             return [f"{begin} {'{}' if isinstance(node, Map) else '[]'}{remark}"]
+
+
+def _items(items: list[Node], indent: int, expressions: Mapping[tuple[str, int, int], str]) -> list[str]:
+    return [line for one in items for line in _value(f"{' ' * indent}-", one, indent, expressions)]
 
 
 def _scalar(node: Scalar) -> str:

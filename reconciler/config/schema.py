@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
+from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
 from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES, Service
 from reconciler.resource import Field, Kind, Kinds
@@ -39,8 +40,10 @@ def schema(kinds: Kinds) -> dict[str, Any]:
         },
         "address": {"description": "The address of a resource, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
         "variable": _variable(),
+        "split": made.split(),
         "project": made.project(),
         "fragment": made.fragment(),
+        "part": made.part(),
     }
     for kind in kinds.values():
         definitions[kind.name] = made.definition(kind)
@@ -50,7 +53,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "A project of Reconciler, or a file it includes",
-        "anyOf": [{"$ref": "#/$defs/project"}, {"$ref": "#/$defs/fragment"}],
+        "anyOf": [{"$ref": "#/$defs/project"}, {"$ref": "#/$defs/fragment"}, {"$ref": "#/$defs/part"}],
         "$defs": {**definitions, **made.types},
     }
 
@@ -142,6 +145,46 @@ class _Maker:
             held |= self._sections(root)
         return {**_map({**held, **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
 
+    def part(self) -> Schema:
+        """A file that one map or list includes: nodes, entries, or the map or list under its own key."""
+        sections, nodes = self._all_sections()
+        names = {section: self._section(kind) for section, kind in sections.items()} | {
+            section: {"anyOf": [{"$ref": f"#/$defs/{host}.{section}"} for host in hosts]} for section, hosts in nodes.items()
+        }
+        items = [{"$ref": f"#/$defs/{host}.{section}"} for section, hosts in nodes.items() for host in hosts]
+        wrapped = {**_map(names, ignored=True), "maxProperties": 1}
+        entries = [{"$ref": f"#/$defs/{name}"} for name in dict.fromkeys(kind.name for kind in sections.values())]
+        return {
+            "description": "What a map or list includes: a list of nodes, a map of entries, or a map with the one key of the section.",
+            "anyOf": [
+                wrapped,
+                {"type": "array", "anyOf": items},
+                {
+                    "type": "object",
+                    "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
+                    "additionalProperties": {"anyOf": entries},
+                    "not": {"required": ["version"]},
+                },
+            ],
+        }
+
+    def split(self) -> Schema:
+        """What stands where a list is split into files."""
+        doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
+        name = {"type": "string"}
+        made = _map({INCLUDE: {"description": doc, "anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}}, required=(INCLUDE,))
+        return {"description": "Split into files.", **made}
+
+    def _all_sections(self) -> tuple[dict[str, Kind], dict[str, list[str]]]:
+        """The maps by name, and the kinds that have each list."""
+        maps: dict[str, Kind] = {root.place.section_in(None): root for root in self.kinds.roots}
+        lists: dict[str, list[str]] = {}
+        for name in self.kinds:
+            maps |= self.kinds.sections(name)
+            for section in self.kinds.lists(name):
+                lists.setdefault(section, []).append(name)
+        return maps, lists
+
     def _everywhere(self) -> Schema:
         """What may stand at the top of every file."""
         address = {"$ref": "#/$defs/address"}
@@ -188,7 +231,8 @@ class _Maker:
     def items(self, members: tuple[Kind, ...]) -> Schema:
         options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}"} for kind in members]
         options += [KEY for kind in members if kind.place.bare_is is not None][:1]
-        return {"description": "Ordered: " + ", ".join(kind.name for kind in members) + ".", "type": "array", "items": {"anyOf": options}}
+        doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
+        return {"description": doc, "anyOf": [{"type": "array", "items": {"anyOf": options}}, {"$ref": "#/$defs/split"}]}
 
     def _sections(self, kind: Kind) -> Schema:
         maps = {section: self._section(entry) for section, entry in self.kinds.sections(kind.name).items()}
@@ -197,7 +241,14 @@ class _Maker:
 
     def _section(self, kind: Kind) -> Schema:
         entry = {"$ref": f"#/$defs/{kind.name}"}
-        return {"description": kind.doc, "type": "object", "propertyNames": {"pattern": f"^{KEY_PATTERN}$"}, "additionalProperties": entry}
+        files = {"$ref": "#/$defs/split/properties/include"}
+        return {
+            "description": kind.doc,
+            "type": "object",
+            "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
+            "properties": {INCLUDE: {"anyOf": [files, entry]}},
+            "additionalProperties": entry,
+        }
 
     def _fields(self, kind: Kind) -> Schema:
         return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != kind.place.key_is}

@@ -15,6 +15,7 @@ from reconciler.address import KEY_LENGTH_MAX, Address, is_key
 from reconciler.config.reserved import FOR_EACH, later, read_reserved
 from reconciler.config.shapes import Item, Shape
 from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, holds_expression, shown
+from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Foreign, Kind, Kinds, Named, Role
@@ -30,6 +31,7 @@ class Tree:
     kinds: Kinds
     shapes: dict[str, Shape]
     problems: Problems
+    split: Split
     items: dict[Address, Item] = field(default_factory=dict)
     written: set[tuple[Address, str]] = field(default_factory=set)
     _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
@@ -90,6 +92,8 @@ class Tree:
 
     def _map(self, entry: Entry, about: Address | None) -> list[Entry]:
         if isinstance(entry.node, Map):
+            if INCLUDE in entry.node.entries and is_split(entry.node, ordered=False):
+                return self.split.entries(entry.key, entry.node, about)
             return list(entry.node.entries.values())
         if isinstance(entry.node, Scalar) and entry.node.empty:
             self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about)
@@ -102,19 +106,11 @@ class Tree:
             self._mark(kind, parent)
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
-            self.problems.add(
-                entry.at, f"{entry.key} is ordered and cannot be split across files; it is also at {_place(first)}", parent.address
-            )
-            return
-        if not isinstance(entry.node, List):
-            if isinstance(entry.node, Scalar) and entry.node.empty:
-                self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address)
-            else:
-                wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [] for an empty one"
-                self.problems.add(entry.node.at, wrong, parent.address)
+            way = f"to split it, write {entry.key}: {{include: [FILE, …]}} in one place"
+            self.problems.add(entry.at, f"{entry.key} is ordered and is also written at {_place(first)}; {way}", parent.address)
             return
         found: list[Item] = []
-        for node in entry.node.items:
+        for node in self._nodes(entry, parent):
             item = self._node(members, parent, entry.key, node)
             if item is not None:
                 found.append(item)
@@ -127,6 +123,20 @@ class Tree:
                 wrong += f"{other.address} at {_place(other.at)} is of another kind"
                 self.problems.add(one.at, wrong, one.address)
                 break
+
+    def _nodes(self, entry: Entry, parent: Item) -> list[Node]:
+        """The nodes of a list, in one file or in several."""
+        if isinstance(entry.node, List):
+            return entry.node.items
+        if isinstance(entry.node, Map) and is_split(entry.node, ordered=True):
+            return self.split.nodes(entry.key, entry.node, parent.address)
+        if isinstance(entry.node, Scalar) and entry.node.empty:
+            self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address)
+            return []
+        first = next(iter(entry.node.entries), "") if isinstance(entry.node, Map) else ""
+        hint = did_you_mean(first, [INCLUDE]) or "; write [] for an empty one"
+        self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}{hint}", parent.address)
+        return []
 
     def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
         tags = {kind.place.tag: kind for kind in members if kind.place.tag is not None}

@@ -20,10 +20,11 @@ SHOWN_MAX = 60  # characters of a value in a comment
 
 
 class Writer:
-    """Writes the things that were gathered."""
+    """Writes the things that were gathered. `elsewhere`: what is written in the place of a list that is split into files."""
 
     def __init__(self, gathered: Gathered) -> None:
         self.all = gathered
+        self.elsewhere: dict[tuple[Ref, str], Line] = {}
         self._flags = _flags(gathered)
 
     def entry(self, thing: Thing, *, without: frozenset[str] = frozenset()) -> Line:
@@ -69,7 +70,7 @@ class Writer:
         found = []
         for name, kind, things, missed in self.sections(thing):
             if name not in without and (things or (missed and not kind.one_per)):
-                line = self.section(kind, name, things, missed)
+                line = self.elsewhere.get((thing.ref, name)) or self.section(kind, name, things, missed)
                 found.append(line if things else Line(name, [] if kind.place.in_list else {}, line.comments))
         return found
 

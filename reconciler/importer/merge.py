@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 import yaml
 
 from reconciler.address import Address
+from reconciler.config.source.split import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.entries import Writer
 from reconciler.importer.gather import Gathered, Thing
 from reconciler.importer.location import Page, Spot, key_of, pages
-from reconciler.importer.project import Written, apart, missing, modeline, unread
+from reconciler.importer.project import Written, apart, missing, modeline, parts, unread
 from reconciler.model import Actual, Declared, Desired, State
 from reconciler.plan import match
 from reconciler.resource import Kind, Kinds
@@ -45,18 +46,22 @@ class _Adding:
     def __init__(self, writer: Writer, declared: Mapping[Address, Declared], pages: Mapping[str, Page], top: str, schema: str) -> None:
         self.writer, self.declared, self.pages, self.top, self.schema = writer, declared, pages, top, schema
         self.new: dict[str, str] = {}
+        self.parts: dict[str, str] = {}
         self.several = sum(1 for address in declared if address.container is None) > 1
 
     def files(self, texts: Mapping[str, str]) -> dict[str, str]:
         """What to write: the changed texts, the new ones, and the project file where it has to include them."""
         self._include()
         changed = {name: page.edited() for name, page in self.pages.items()}
-        return {**{name: text for name, text in changed.items() if text != texts[name].removeprefix("\ufeff")}, **self.new}
+        return {**{name: text for name, text in changed.items() if text != texts[name].removeprefix("\ufeff")}, **self.new, **self.parts}
 
     def to(self, thing: Thing) -> None:
         """Add what stands in a declared thing and is not declared."""
         sections = {name: (kind, things) for name, kind, things, _ in self.writer.sections(thing) if things}
         if thing.host is None:
+            if not any(kind.place.in_list and self._holds(thing, name) for name, (kind, _) in sections.items()):
+                for path, words in parts(self.writer, thing, self.several, taken=(*self.pages, *self.new, *self.parts)).items():
+                    self.parts[path] = document(words, head=[modeline(path, self.schema)])
             files, names = apart(self.writer, thing, self.several)
             for name in names & set(sections):
                 kind, _ = sections[name]
@@ -78,30 +83,54 @@ class _Adding:
         beside = [one for one in thing.below.get(name, ()) if one.declared]
         lines = {one.ref: self.writer.entry(one) if keyed else self.writer.node(one) for one in things if not kind.one_per}
         if beside:
-            sources = {one.ref: self.declared[one.address].source for one in beside if one.address is not None}
-            file = next(iter(sources.values())).file
-            page = self.pages[file]
-            places = {ref: page.spot(at) for ref, at in sources.items() if at.file == file}
-            holder = next(spot.holder for spot in places.values() if spot is not None)
+            places = {one.ref: place for one in beside if (place := self._spot(one)) is not None}
+            page, spot = next(iter(places.values()))
             previous = -1
             for one in thing.below[name]:
-                spot = places.get(one.ref)
-                if spot is not None:
+                if one.ref in places:
+                    page, spot = places[one.ref]
                     previous = spot.index
                 elif one.ref in lines:
-                    page.add(holder, [lines[one.ref]], after=None if keyed else previous)
+                    page.add(spot.holder, [lines[one.ref]], after=None if keyed else previous)
             return
         empty = self._empty(thing, name) if lines else None
         if empty is not None:
             page, spot = empty
-            page.open_up(spot, list(lines.values()), keyed=keyed)
+            if isinstance(spot.node, yaml.MappingNode) and spot.node.value:  # it names the files that it is split into
+                page, spot = self._part(thing, name, spot, keyed=keyed)
+            if isinstance(spot.node, yaml.MappingNode) and spot.node.value:
+                page.add(spot.node, list(lines.values()))
+            else:
+                page.open_up(spot, list(lines.values()), keyed=keyed)
             return
         assert thing.address is not None
         source = self.declared[thing.address].source
         page = self.pages[source.file]
         own = page.spot(source)
         assert own is not None
-        page.add(own.node, [self.writer.section(kind, name, things, [])])
+        page.add(own.node, [self.writer.elsewhere.get((thing.ref, name)) or self.writer.section(kind, name, things, [])])
+
+    def _spot(self, thing: Thing) -> tuple[Page, Spot] | None:
+        """Where a declared thing is written."""
+        assert thing.address is not None
+        source = self.declared[thing.address].source
+        spot = self.pages[source.file].spot(source)
+        return (self.pages[source.file], spot) if spot is not None else None
+
+    def _part(self, thing: Thing, name: str, spot: Spot, *, keyed: bool) -> tuple[Page, Spot]:
+        """Where something can be added to a map or list that is split into files, none of which declares anything."""
+        files = key_of(spot.node, INCLUDE)
+        assert files is not None
+        patterns = [one.value for one in files.node.value] if isinstance(files.node, yaml.SequenceNode) else [files.node.value]
+        for path, page in reversed(list(self.pages.items())):
+            wrapped = key_of(page.top, name)
+            if wrapped is not None and any(fnmatchcase(path, str(pattern)) for pattern in patterns):
+                return page, wrapped
+        at = f"{spot.node.start_mark.line + 1}:{spot.node.start_mark.column + 1}"
+        raise Refused(
+            f"{thing.address}: {name} is split into files that declare nothing, at {at}",
+            hint=f'Replace the whole file by "{name}: {"{}" if keyed else "[]"}" and run the command again.',
+        )
 
     def _empty(self, thing: Thing, name: str) -> tuple[Page, Spot] | None:
         """The section where it is written and holds nothing; None where it is not written."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from reconciler.config.words import TOP
 from reconciler.importer.entries import Writer
 from reconciler.importer.gather import Gathered, Thing
+from reconciler.importer.parts import LIMITS, Limits, Parts
 from reconciler.model import Actual
 from reconciler.resource import Kinds
 from reconciler.yamltext import key_order
@@ -26,18 +27,21 @@ class Written:
     missing: tuple[str, ...]
 
 
-def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str) -> Written:
+def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], schema: str, limits: Limits = LIMITS) -> Written:
     """The files of a new project that holds everything in `actual`.
 
-    The first root's key is the project's name. `service`: the words of that section. `schema`: where editors find it.
+    The first root's key is the project's name. `service`: the words of that section. `schema`: where editors find it. `limits`: when
+    an ordered list is split into files.
     """
     gathered = Gathered(kinds, actual, {})
     writer = Writer(gathered)
     unseen = unread(actual)
     several = len(gathered.roots) > 1
     files: dict[str, Words] = {}
+    split: dict[str, Words] = {}
     tops: list[Line] = []
     for root in gathered.roots:
+        split |= parts(writer, root, several, limits)
         beside, rest = apart(writer, root, several)
         files |= beside
         entry = writer.entry(root, without=rest)
@@ -54,7 +58,7 @@ def project(kinds: Kinds, actual: Actual, *, service: Mapping[str, object], sche
     words.lines += [Line(section, value) for section, value in merged.items()]
     head = [modeline(PROJECT_FILE, schema), *(f"Not seen: {one}" for one in unseen)]
     texts = {PROJECT_FILE: document(words, head=head)}
-    for path, some in files.items():
+    for path, some in (files | split).items():
         texts[path] = document(some, head=[modeline(path, schema)])
     shape = key_order.document(kinds, TOP)
     return Written({path: layout(text, shape) for path, text in texts.items()}, (*unseen, *missing(gathered)))
@@ -65,6 +69,15 @@ def modeline(path: str, schema: str) -> str:
     return MODELINE.format(schema="../" * path.count("/") + schema)
 
 
+def parts(writer: Writer, root: Thing, several: bool, limits: Limits = LIMITS, *, taken: Collection[str] = ()) -> dict[str, Words]:
+    """The files of the ordered lists of a root that are too long for one, where nothing in the list is declared yet."""
+    found = Parts(writer, limits, taken)
+    for section, kind, _, _ in writer.sections(root):
+        if kind.place.in_list and not any(one.declared for one in root.below.get(section, ())):
+            found.split(root, section, f"{root.key}/{section}" if several else section)
+    return found.files
+
+
 def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words], frozenset[str]]:
     """The files that hold parts of a root, and the names of these parts: each list, and each entry that things stand in."""
     kinds = writer.all.kinds
@@ -73,6 +86,8 @@ def apart(writer: Writer, root: Thing, several: bool) -> tuple[dict[str, Words],
     names = set()
     folder = f"{root.key}/" if several else ""
     for section, kind, things, missed in writer.sections(root):
+        if (root.ref, section) in writer.elsewhere:
+            continue
         if kind.place.in_list:
             if things or missed:
                 files[f"{folder}{section}.yaml"] = Words([*whose, writer.section(kind, section, things, missed)], open=True)

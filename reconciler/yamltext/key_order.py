@@ -42,7 +42,7 @@ ANY = Shape()
 
 
 def document(kinds: Kinds, top: Sequence[str]) -> Shape:
-    """The shape of a project file, and of a file it includes. `top`: the words of the project file alone, in their order."""
+    """The shape of a project file, and of every file it includes. `top`: the words of the project file alone, in their order."""
     shapes = {name: Shape() for name in kinds}
     for name, kind in kinds.items():
         _fill(shapes[name], kinds, kind, shapes)
@@ -53,7 +53,14 @@ def document(kinds: Kinds, top: Sequence[str]) -> Shape:
         inside |= shapes[root.name].inside
         inside[root.place.section_in(None)] = Shape(each=shapes[root.name])
     ranks |= {word: LATE + 1 for word in inside if word not in ranks} | {"removed": LATE + 2, "moved": LATE + 2}
-    return Shape(ranks, inside)
+    tags = {str(kind.place.tag): shapes[name] for name, kind in kinds.items() if kind.place.in_list}  # of a file that is a list of nodes
+    nested = {
+        section: Shape(tags=tags) if shape.tags else shape
+        for one in shapes.values()
+        for section, shape in one.inside.items()
+        if shape is not ANY
+    }
+    return Shape(ranks, {**nested, **inside}, tags=tags)
 
 
 def _fill(shape: Shape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Shape]) -> None:

@@ -74,7 +74,7 @@ class Moving:
         self._check(tree, tracked.text, steps)
         step = steps[-1]
         if step.holder.flow and not _one_line(tracked.text, step):
-            open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
+            self._open_up(tracked, steps, name)
             tree, steps = self._node(tracked, name)
             step = steps[-1]
         return _out_of_braces(tracked, step) if step.holder.flow else _out_of_lines(tracked, steps)
@@ -82,9 +82,16 @@ class Moving:
     def _node(self, tracked: Tracked, name: Hashable) -> tuple[Tree, tuple[Step, ...]]:
         tree = parse(tracked.text)
         steps, _ = node(tree.root, tracked.marks[name])
-        if not steps or steps[-1].holder.shape != "list" or len(steps) < 2 or steps[-2].child.key is None:
+        whole = len(steps) == 1  # the list is the whole file
+        if not steps or steps[-1].holder.shape != "list" or (not whole and steps[-2].child.key is None):
             raise Untouchable.at("it is written elsewhere, and repeated by an alias", tracked.text, tracked.marks[name])
         return tree, steps
+
+    def _open_up(self, tracked: Tracked, steps: tuple[Step, ...], name: Hashable) -> None:
+        """Write the list that contains a node on lines of its own."""
+        if len(steps) == 1:
+            raise Untouchable.at("the list of the whole file is in brackets", tracked.text, tracked.marks[name])
+        open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
 
     def _check(self, tree: Tree, text: str, steps: tuple[Step, ...]) -> None:
         alone(tree, text, steps)
@@ -136,7 +143,7 @@ class Moving:
                 piece.text.insert(len(piece.text.text) if before else 0, ", ")
                 tracked.paste(at, piece.text)
                 return
-            open_up(tracked, lambda root: (found := node(root, tracked.marks[name])[0][:-1], found[-1].child.value))
+            self._open_up(tracked, steps, name)
             step = self._node(tracked, name)[1][-1]
         airy = any("" in one.lead for one in step.holder.children)
         _paste(tracked, piece, begin(tracked.text, step.child) if before else end(tracked.text, step.child), step.child.column)
@@ -214,8 +221,8 @@ def _out_of_lines(tracked: Tracked, steps: Sequence[Step]) -> Piece:
         and text[start:stop].strip("- \n") == text[child.value.start : last].strip()
         and "\n" not in text[start:stop].rstrip("\n")
     )
-    holder = steps[-2].child
-    empty = head(text, holder) if len(step.holder.children) == 1 else None
+    only = len(step.holder.children) == 1
+    empty = head(text, steps[-2].child) if only and len(steps) > 1 else None
     column = child.column
     piece = tracked.cut(start, stop)
     if not piece.text.endswith("\n"):
@@ -229,6 +236,8 @@ def _out_of_lines(tracked: Tracked, steps: Sequence[Step]) -> Piece:
         tracked.insert(start, "", over=len(rest) - len(rest.lstrip("\n")))
     if empty is not None:
         tracked.insert(empty, f" {EMPTY}")
+    elif only:
+        tracked.insert(start, f"{EMPTY}\n")
     if closed:
         value = piece.cut(child.value.start - start, last - start)
         return Piece(value, closed=True)

@@ -15,6 +15,7 @@ from reconciler.config.language.evaluate import Files
 from reconciler.config.source.nodes import Problems, plain
 from reconciler.config.words import TOP
 from reconciler.importer.merge import into
+from reconciler.importer.parts import LIMITS, Limits
 from reconciler.importer.project import Written, project
 from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Plan
@@ -41,14 +42,14 @@ def everything(org: Org, *, failing: tuple[str, ...] = ()) -> Actual:
     return asyncio.run(run())
 
 
-def written(actual: Actual) -> Written:
-    return project(kinds(), actual, service={"member": "ada@acme.example"}, schema="config.schema.json")
+def written(actual: Actual, limits: Limits = LIMITS) -> Written:
+    return project(kinds(), actual, service={"member": "ada@acme.example"}, schema="config.schema.json", limits=limits)
 
 
-def imported(org: Org, folder: Path) -> tuple[Written, Plan]:
+def imported(org: Org, folder: Path, limits: Limits = LIMITS) -> tuple[Written, Plan]:
     """Write the organization into a folder, bind it, and plan anew from fresh readings."""
     actual = everything(org)
-    return bound(org, folder, actual, written(actual))
+    return bound(org, folder, actual, written(actual, limits))
 
 
 def added(org: Org, folder: Path) -> tuple[Written, Plan]:

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from reconciler.address import bare
+from reconciler.importer.parts import LIMITS, Limits
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.importer.imported import added, everything, fits, imported, written
 from tests.proofs import sampled, tries
@@ -25,6 +26,7 @@ ODD = [
 TITLES = st.sampled_from(ODD) | st.text(st.characters(exclude_categories=["Cs"]), max_size=50)
 SECOND = st.sampled_from(ODD[1:4])  # what is often the same
 WORDS = TITLES | SECOND
+SHORT = [Limits(nodes=0, file=10_000), Limits(nodes=1, file=1)]  # lists that are split into files although they are short
 ROLES = st.sampled_from(["create", "edit", "read", "comment", None])
 RULES = st.sampled_from(
     [
@@ -154,16 +156,16 @@ def site(data: st.DataObject, org: Org, base: str, spaces: list[str]) -> None:
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(seeds(), st.data())
-def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[str, Any], data: st.DataObject) -> None:
+@given(seeds(), st.sampled_from([LIMITS, *SHORT]), st.data())
+def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[str, Any], limits: Limits, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         org = Org(Path(folder), seed=seed)
         build(data, org)
-        found, plan = imported(org, Path(folder) / "new")
+        found, plan = imported(org, Path(folder) / "new", limits)
         assert [f"{one.address}: {' '.join(one.actions)} {[each.name for each in one.fields]}" for one in plan.changes] == []
         assert (plan.steps, plan.blocked, plan.unknown) == ((), (), ())
         assert fits(Path(folder) / "new") == []
-        assert dict(written(everything(org)).files) == dict(found.files)
+        assert dict(written(everything(org), limits).files) == dict(found.files)
         left = {bare(one.id) for one in plan.unmanaged}
         said = "\n".join(found.missing)
         assert [id for id in left if id not in said] == []
@@ -175,12 +177,12 @@ def test_any_organization_is_imported_and_the_plan_after_it_is_empty(seed: dict[
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(st.data())
-def test_what_came_later_is_added_and_every_line_that_stood_there_stays(data: st.DataObject) -> None:
+@given(st.sampled_from([LIMITS, *SHORT]), st.data())
+def test_what_came_later_is_added_and_every_line_that_stood_there_stays(limits: Limits, data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as root:
         org, folder = Org(Path(root)), Path(root) / "new"
         build(data, org)
-        imported(org, folder)
+        imported(org, folder, limits)
         before = {path: path.read_text() + "# a comment at the end\n" for path in folder.rglob("*.yaml")}
         for path, text in before.items():
             path.write_text(text)

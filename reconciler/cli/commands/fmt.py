@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from reconciler.cli import options as shared
 from reconciler.cli.options import Options, near
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError, Problem, ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.resource import Kinds
 
 
 @click.command("fmt", short_help="Format the files of a project.")
@@ -32,10 +35,12 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     """
     from reconciler.cli import exits
     from reconciler.config.source.texts import texts
+    from reconciler.kinds import load as load_kinds
 
     options = Options.of(screen, words)
-    root, before = texts(options.project)
-    changed = _laid_out(before)
+    kinds = load_kinds()
+    root, before = texts(options.project, kinds)
+    changed = _laid_out(kinds, before)
     if not check and not diff:
         _write(root, changed)
     for name, text in changed.items():
@@ -44,14 +49,13 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     return exits.FAILED if changed and (check or diff) else exits.DONE
 
 
-def _laid_out(before: Mapping[str, str]) -> dict[str, str]:
+def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     """The new texts of the files that change. Raises `ConfigError` for files that cannot be laid out."""
     from reconciler.config.words import TOP
-    from reconciler.kinds import load as load_kinds
     from reconciler.yamltext.format import layout
     from reconciler.yamltext.key_order import document
 
-    shape = document(load_kinds(), TOP)
+    shape = document(kinds, TOP)
     changed, problems = {}, []
     for name, text in before.items():
         try:

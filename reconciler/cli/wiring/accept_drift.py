@@ -30,7 +30,7 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     from reconciler.importer.accept import Acceptance, chosen
     from reconciler.plan import match
 
-    root, before = read(options.project)
+    root, before = read(options.project, kinds)
     plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
     picked = chosen(drift, words)
     found = match(kinds, project.desired, planned.state, planned.actual)

@@ -7,14 +7,14 @@ only; what expressions make together is bounded, so that many small ones are no 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.config.language.variables import Variables
-from reconciler.config.source.nodes import UNREAD, List, Map, Node, Problems, Scalar, holds_expression, lifted
+from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, lifted
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
 
@@ -22,16 +22,36 @@ if TYPE_CHECKING:
     from reconciler.config.language.bounds import Work
     from reconciler.config.language.expressions import Evaluator
 
+VALUES_MAX: Final = 5_000_000  # of a project, in all its files
+UNGUARDED: Final = 1_000_000  # values up to which memory is not looked at
+PER_VALUE: Final = 6  # bytes of text that a value takes, at least, as a rule
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
 
-class Files:
-    """The files of one project. `seen`: every YAML file read, in order."""
+def _room_for(values: int) -> bool:
+    from reconciler.config.source.memory import room_for
 
-    def __init__(self, root: Path, problems: Problems) -> None:
+    return room_for(values)
+
+
+class Files:
+    """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they
+    may contain. `room`: whether so many more fit into memory; asked once there are more than `unguarded`."""
+
+    def __init__(
+        self,
+        root: Path,
+        problems: Problems,
+        *,
+        most: int = VALUES_MAX,
+        unguarded: int = UNGUARDED,
+        room: Callable[[int], bool] = _room_for,
+    ) -> None:
         self.root, self.problems = root, problems
+        self.most, self.unguarded, self.room = most, unguarded, room
         self.seen: list[Path] = []
+        self.values = 0
 
     def read(self, name: str) -> Node | None:
         """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
@@ -44,11 +64,21 @@ class Files:
             self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}"))
             self.problems.partial = True
             return None
+        if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
+            raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
         document = read(text, name)
+        self.values += document.values
+        if self.values > self.most:
+            raise self._too_large(name, f"the project contains more than {self.most:,} values, those of this file included")
         for problem in document.problems:
             self.problems.settle(problem)
         self.problems.partial |= document.data is None
         return document.data
+
+    def _too_large(self, name: str, message: str) -> Enough:
+        self.problems.partial = True
+        self.problems.settle(Problem(name, 0, 0, f"{message}; split it into several projects"))
+        return Enough()
 
 
 class Evaluation:
@@ -92,6 +122,13 @@ class Evaluation:
         for key, entry in document.entries.items():
             if (key in keys or not keys) and not key.startswith(IGNORED):
                 entry.node = self.node(entry.node)
+
+    def document(self, document: Node) -> Node:
+        """All of a file, whatever it contains."""
+        if not isinstance(document, Map):
+            return self.node(document)
+        self.top(document)
+        return document
 
     def node(self, node: Node) -> Node:
         """The node with values for expressions; maps and lists are changed in place."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, core, described, plain, shown
@@ -31,11 +31,12 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Variables:
     """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
-    declared and have no value, which is reported."""
+    declared and have no value, which is reported. `origins`: what gave each its value, in words."""
 
     values: Mapping[str, Any]
     tainted: frozenset[str]
     failed: frozenset[str]
+    origins: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -56,6 +57,7 @@ def read_variables(
     values: dict[str, Any] = {}
     tainted: set[str] = set()
     names: dict[str, str] = {}
+    origins: dict[str, str] = {}
     for each in declared.values():
         words = _words(each, problems)
         if words is None:
@@ -67,6 +69,7 @@ def read_variables(
         value = _value(each, words, given, environ, problems)
         if value is not None:
             values[each.key] = value[0]
+            origins[each.key] = "--var" if each.key in given else str(env) if env in environ else "its default"
             if from_environment and each.key not in public and env not in public:
                 tainted.add(each.key)
     for name in given:
@@ -77,7 +80,7 @@ def read_variables(
             problems.found.append(
                 Problem("--public-var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}')
             )
-    return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values))
+    return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values), origins)
 
 
 def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:

@@ -9,45 +9,70 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from reconciler.config.source.nodes import Entry, List, Problems, Scalar, described, shown
+from reconciler.config.source.nodes import Entry, List, Node, Problems, Scalar, described, shown
 from reconciler.config.values import empty
+from reconciler.model import Source
+from reconciler.text.suggest import did_you_mean
 
 FILES_MAX = 10_000  # matches of one pattern
 SEED_FILE = "sandbox.seed.yaml"  # what the sandbox holds beforehand; beside the project file, never part of the project
 MARK = "${{"
+BESIDE_MAX = 1_000  # files among which the one that was meant is looked for
+_WILD = "*?["
 
 
-def included(root: Path, project_file: str, entry: Entry | None, problems: Problems) -> list[str]:
-    """The included files, relative to the project, each once, in the order of the patterns and sorted within each."""
+def included(root: Path, project_file: str, entry: Entry | None, problems: Problems) -> dict[str, Source]:
+    """The included files, relative to the project, each with the pattern that names it first, in the order of the patterns and sorted
+    within each."""
     if entry is None:
-        return []
+        return {}
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
         problems.add(
             entry.node.at, empty("include") if nothing else f"include must be a list of files, not {described(entry.node)}; write […]"
         )
-        return []
-    found: dict[str, None] = {}
+        return {}
+    found: dict[str, Source] = {}
     for node in entry.node.items:
-        if not isinstance(node, Scalar) or not node.text:
-            nothing = isinstance(node, Scalar) and node.empty
-            problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}")
-            continue
-        wrong = _refused(node.text)
-        matches = [] if wrong is not None else _matches(root, node.text)
-        names = [name for name in matches if name not in (project_file, SEED_FILE)]
-        outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
-        if wrong is None and not names:
-            wrong = "matches no file" if "*" in node.text or "?" in node.text or "[" in node.text else "is not a file of this project"
-        if wrong is None and len(matches) > FILES_MAX:
-            wrong = f"matches more than {FILES_MAX:,} files"
-        if wrong is None and outside:
-            wrong = f"is outside the project: {outside[0]} is a link"
-        if wrong is not None:
-            problems.add(node.at, f"include {shown(node.text)} {wrong}")
-        else:
-            found |= dict.fromkeys(names)
-    return list(found)
+        for name in named(root, project_file, node, problems):
+            found.setdefault(name, node.at)
+    return found
+
+
+def named(root: Path, project_file: str, node: Node, problems: Problems) -> list[str]:
+    """The files that one name or pattern means, sorted; empty, with a problem, where it means none."""
+    if not isinstance(node, Scalar) or not node.text:
+        nothing = isinstance(node, Scalar) and node.empty
+        problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}")
+        return []
+    wrong = _refused(node.text)
+    matches = [] if wrong is not None else _matches(root, node.text)
+    names = [name for name in matches if name not in (project_file, SEED_FILE)]
+    outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
+    if wrong is None and not names and any(mark in node.text for mark in _WILD):
+        wrong = "matches no file"
+    elif wrong is None and not names:
+        wrong = f"is not a file of this project{did_you_mean(node.text, set(_beside(root, node.text)) - {project_file})}"
+    if wrong is None and len(matches) > FILES_MAX:
+        wrong = f"matches more than {FILES_MAX:,} files"
+    if wrong is None and outside:
+        wrong = f"is outside the project: {outside[0]} is a link"
+    if wrong is None:
+        return names
+    problems.add(node.at, f"include {shown(node.text)} {wrong}")
+    return []
+
+
+def _beside(root: Path, name: str) -> list[str]:
+    """The YAML files in the folder of a name that is none."""
+    try:
+        folder = (root / name).parent
+        if not folder.resolve().is_relative_to(root):
+            return []
+        found = islice(folder.glob("*.y*ml"), BESIDE_MAX)
+        return sorted(path.relative_to(root).as_posix() for path in found if path.is_file() and not path.name.startswith("."))
+    except (ValueError, OSError):
+        return []
 
 
 def _refused(text: str) -> str | None:
@@ -68,7 +93,7 @@ def _refused(text: str) -> str | None:
 
 def _matches(root: Path, pattern: str) -> list[str]:
     try:
-        if not any(mark in pattern for mark in "*?["):
+        if not any(mark in pattern for mark in _WILD):
             return [PurePosixPath(pattern).as_posix()] if (root / pattern).is_file() else []
         found = [path.relative_to(root) for path in islice(root.glob(pattern), FILES_MAX + 1) if path.is_file()]
     except (ValueError, OSError):

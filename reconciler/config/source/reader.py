@@ -39,10 +39,11 @@ _MERGE: Final = "<<"
 
 @dataclass(frozen=True)
 class Document:
-    """`data`: None where the file cannot be read at all; a key written twice, for one, leaves the rest readable."""
+    """`data`: None where the file cannot be read at all; a key written twice, for one, leaves the rest readable. `values`: how many."""
 
     data: Node | None
     problems: tuple[Problem, ...] = ()
+    values: int = 0
 
 
 def read(text: bytes, file: str) -> Document:
@@ -57,7 +58,7 @@ def read(text: bytes, file: str) -> Document:
     finally:
         if collects:
             gc.enable()
-    return Document(data, tuple(reader.problems))
+    return Document(data, tuple(reader.problems), reader.count)
 
 
 class _Stop(Exception):

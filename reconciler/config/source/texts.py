@@ -11,11 +11,13 @@ from pathlib import Path
 from reconciler.config.language.evaluate import Files
 from reconciler.config.project import PROJECT_FILE
 from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import Enough, Map, Problems
+from reconciler.config.source.nodes import Enough, Map, Node, Problems
+from reconciler.config.source.split import Sections, Split, all_files
 from reconciler.errors import ConfigError, Problem
+from reconciler.resource import Kinds
 
 
-def texts(path: Path) -> tuple[Path, dict[str, str]]:
+def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
     """The project's directory, and the text of the project file and of each file it includes. Raises `ConfigError` with all problems."""
     file = path / PROJECT_FILE if path.is_dir() else path
     if not file.is_file():
@@ -24,10 +26,22 @@ def texts(path: Path) -> tuple[Path, dict[str, str]]:
     files = Files(file.parent.resolve(), problems)
     names = [file.name]
     with suppress(Enough):
+        documents: dict[str, Node] = {}
         top = files.read(file.name)
-        names += included(files.root, file.name, top.entries.get("include"), problems) if isinstance(top, Map) else []
-        for name in names[1:]:
-            files.read(name)
+        inner = included(files.root, file.name, top.entries.get("include"), problems) if isinstance(top, Map) else {}
+        for name in (file.name, *inner):
+            document = top if name == file.name else files.read(name)
+            if document is not None:
+                documents[name] = document
+        names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents)
     if problems.found:
         raise ConfigError(problems.found)
     return files.root, {name: (files.root / name).read_bytes().decode("utf-8") for name in names}
+
+
+def sections(kinds: Kinds) -> Sections:
+    """What the kinds call the maps and lists that contain resources."""
+    maps = {section for kind in kinds.values() for section in kinds.sections(kind.name)} | {
+        kind.place.section_in(None) for kind in kinds.roots
+    }
+    return Sections(frozenset(maps), frozenset(section for kind in kinds.values() for section in kinds.lists(kind.name)))

@@ -1,0 +1,82 @@
+"""Ordered lists that are too long for one file: a file for each node that contains others, and one for the rest between two of them. Pure.
+
+In: things that were gathered. Out: the files, and what is written in the place of each list that is split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.config.source.split import INCLUDE
+from reconciler.importer.entries import Writer
+from reconciler.importer.gather import Thing
+from reconciler.yamltext.emit import Items, Line, Words
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`nodes`: of a root's list that stay in one file. `file`: of any other list that stay in one; a file is limited in its values."""
+
+    nodes: int = 300
+    file: int = 10_000
+
+
+LIMITS: Final = Limits()
+
+
+class Parts:
+    """The files of one root. `taken`: paths that others have."""
+
+    def __init__(self, writer: Writer, limits: Limits, taken: Collection[str] = ()) -> None:
+        self.writer, self.limits = writer, limits
+        self.files: dict[str, Words] = {}
+        self._paths = {path.lower() for path in taken}  # some file systems do not tell upper from lower case
+
+    def split(self, host: Thing, section: str, folder: str) -> None:
+        """Split a list of what is not declared yet into files, if it is that long; the writer writes their names in its place."""
+        things = [one for one in host.below.get(section, ()) if not one.declared]
+        if sum(size(thing) for thing in things) <= (self.limits.nodes if host.host is None else self.limits.file):
+            return
+        names = []
+        for group in self._groups(things):
+            first = group[0]
+            name = first.key if self._holds(first) else f"{first.kind.name}s"
+            path = self._free(f"{folder}/{name}")
+            for inner in self.writer.all.kinds.lists(first.kind.name) if len(group) == 1 else ():
+                self.split(first, inner, f"{folder}/{name}")
+            self.files[path] = Words([Line(section, Items([self.writer.node(one) for one in group]))], open=True)
+            names.append(path)
+        self.writer.elsewhere[(host.ref, section)] = Line(section, Words([Line(INCLUDE, names)], open=True))
+
+    def _groups(self, things: list[Thing]) -> Iterator[list[Thing]]:
+        """What goes to one file: a node that contains others, or as many as follow each other and contain nothing."""
+        group: list[Thing] = []
+        for thing in things:
+            if self._holds(thing) or len(group) >= self.limits.file:
+                if group:
+                    yield group
+                group = []
+            if self._holds(thing):
+                yield [thing]
+            else:
+                group.append(thing)
+        if group:
+            yield group
+
+    def _holds(self, thing: Thing) -> bool:
+        return bool(self.writer.all.kinds.lists(thing.kind.name))
+
+    def _free(self, path: str) -> str:
+        number, found = 1, f"{path}.yaml"
+        while found.lower() in self._paths:
+            number += 1
+            found = f"{path}-{number}.yaml"
+        self._paths.add(found.lower())
+        return found
+
+
+def size(thing: Thing) -> int:
+    """How many nodes a node is, with all that it contains."""
+    return 1 + sum(size(one) for some in thing.below.values() for one in some)
