@@ -17,8 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import total_ordering
+from threading import Lock
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
 KEY_LENGTH_MAX: Final = 100  # characters
 KEY_PATTERN: Final = rf"[A-Za-z0-9._@+-]{{1,{KEY_LENGTH_MAX}}}"  # unanchored, so that a JSON Schema or another pattern can embed it
@@ -41,28 +43,38 @@ def is_key(text: str) -> bool:
     return _KEY.fullmatch(text) is not None
 
 
-@dataclass(frozen=True, order=True)
+@total_ordering
 class Address:
     """A resource's name; never a server id. Sorted by segments, so a container comes before what it contains.
 
-    Raises ValueError when a segment is neither a key nor, in a kind's place, a kind.
+    Each name exists once in a process: two addresses are equal where they are the same object, so that a dictionary of ten thousand
+    asks no Python code. Raises ValueError when a segment is neither a key nor, in a kind's place, a kind.
     """
 
-    parts: tuple[str, ...]
+    __slots__ = ("__weakref__", "_text", "container", "parts")
 
-    def __post_init__(self) -> None:
-        if not self.parts:
-            raise ValueError("an address needs at least one segment")
-        for index, part in enumerate(self.parts):
-            if index % 2:
-                if _KIND.fullmatch(part) is None:
-                    raise ValueError(
-                        f"address {str(self)!r}: {part!r} stands where a kind belongs; kinds are lower-case words joined by '-'"
-                    )
-            elif _KEY.fullmatch(part) is None:
-                raise ValueError(
-                    f"address {str(self)!r}: {part!r} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
-                )
+    parts: tuple[str, ...]
+    container: Address | None
+    """The address this one lies in; None for a root."""
+    _text: str
+
+    def __new__(cls, parts: tuple[str, ...]) -> Address:
+        known = _KNOWN.get(parts)
+        return known if known is not None else cls._made(parts)
+
+    @classmethod
+    def _made(cls, parts: tuple[str, ...]) -> Address:
+        _check(parts)
+        outer = parts[: len(parts) - (2 if len(parts) % 2 else 1)]
+        address = object.__new__(cls)
+        object.__setattr__(address, "parts", parts)
+        object.__setattr__(address, "container", Address(outer) if outer else None)
+        object.__setattr__(address, "_text", "/".join(parts))
+        with _MAKING:
+            return _KNOWN.setdefault(parts, address)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"an address cannot be changed: {name}")
 
     @classmethod
     def parse(cls, text: str) -> Address:
@@ -88,23 +100,10 @@ class Address:
         """The last segment: the key among its siblings of one kind; for a singleton its kind."""
         return self.parts[-1]
 
-    @cached_property
-    def container(self) -> Address | None:
-        """The address this one lies in; None for a root."""
-        if len(self.parts) == 1:
-            return None
-        return self._outer(len(self.parts) - (1 if self.is_singleton else 2))
-
-    def _outer(self, length: int) -> Address:
-        """The first segments, which were looked at already."""
-        outer = object.__new__(Address)
-        object.__setattr__(outer, "parts", self.parts[:length])
-        return outer
-
     @property
     def root(self) -> Address:
         """The outermost container; a root is its own."""
-        return self if len(self.parts) == 1 else self._outer(1)
+        return self if self.container is None else self.container.root
 
     @property
     def containers(self) -> tuple[Address, ...]:
@@ -128,17 +127,35 @@ class Address:
         return not other.is_singleton and len(self.parts) > depth and self.parts[:depth] == other.parts
 
     def __str__(self) -> str:
-        return "/".join(self.parts)
+        return self._text
 
-    @cached_property
-    def _hash(self) -> int:
-        return hash(self.parts)
+    def __repr__(self) -> str:
+        return f"Address(parts={self.parts!r})"
 
-    def __hash__(self) -> int:
-        return self._hash
+    def __lt__(self, other: object) -> bool:
+        return self.parts < other.parts if isinstance(other, Address) else NotImplemented
 
     def __reduce__(self) -> tuple[type[Address], tuple[tuple[str, ...]]]:
-        return Address, (self.parts,)  # leaves the hash behind: strings hash differently in every process
+        return Address, (self.parts,)
+
+
+_KNOWN: Final = WeakValueDictionary[tuple[str, ...], Address]()
+_MAKING: Final = Lock()
+
+
+def _check(parts: tuple[str, ...]) -> None:
+    """Raise ValueError where these segments are no address."""
+    if not parts:
+        raise ValueError("an address needs at least one segment")
+    text = "/".join(parts)
+    for index, part in enumerate(parts):
+        if index % 2:
+            if _KIND.fullmatch(part) is None:
+                raise ValueError(f"address {text!r}: {part!r} stands where a kind belongs; kinds are lower-case words joined by '-'")
+        elif _KEY.fullmatch(part) is None:
+            raise ValueError(
+                f"address {text!r}: {part!r} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
+            )
 
 
 @dataclass(frozen=True)

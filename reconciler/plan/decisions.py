@@ -141,7 +141,7 @@ class Draft:
     @property
     def sendable(self) -> tuple[Difference, ...]:
         """The differences that a request can correct."""
-        return tuple(difference for difference in self.differences if difference.note is None)
+        return tuple(difference for difference in self.differences if difference.note is None) if self.differences else ()
 
     def block(self, reason: str, remedy: str) -> Draft:
         """The same draft, blocked."""

@@ -72,17 +72,17 @@ class Field:
         """The value as the engine keeps it. Raises pydantic's `ValidationError`. Strict: the scalars already have the field's types."""
         return self.adapter.validate_python(value, strict=True)
 
-    @property
+    @cached_property
     def container(self) -> bool:
         """Whether the field says what the object stands in."""
         return self.role in (Role.INSIDE, Role.MEMBER)
 
-    @property
+    @cached_property
     def written(self) -> bool:
         """Whether users write it as a key of the resource (containers, choices and first children come from the place in the YAML)."""
         return self.role in (Role.VALUE, Role.SEED, Role.LOCAL)
 
-    @property
+    @cached_property
     def compared(self) -> bool:
         """Whether a difference of it can be a reason for a change."""
         return self.role in (Role.VALUE, Role.INSIDE, Role.MEMBER, Role.CHOICE)

@@ -44,6 +44,8 @@ def differences(
 
 
 def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str) -> Difference | None:
+    if now == want and field.readable:
+        return None
     sent = binding.sent.get(field.name, UNSET) if binding else UNSET
     seen = binding.seen.get(field.name, UNSET) if binding else UNSET
     as_wanted, as_now = field.remembered(want, id), field.remembered(now, id)
@@ -51,7 +53,7 @@ def _compare(field: Field, want: Any, now: Any, binding: Binding | None, id: str
         if sent == as_wanted or (sent is UNSET and field.on_change == "report"):
             return None
         return _noted(field, Difference(field, sent, want, Cause.YOURS))
-    if now == want or (as_now == seen and sent == as_wanted):
+    if as_now == seen and sent == as_wanted:
         return None
     if now is UNSET and sent == as_wanted:
         return None

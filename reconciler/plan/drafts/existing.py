@@ -23,14 +23,13 @@ def compared(facts: Facts, draft: Draft) -> Draft:
     id = facts.matches.ids[address]
     now = actual.find(kind.name, id)
     assert now is not None
-    draft = replace(draft, deferred=facts.settled.get(address), id=id)
+    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now)
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
-            return created(replace(draft, id=None), gone=True, may_replace=facts.world.may_replace(address))
+            return created(replace(draft, id=None, observed=None), gone=True, may_replace=facts.world.may_replace(address))
         reason = f"deleted {span(ago)} ago, {left_over(left)} left"
         draft = replace(draft, intent=Restore(), reason=reason, until=last_moment(kind, now.deleted_at))
-    draft = replace(draft, observed=now)
     if draft.declared.implied:
         return draft
     return _corrected(facts, _with_intent(facts, draft))
@@ -78,6 +77,8 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
             draft = _without_field(
                 draft, difference, f"{difference.field.name} cannot be compared, {unread}", "run again when the service answers"
             )
+    if not differing:
+        return draft
     deviations = tuple(explained(kind, difference) for difference in differing if fate(difference) is not Fate.NOTHING)
     draft, kept = replace(draft, deviations=deviations), list[Difference]()
     for difference in differing:
