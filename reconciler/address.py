@@ -153,9 +153,7 @@ def _check(parts: tuple[str, ...]) -> None:
             if _KIND.fullmatch(part) is None:
                 raise ValueError(f"address {text!r}: {part!r} stands where a kind belongs; kinds are lower-case words joined by '-'")
         elif _KEY.fullmatch(part) is None:
-            raise ValueError(
-                f"address {text!r}: {part!r} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
-            )
+            raise ValueError(f"address {text!r}: {part!r} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -")
 
 
 @dataclass(frozen=True)

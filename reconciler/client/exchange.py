@@ -7,12 +7,12 @@ Forbidden: sending twice, following a redirect, waiting for anything but the net
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from sys import intern
-from typing import Any, Final, NoReturn, cast
+from typing import Any, Final, cast
+
+from pydantic_core import from_json
 
 from reconciler import __version__
 from reconciler.client.hints import Hints, read_hints
@@ -22,7 +22,6 @@ from reconciler.client.settings import Settings
 from reconciler.text.redact import Mask
 
 SAYS_MAX: Final = 200  # characters of the service's own words in a message
-SHARED_MAX: Final = 64  # characters of a text that other answers may hold too
 ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
 EMPTY: Final = frozenset({204, 205})  # their bodies are never read: there is none
 ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one at a time: gzip in gzip is a bomb
@@ -147,12 +146,4 @@ async def _complaint(response: httpx.Response) -> str:
 
 def _decode(data: bytes) -> Any:
     """What an answer says. Thousands of answers are kept during a run: names and short texts that they share are in memory once."""
-    return json.loads(data, parse_constant=_no_constant, object_pairs_hook=_shared)
-
-
-def _shared(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {intern(name): intern(value) if type(value) is str and len(value) <= SHARED_MAX else value for name, value in pairs}
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
+    return from_json(data, allow_inf_nan=False, cache_strings="all")

@@ -16,9 +16,9 @@ from reconciler.model import Binding, Desired, State
 from reconciler.model.codec import outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
-from reconciler.plan import Matches, match
 from reconciler.plan.drafts.restoration import deleted_before
 from reconciler.plan.matching.absence import missing
+from reconciler.plan.matching.match import Matches, match
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
@@ -33,12 +33,21 @@ class Survey(Readings):
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
         super().__init__(reader, kinds)
         self.desired, self.state, self.everything = desired, follow(desired, state).state, everything
+        self._former = follow(desired, self.state)
+        self._matches: tuple[int, Matches] | None = None
+        self._remembering = True
         self._needed = self._needs()
         self._referring = [one for one in desired.resources.values() if any(True for _ in outside(one.values))]
 
     def suspects(self) -> dict[Address, Binding]:
         """What a plan would now take for gone, with its binding; what went along with something else is left out."""
-        return missing(match(self.kinds, self.desired, self.state, self.actual()))
+        return missing(self.matched())
+
+    def matched(self) -> Matches:
+        """What is known of everything declared, by all that was read so far."""
+        if self._matches is None or self._matches[0] != self._revision:
+            self._matches = self._revision, match(self.kinds, self.desired, self.state, self.actual(), former=self._former)
+        return self._matches[1]
 
     def _needs(self) -> dict[tuple[str, Address | None], bool]:
         """Which kinds are wanted in which containers; all of them in one that is about to go, and what `prune: all` is about."""
@@ -56,11 +65,41 @@ class Survey(Readings):
         return needed
 
     def next_wave(self) -> list[Awaitable[None]]:
-        """The readings that can be asked now and were not asked yet; empty when everything needed is known."""
-        found = match(self.kinds, self.desired, self.state, self.actual())
+        """The readings that can be asked now and were not asked yet; empty when everything needed is known.
+
+        First the roots, then all that follows from the ids that the state remembers, then what only this has made known.
+        """
+        if self._remembering and self._seen_roots():
+            self._remembering = False
+            if wave := self._as_remembered():
+                return wave
+        found = self.matched()
         wave = [*self._roots(), *self._listings(found), *self._each(found)]
         wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found)
         return wave or (self._rest(found) if self.everything else [])
+
+    def _seen_roots(self) -> dict[Address, str]:
+        """The roots that were shown under the one id that the state and the YAML give them."""
+        seen = {}
+        for address, declared in self.desired.resources.items():
+            binding = self.state.bindings.get(address) if address.container is None else None
+            if binding is not None and declared.id in (None, binding.id) and binding.id in self._objects[declared.kind]:
+                seen[address] = binding.id
+        return seen
+
+    def _as_remembered(self) -> list[Awaitable[None]]:
+        """The lists in all that the state remembers; a list that fails is asked for again once its container is known to be there."""
+        roots, resources = self._seen_roots(), self.desired.resources
+        bound = {address: binding.id for address, binding in self.state.bindings.items() if address.root in roots}
+        known = Matches(
+            self._former,
+            ids={address: id for address, id in bound.items() if address in resources},
+            leaving={address: id for address, id in bound.items() if address not in resources},
+        )
+        before = set(self._asked)
+        wave = [*self._listings(known), *self._each(known)]
+        self._unproven = self._asked - before
+        return wave
 
     def _rest(self, found: Matches) -> list[Awaitable[None]]:
         """Every list below what was seen that was not read yet, whoever it belongs to."""

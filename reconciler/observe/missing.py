@@ -16,7 +16,6 @@ from reconciler.errors import ServiceError
 from reconciler.model import Binding, Observed
 from reconciler.model.codec import is_kind, path_ids
 from reconciler.observe.choose import Survey
-from reconciler.plan import Matches, match
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import Kind, One, placeholders
 
@@ -31,7 +30,7 @@ async def look_again(survey: Survey, suspects: Mapping[Address, Binding]) -> Non
 class _Look:
     def __init__(self, survey: Survey, suspects: Mapping[Address, Binding]) -> None:
         self.survey, self.suspects = survey, suspects
-        self.found = self._match()
+        self.found = survey.matched()
         self._answered: dict[Address, bool] = {}
 
     async def all(self) -> None:
@@ -45,14 +44,11 @@ class _Look:
                 lists.add((kind.name, scope))
         tasks += [self.survey.list_again(self.survey.kinds[name], scope, PAUSE) for name, scope in sorted(lists)]
         await asyncio.gather(*tasks)
-        self.found = self._match()
+        self.found = self.survey.matched()
         for address, binding in self.survey.suspects().items():
             kind = self.survey.kinds[binding.kind]
             if address in self.suspects and (silent := await self._nobody_vouches(address, kind)) is not None:
                 self._doubt(kind, address, binding.id, silent)
-
-    def _match(self) -> Matches:
-        return match(self.survey.kinds, self.survey.desired, self.survey.state, self.survey.actual())
 
     def _scope(self, address: Address) -> str | None:
         return self.found.id(address.container) if address.container is not None else None

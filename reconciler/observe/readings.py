@@ -44,9 +44,11 @@ class Readings:
         self._unknown: set[Unknown] = set()
         self._errors: list[ServiceError] = []
         self._asked: set[str] = set()
+        self._unproven: set[str] = set()  # paths asked for in containers that may not be there
         self._within_reach: dict[str, tuple[str, ...]] = {}
         self._date: datetime | None = None
         self._began = reader.monotonic()
+        self._revision = 0  # how often anything became known
 
     def fail_early(self) -> None:
         """Raise where not even one root could be read: nothing can be said of anything."""
@@ -68,6 +70,7 @@ class Readings:
     def note_roots(self, kind: Kind, ids: tuple[str, ...]) -> None:
         """Keep the ids of all roots that the token reaches."""
         self._within_reach[kind.name] = ids
+        self._revision += 1
 
     def actual(self) -> Actual:
         """What is known so far."""
@@ -80,13 +83,15 @@ class Readings:
         """From now on, nothing is known of this object."""
         self._absent.discard((kind.name, id))
         self._unknown.add(Unknown(kind.name, None, reason, id))
+        self._revision += 1
 
     def doubt(self, kind: Kind, scope: str | None, reason: str) -> None:
         """From now on, nothing of the kind below `scope` (None: anywhere) is known to be absent."""
         self._unknown.add(Unknown(kind.name, scope, reason))
-        for name, id in list(self._listed):
-            if name == kind.name and scope in (None, id):
-                del self._listed[(name, id)]
+        for name, id in [(kind.name, scope)] if scope is not None else list(self._listed):
+            if name == kind.name:
+                self._listed.pop((name, id), None)
+        self._revision += 1
 
     def doubt_contradicted(self) -> None:
         """Doubt every listing that lacks an object which another reading shows to stand in it."""
@@ -99,6 +104,7 @@ class Readings:
                         continue
                     if listed.reading.lister:  # that member does not reach everything; what the list shows is there nevertheless
                         del self._listed[(kind.name, scope)]
+                        self._revision += 1
                     else:
                         self.doubt(kind, scope, f"GET {listed.path} lacks {one.id}, which exists")
 
@@ -110,6 +116,7 @@ class Readings:
         """What was not found may be there."""
         self._absent.discard((kind.name, id))
         self._elsewhere.pop((kind.name, id), None)
+        self._revision += 1
 
     async def one_again(self, kind: Kind, path: str, id: str, holes: Mapping[str, str]) -> None:
         """Read an object by its id, whatever was read of it before."""
@@ -128,6 +135,7 @@ class Readings:
         again = self._listed.get((kind.name, scope))
         if again is not None:
             self._listed[(kind.name, scope)] = replace(again, ids=first.ids | again.ids)
+            self._revision += 1
 
     def _once(self, path: str) -> bool:
         if path in self._asked:
@@ -148,7 +156,13 @@ class Readings:
     async def _read_list(self, kind: Kind, reading: Listing, path: str, holes: dict[str, str], scope: str | None) -> None:
         try:
             pages = await pages_of(self.reader, kind, reading, path)
+            self._revision += 1
         except ServiceError as error:
+            if path in self._unproven:
+                _raise_refused(error)
+                self._asked.discard(path)
+                self._unproven.discard(path)
+                return
             self._failed(error)
             self.doubt(kind, scope, error.message)
             return
@@ -173,12 +187,15 @@ class Readings:
             await self._read_list(kind, reading, path, dict(holes), scope)
             if (kind.name, scope) in self._listed:
                 self._unknown -= {one for one in self._unknown - before if (one.kind, one.scope) == (kind.name, scope)}
+                self._revision += 1
                 return
 
     async def _read_one(self, kind: Kind, path: str, id: str, holes: dict[str, str]) -> None:
         try:
             answer: Answer = await self.reader.get(path)
+            self._revision += 1
         except NotFound:
+            self._revision += 1
             self._absent.add((kind.name, id))
             return
         except ServiceError as error:
@@ -221,9 +238,14 @@ class Readings:
             self._date = date
 
     def _failed(self, error: ServiceError) -> None:
-        if isinstance(error, Rejected) and error.status == 401:
-            raise error
+        _raise_refused(error)
         self._errors.append(error)
+
+
+def _raise_refused(error: ServiceError) -> None:
+    """Raise where the service refuses the token: no other request would be answered."""
+    if isinstance(error, Rejected) and error.status == 401:
+        raise error
 
 
 async def pages_of(reader: Reader, kind: Kind, reading: Listing, path: str) -> Pages:
