@@ -30,6 +30,7 @@ ALLOWED: Tree = {
 APPLIED = [edit for edit in EDITS if not edit.lost and edit.name != "teams: probable renames"]  # which wait for a person
 CREATED = [edit for edit in APPLIED if edit.name.endswith(": create")]
 AGAIN_MAX = 5  # readings for each write: a delete reads once more what it takes along, four lists for a site
+A_FEW = 20  # readings that a run has whatever there is to do
 
 by_name = {"ids": lambda edit: edit.name}
 
@@ -164,7 +165,7 @@ def test_creating_four_times_as_many_takes_four_times_the_requests_and_calls(edi
 def test_four_times_as_much_to_do_takes_four_times_the_requests_and_calls(edit: Edit, tmp_path: Path) -> None:
     small, large = (work(tmp_path / str(many), edit, many) for many in (100, 400))
     grows(small, large, 4)
-    assert large.again <= AGAIN_MAX * large.writes
+    assert large.again <= AGAIN_MAX * large.writes + A_FEW
 
 
 @pytest.mark.proof
