@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Final
 
 HOLD_MAX: Final = 120.0  # seconds; whatever the service asks for, nobody wants to watch a longer silence without being told
@@ -50,6 +51,7 @@ def _number(text: str | None) -> int | None:
     return int(text) if 0 < len(text) <= 15 and text.isascii() and text.isdigit() else None
 
 
+@lru_cache(maxsize=64)  # answers of the same second say the same
 def _date(text: str | None) -> datetime | None:
     if not text or len(text) > 40:
         return None

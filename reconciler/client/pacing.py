@@ -126,7 +126,8 @@ class Pace:
     def answered(self, ticket: Ticket, status: int, hints: Hints, now: float) -> None:
         """Learn from an answer."""
         self._back(ticket)
-        self._heard.add(ticket.method)
+        if status < 500:  # what answers in the service's place must not be asked by everybody
+            self._heard.add(ticket.method)
         self._tell_time(hints, now)
         quota, current = self._told_quota(ticket, status, hints, now)
         if status == 429:

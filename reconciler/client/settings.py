@@ -82,7 +82,7 @@ class Settings:
     base_url: str
     token: str = field(repr=False)
     timeout: float = 30.0
-    max_concurrency: int = 16
+    max_concurrency: int = 64
     max_rps: float | None = None
     max_body: int = BODY_MAX
     secrets: frozenset[str] = field(default=frozenset(), repr=False)

@@ -11,6 +11,7 @@ from reconciler.model import Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds, Role
 
 _STANDS = (Role.INSIDE, Role.MEMBER)
+_PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of what refers to nothing
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
@@ -69,6 +70,8 @@ def is_kind(kind: Kind, raw: Any) -> bool:
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:
     """A written value with references turned into ids as the service writes them; what is not born yet stays an `Address`."""
+    if type(value) in _PLAIN:
+        return value
     match value:
         case Address():
             return bare(ids[value]) if value in ids else value

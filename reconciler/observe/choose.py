@@ -73,6 +73,8 @@ class Survey(Readings):
             self._remembering = False
             if wave := self._as_remembered():
                 return wave
+        if not self._revision:
+            return self._roots()
         found = self.matched()
         wave = [*self._roots(), *self._listings(found), *self._each(found)]
         wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found)

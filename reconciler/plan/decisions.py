@@ -202,6 +202,8 @@ class Removal:
 
 def actions(entry: Draft | Removal) -> frozenset[Action]:
     """The words that users read of it; none where nothing happens."""
+    if isinstance(entry, Draft) and not entry.differences and isinstance(entry.intent, Keep):
+        return frozenset()
     corrected = (
         {Action.MOVE if one.field.container else Action.UPDATE for one in entry.sendable} if isinstance(entry, Draft) else set[Action]()
     )

@@ -69,8 +69,8 @@ def _draft(facts: Facts, declared: Declared, drafts: Mapping[Address, Draft]) ->
     matches, state, address = facts.matches, facts.world.state, declared.address
     kind = facts.world.kinds[declared.kind]
     binding = None if address in matches.recreated else matches.binding(address)  # what is tracked is another object, and gone
-    draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
     hindered = matches.former.hindered(address, parents(facts.world.desired, declared))
+    draft = Draft(address, kind, declared, wanted(kind, declared, facts.known), binding=binding)
     if hindered is not None:
         draft = replace(draft, blocked=replace(hindered, address=address, source=hindered.source or declared.source))
     elif address in matches.blocked:

@@ -46,7 +46,7 @@ def refuse_ambiguous(draft: Draft, former: Former) -> Draft:
 
 def _refused(draft: Draft, wrong: Callable[[str], Blocked | None], of_field: Callable[[str, Blocked], Blocked]) -> Draft:
     """Block what is to be created with a wrong reference; of what exists, only the fields that would send one."""
-    if not draft.active:
+    if not draft.active or not (draft.is_new or draft.differences):
         return draft
     if draft.is_new:
         blocked = next((reason for name in draft.declared.values if (reason := wrong(name)) is not None), None)

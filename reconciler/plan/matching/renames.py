@@ -40,6 +40,8 @@ class Former:
 
     def hindered(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
         """Why nothing is done at an address: it, or one of its parents, has a rename that cannot happen."""
+        if not self.refused:
+            return None
         if address in self.refused:
             return self.refused[address]
         above = next((parent for parent in parents if parent in self.refused), None)

@@ -110,7 +110,7 @@ class Sketches:
     def changes(self) -> None:
         """Fields of what exists or was just made, carried by as few requests as can be."""
         for draft in self.drafts.values():
-            if not draft.active:
+            if not (draft.differences and draft.active):
                 continue
             made = draft.is_new and draft.created_with is None
             open_fields = {one.field.name for one in draft.sendable}

@@ -35,6 +35,8 @@ def requests(
     collected.changes()
     collected.moves()
     collected.removes()
+    if not collected.sketches:
+        return ()
     connect(collected, derived)
     return _numbered(collected)
 

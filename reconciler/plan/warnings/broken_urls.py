@@ -25,7 +25,7 @@ def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Ma
     for draft in mine.values():
         if draft.active and draft.old is not None:
             found += _gone(kinds, actual, draft.address, draft.kind, draft.old, ANEW)
-        elif draft.active and draft.observed is not None:
+        elif draft.active and draft.differences and draft.observed is not None:
             found += _changed(kinds, actual, draft, draft.observed)
     for removal in gone.values():
         if removal.deletes and removal.observed is not None and not (removal.covered_by or removal.replaces):

@@ -19,8 +19,9 @@ Key = tuple[str, Address | None, tuple[str, ...]]
 def twins(drafts: Mapping[Address, Draft], mine: Mapping[Address, Draft]) -> Iterator[str]:
     """A sentence for each resource of this run (`mine`) that would be created with the natural key of a sibling in `drafts`."""
     siblings: dict[Key, list[Draft]] = {}
+    growing = {(draft.kind.name, draft.address.container) for draft in mine.values() if draft.is_new}
     for draft in drafts.values():
-        key = _natural_key(draft)
+        key = _natural_key(draft) if growing and (draft.kind.name, draft.address.container) in growing else None
         if key is not None:
             siblings.setdefault(key, []).append(draft)
     for alike in siblings.values():
