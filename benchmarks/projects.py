@@ -16,6 +16,7 @@ ORGANIZATION: Final = "org_acme"
 ADMIN: Final = "ada@acme.example"
 LANGUAGES: Final = ("en", "fr", "de", "es", "it", "ja")
 EMOJIS: Final = ("🚀", "📘", "💡", "📣", "🔌")
+IN_COLLECTION: Final = 25  # collections of the shape mix in one of them, itself included
 CHAIN: Final = 20  # collections in one another
 SECTIONS: Final = 200
 PER_SITE: Final = 20
@@ -42,6 +43,12 @@ def folders(spaces: int, number: int) -> list[Tree]:
     """So many spaces, spread evenly over so many collections."""
     starts = [spaces * i // number for i in range(number + 1)]
     return [collection(f"c{i}", [space(n) for n in range(starts[i], starts[i + 1])]) for i in range(number)]
+
+
+def nested(folders: list[Tree], number: int) -> list[Tree]:
+    """The collections in groups of so many: the first of a group contains the others."""
+    groups = [folders[first : first + number] for first in range(0, len(folders), number)]
+    return [{**group[0], "content": [*group[0]["content"], *group[1:]]} for group in groups]
 
 
 def section(number: int, shown: list[int]) -> Tree:
@@ -71,7 +78,7 @@ def mix(size: int) -> Tree:
         links = {"partners": {"name": "Partners", "active": True}}
         published[f"site{i}"] = {"title": f"Site {i}", "structure": [*tabs[:-IN_GROUP], more], "shareLinks": links}
     return organization(
-        folders(spaces, number),
+        nested(folders(spaces, number), IN_COLLECTION),
         members={ADMIN: "admin"} | {f"p{i}@acme.example": "read" for i in range(people)},
         teams={f"t{i}": {"title": f"Team {i}"} for i in range(people)},
         sites=published,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.peers import deck, terraform
 from benchmarks.report import chart, machine, table
-from benchmarks.rows import FULL, LATENCY, QUICK, Extent, Row, growth, note, offline, reading, start, writing
+from benchmarks.rows import FULL, LARGE, LATENCY, QUICK, Extent, Row, growth, note, offline, reading, start, writing
 
 DOCS = Path(__file__).parents[1] / "docs"
 RESULTS = re.compile(r"(<!-- results -->\n).*?(<!-- end of results -->)", re.DOTALL)
@@ -38,9 +38,10 @@ def _terraform(extent: Extent) -> list[Row]:
 def main() -> None:
     parser = argparse.ArgumentParser("benchmarks/run", description="Measure every row of docs/performance.md and print the table.")
     parser.add_argument("--quick", action="store_true", help="fewer creates and one run each: under 3 minutes")
+    parser.add_argument("--large", action="store_true", help="plans, validations and imports of 100,000 objects too: about half an hour")
     parser.add_argument("--write", action="store_true", help="write the table and the chart to docs/")
     arguments = parser.parse_args()
-    found = rows(QUICK if arguments.quick else FULL)
+    found = rows(QUICK if arguments.quick else LARGE if arguments.large else FULL)
     text = f"{machine()}.\n\n{table(found)}"
     print(text)
     if arguments.write:

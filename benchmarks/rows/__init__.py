@@ -39,6 +39,7 @@ class Extent:
 
 QUICK = Extent(10_000, 1, 500, (1_000, 10_000), 0)
 FULL = Extent(10_000, 3, 10_000, (1_000, 10_000), 1_000)
+LARGE = Extent(10_000, 3, 10_000, (1_000, 10_000, 100_000), 10_000)
 
 
 @dataclass(frozen=True)

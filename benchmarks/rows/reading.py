@@ -12,7 +12,6 @@ from benchmarks.serving import serving
 GOALS = {"flat": 5.0, "mix": 1.5}  # times the same GETs bare
 AGAIN = 1.2
 DECK = 3.0  # times faster
-MEMORY = 120.0  # megabytes
 
 
 def rows(extent: Extent, deck: Cost | None) -> Iterator[Row]:
@@ -32,8 +31,6 @@ def rows(extent: Extent, deck: Cost | None) -> Iterator[Row]:
             ratio <= AGAIN,
             {"reconciler": again.cost.wall, "bare GETs": floor},
         )
-        if shape == "flat":
-            yield Row("memory of that plan", f"{first.cost.memory:.0f} MB", "", f"{MEMORY:.0f} MB", first.cost.memory <= MEMORY)
 
 
 def _first(shape: str, extent: Extent, cost: Cost, gets: int, floor: float, slow: float, deck: Cost | None) -> Row:
