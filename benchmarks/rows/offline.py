@@ -31,7 +31,7 @@ def _validate(case: Prepared, extent: Extent, deck: Cost | None) -> Iterator[Row
     yield Row(
         f"validate, {extent.size:,} objects",
         shown(first),
-        "" if deck is None else f"{ratio:.1f}x faster than `deck validate` ({shown(deck)})",
+        "" if deck is None else f"{ratio:.1f} times the speed of `deck validate` ({shown(deck)})",
         f"{DECK:g}x faster than decK",
         None if ratio is None else ratio >= DECK,
         {"reconciler": first.wall, **({} if deck is None else {"decK": deck.wall})},

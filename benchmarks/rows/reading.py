@@ -38,7 +38,7 @@ def _first(shape: str, extent: Extent, cost: Cost, gets: int, floor: float, slow
     beside = f"{ratio:.1f}x of the same GETs bare: {floor:.2f} s at 64 connections, {slow:.2f} s at 16"
     bars, target, met = {"reconciler": cost.wall, "bare GETs": floor}, f"{goal:g}x", ratio <= goal
     if shape == "flat" and deck is not None:
-        beside += f"; {deck.wall / cost.wall:.1f}x faster than `deck diff` ({shown(deck)})"
+        beside += f"; {deck.wall / cost.wall:.1f} times the speed of `deck diff` ({shown(deck)})"
         target += f", {DECK:g}x faster than decK"
         bars["decK"] = deck.wall
         met = met and deck.wall / cost.wall >= DECK
