@@ -1,12 +1,13 @@
 """What runs on a push and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
 
-`spread` marks all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries by itself.
+`spread` and `first_of` mark all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries
+by itself.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -31,6 +32,16 @@ def tries(whole: int, push: int) -> int:
 def stride(push: int) -> int:
     """Every how manieth case to try: each, or every so manieth on a push."""
     return 1 if long() else push
+
+
+def first_of(cases: Iterable[Any], group: Callable[[Any], Any]) -> list[Any]:
+    """All cases, for `parametrize`; all but the first of each group are proofs."""
+    known: set[Any] = set()
+    marked = []
+    for case in cases:
+        marked.append(pytest.param(case, marks=proof if group(case) in known else ()))
+        known.add(group(case))
+    return marked
 
 
 def spread(cases: Sequence[Any], push: int) -> list[Any]:

@@ -92,7 +92,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, Counter[str]]:
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_killed_at_any_request_of_the_first_apply(tmp_path: Path, whole: tuple[int, Counter[str]], when: str) -> None:
     writes, expected = whole
-    for nth in range(1 if when == "before" else 4, writes + 1, stride(13)):
+    for nth in range(1 if when == "before" else 4, writes + 1, stride(26)):
         org = Mortal(tmp_path / f"{when}{nth}")
         org.write(small())
         org.die_and_try_again(nth, when)

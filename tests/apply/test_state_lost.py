@@ -20,6 +20,7 @@ import pytest
 from reconciler.errors import StateError
 from reconciler.state import Scope, Store
 from tests.harness import Org
+from tests.proofs import spread
 from tests.small import settled, small
 from tests.state.test_lease import expire
 
@@ -107,7 +108,7 @@ class OnServer(Org):
         return sent
 
 
-@pytest.mark.parametrize("after", [1, 4, 9, 15])
+@pytest.mark.parametrize("after", spread([1, 4, 9, 15], 2))
 def test_a_lost_connection_stops_whatever_has_no_intent_yet(tmp_path: Path, postgres_url: str, after: int) -> None:
     org = OnServer(tmp_path)
     org.service = f"sandbox:{uuid4()}"

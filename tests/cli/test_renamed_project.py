@@ -60,7 +60,7 @@ def test_the_plan_offers_the_old_name_and_no_second_objects(renamed: Cli) -> Non
     assert "reconciler state mv --project p" in plain(renamed("state", "list", "p").stderr)
 
 
-@pytest.mark.parametrize("applied", [False, True])
+@pytest.mark.parametrize("applied", [pytest.param(False, marks=pytest.mark.proof), True])
 def test_everything_moves_with_its_history_and_the_plan_is_empty(renamed: Cli, applied: bool) -> None:
     renamed.edit("p/reconciler.yaml", "project: handbook\n", "project: p\n")
     before = pulled(renamed)

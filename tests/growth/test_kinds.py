@@ -22,6 +22,7 @@ from tests.growth.edits import EDITS, Edit, Tree, nothing
 from tests.growth.test_apply import READ_AGAIN_MAX, STATE_MAX, SlowOrg
 from tests.growth.test_planner import EXPONENT_MAX, exponent
 from tests.harness import ORGANIZATION, SEED
+from tests.proofs import spread
 
 ALLOWED: Tree = {
     "prune": {"space": "owned", "collection": "owned", "site": "owned", "openapi": "owned"},
@@ -152,7 +153,7 @@ def grows(small: Work, large: Work, times: int) -> None:
         assert exponent(few, more, times) <= EXPONENT_MAX, f"{name}: {few} -> {more}"
 
 
-@pytest.mark.parametrize("edit", CREATED, **by_name)
+@pytest.mark.parametrize("edit", spread(CREATED, 3), **by_name)
 def test_creating_four_times_as_many_takes_four_times_the_requests_and_calls(edit: Edit, tmp_path: Path) -> None:
     small, large = (work(tmp_path / str(many), edit, many) for many in (20, 80))
     grows(small, large, 4)

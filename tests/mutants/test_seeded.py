@@ -49,6 +49,7 @@ def test_a_bug_whose_text_is_not_there_or_there_twice_is_refused() -> None:
             broken(Bug("reconciler.plan.siblings.moves", old, "", "", ()))
 
 
+@pytest.mark.proof
 def test_what_the_named_tests_do_not_see_is_told_from_what_they_see() -> None:
     bug = next(bug for bug in BUGS if bug.module == "reconciler.apply.recover")
     elsewhere = ("tests/plan/test_order.py::test_a_move_has_one_anchor_at_most",)

@@ -12,6 +12,7 @@ from reconciler.plan.drift import Kept
 from reconciler.resource import UNSET
 from tests.harness import Org
 from tests.outside import CASES, Case, drifted, edit, everything, fields, said
+from tests.proofs import first_of
 from tests.small import applied, node, settled, small
 
 
@@ -33,7 +34,7 @@ def test_what_nobody_touched_has_not_drifted(full: Org) -> None:
     assert {method for method, _ in full.requests} == {"GET"}
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case.shown is None], ids=str)
+@pytest.mark.parametrize("case", first_of([case for case in CASES if case.shown is None], lambda case: case.kind), ids=str)
 def test_a_field_edited_outside_is_all_that_has_drifted_and_apply_sets_it_back(full: Org, case: Case) -> None:
     edit(full, case)
     found = drifted(full)

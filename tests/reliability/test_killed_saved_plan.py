@@ -110,7 +110,7 @@ def test_after_a_kill_the_file_goes_on_where_nothing_was_done_and_is_refused_whe
     expected = service(calm)
     assert boundaries > 30
     went_on = refused = 0
-    for fatal in range(1, boundaries + 1, stride(6)):
+    for fatal in range(1, boundaries + 1, stride(15)):
         cli = copied(start, tmp_path / str(fatal))
         killed(cli, fatal)
         untouched = service(cli) == before

@@ -8,6 +8,7 @@ import pytest
 
 from reconciler.client.pacing import Pace
 from reconciler.client.quota import Quota
+from tests.proofs import proof
 from tests.reliability import pace
 from tests.reliability.__main__ import database
 from tests.reliability.pacing import drive
@@ -28,6 +29,7 @@ def test_a_client_that_is_deaf_to_what_is_left_is_seen(monkeypatch: pytest.Monke
     assert "were answered with 429" in whats(ran("told", runs=2))
 
 
+@proof
 def test_a_client_that_leaves_a_part_unused_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Quota.told
     monkeypatch.setattr(Quota, "told", lambda self, left, *resets_at, **at: real(self, left - self.limit // 5, *resets_at, **at))

@@ -14,7 +14,7 @@ from tests.strict.journey import Journey, journey
 from tests.strict.organizations import GENERATED, SMALL, cleared, example, generated, handbook, of
 from tests.strict.turns import carried, thinned, turned
 
-ANSWERS = pytest.mark.parametrize("dressed", [False, True], ids=["plain", "dressed"])
+ANSWERS = pytest.mark.parametrize("dressed", [pytest.param(False, id="plain", marks=pytest.mark.proof), pytest.param(True, id="dressed")])
 
 
 def whole(steps: Journey, *edits: Any, organization: str) -> None:
