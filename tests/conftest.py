@@ -53,6 +53,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts what 
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if getattr(config.option, "dist", "no") == "load":  # a file's tests share what they prepare: most files are run by one worker
+        config.option.dist = "worksteal"
     if config.option.markexpr.strip() == "proof":
         os.environ[LONG] = "1"  # before the tests are collected, which read it
 

@@ -83,11 +83,9 @@ def _named(page: Page, addresses: list[Address], source: Source | None) -> None:
 
 
 def forecast_text(ahead: Forecast) -> str:
-    """`Applying it takes 23 requests that write and about 40 that read: about 3 s.`"""
-    held = f", {_span(ahead.held)} of them waiting for the rate limit" if ahead.held else ""
-    reads = f"about {ahead.reads:,} that read"
-    writes = count(ahead.writes, "request that writes", "requests that write")
-    return f"Applying it takes {writes} and {reads}: about {_span(ahead.seconds)}{held}."
+    """`Apply needs 23 writes and about 40 reads: about 3 s.`"""
+    waiting = f", {_span(ahead.held)} of them waiting for the rate limit" if ahead.held else ""
+    return f"Apply needs {count(ahead.writes, 'write')} and about {count(ahead.reads, 'read')}: about {_span(ahead.seconds)}{waiting}."
 
 
 def _span(seconds: float) -> str:

@@ -50,9 +50,12 @@ def test_ci_takes_its_commands_from_the_readme(script: str) -> None:
     assert "-m pytest" not in text
 
 
-def test_ci_ends_with_the_tests() -> None:
+def test_ci_ends_with_the_tests_of_the_readme_and_what_was_checked_beside_them() -> None:
     assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("exec .ci/check")
-    assert (ROOT / ".ci" / "check").read_text(encoding="utf-8").rstrip().endswith('eval "$test"')
+    script = (ROOT / ".ci" / "check").read_text(encoding="utf-8")
+    assert script.index('eval "${test% && *}"') < script.index('eval "${test##* && }"')
+    assert command("test").rpartition(" && ")[2].startswith(".venv/bin/python -m pytest")
+    assert script.rstrip().endswith('exit "$failed"')
 
 
 @pytest.mark.parametrize("name", ["try", "test"])

@@ -33,15 +33,15 @@ def test_nothing_to_send_takes_nothing() -> None:
 
 
 def test_it_is_said_in_one_sentence() -> None:
-    assert forecast_text(Forecast(1, 40, 0.2)) == "Applying it takes 1 request that writes and about 40 that read: about 1 s."
+    assert forecast_text(Forecast(1, 40, 0.2)) == "Apply needs 1 write and about 40 reads: about 1 s."
     assert forecast_text(Forecast(2000, 40, 600.0, 480.0)).endswith("about 10 min, 8 min of them waiting for the rate limit.")
 
 
 def test_the_plan_tells_it_as_narration_and_as_data(cli: Cli) -> None:  # noqa: F811
     assert cli("init", "p", "--sandbox").exit_code == 0
     told = cli("plan", "p")
-    assert "requests that write and about" in told.stderr
-    assert "requests that write" not in told.stdout
+    assert " writes and about " in told.stderr
+    assert "Apply needs" not in told.stdout
     ahead = cli.json("plan", "p")["forecast"]
     assert ahead["writes"] == cli.json("plan", "p")["summary"]["requests"] > 0
     assert ahead["reads"] > 0
