@@ -1,16 +1,21 @@
-"""The order of the resources of a project: the same whatever the order of its files, of their sections and of the keys. Pure.
+"""The order of the resources of a project, and the digest of what it declares: the same whatever the order of its files, sections and keys.
 
 In: the items of the tree, as the files have them. Out: the same, containers before what they contain. Only an ordered list keeps its order.
+Pure.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Mapping
+from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.shapes import Item
-from reconciler.resource import Kinds
+from reconciler.model import Desired
+from reconciler.resource import Foreign, Kinds
 
 
 def canonical(kinds: Kinds, items: Mapping[Address, Item]) -> list[Item]:
@@ -51,3 +56,29 @@ def _number(items: list[Item]) -> None:
             place = (item.parent.address if item.parent is not None else None, item.section)
             item.index = counts[place]
             counts[place] += 1
+
+
+def digest(desired: Desired) -> str:
+    """SHA-256 over what a project declares, whatever its files, their layout and the order of keys look like."""
+    orders: dict[tuple[str, str], list[str]] = defaultdict(list)
+    resources = {}
+    for address, declared in desired.resources.items():
+        orders[(str(declared.parent or ""), declared.section)].append(str(address))
+        resources[str(address)] = [
+            declared.kind, declared.values, str(declared.parent or ""), declared.section, declared.id,
+            [str(former) for former in declared.previously], declared.protect, declared.adopt, declared.implied,
+        ]  # fmt: skip
+    whole = {
+        "project": desired.project, "environment": desired.environment, "resources": resources,
+        "orders": {f"{parent} {section}": order for (parent, section), order in orders.items()},
+        "prune": dict(desired.prune), "protect": sorted(desired.protect), "guards": vars(desired.guards),
+        "moved": [[str(moved.old), str(moved.new)] for moved in desired.moved],
+        "removed": {str(address): removed.action for address, removed in desired.removed.items()},
+        "written": sorted([str(address), name] for address, name in desired.written), "lister": str(desired.lister or ""),
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_encoded).encode()).hexdigest()
+
+
+def _encoded(value: Any) -> Any:
+    """What JSON has no form for."""
+    return {"address": str(value)} if isinstance(value, Address) else {"id": value.id} if isinstance(value, Foreign) else repr(value)

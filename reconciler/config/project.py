@@ -7,14 +7,10 @@ the trees; look references up. Reads files inside the project only (through `rea
 from __future__ import annotations
 
 import gc
-import hashlib
-import json
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
@@ -33,7 +29,7 @@ from reconciler.config.values import untainted
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired
-from reconciler.resource import Foreign, Kind, Kinds
+from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
 
 PROJECT_FILE = "reconciler.yaml"
@@ -110,7 +106,7 @@ class Loading:
         if self.look is not None:
             for document in self.documents.values():
                 self.look(document)
-        evaluation = Evaluation(files.root, given, self.environment, self.problems)
+        evaluation = Evaluation(files.root, given, self.environment, self.problems, literal=files.literal)
         split.evaluated = self._evaluated(evaluation)
         evaluation.top(top, Service.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
@@ -165,7 +161,7 @@ class Loading:
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
         )  # fmt: skip
         settings = replace(settings, files=tuple(split.files.seen))
-        return Project(settings, replace(desired, digest=digest(desired)))
+        return Project(settings, desired)
 
     def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:
         """Root resources of one file, and its `removed` and `moved`."""
@@ -264,31 +260,3 @@ class Loading:
                     linker.imply(address, kind, at)
                 return address
         return None
-
-
-def digest(desired: Desired) -> str:
-    """SHA-256 over what a project declares, whatever its files, their layout and the order of keys look like."""
-    orders: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for address, one in desired.resources.items():
-        orders[(str(one.parent or ""), one.section)].append(str(address))
-    declared = {
-        str(address): [
-            one.kind, one.values, str(one.parent or ""), one.section, one.id,
-            [str(old) for old in one.previously], one.protect, one.adopt, one.implied,
-        ]
-        for address, one in desired.resources.items()
-    }  # fmt: skip
-    whole = {
-        "project": desired.project, "environment": desired.environment, "resources": declared,
-        "orders": {f"{parent} {section}": found for (parent, section), found in orders.items()},
-        "prune": dict(desired.prune), "protect": sorted(desired.protect), "guards": vars(desired.guards),
-        "moved": [[str(one.old), str(one.new)] for one in desired.moved],
-        "removed": {str(address): one.action for address, one in desired.removed.items()},
-        "written": sorted([str(address), name] for address, name in desired.written), "lister": str(desired.lister or ""),
-    }  # fmt: skip
-    return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_encoded).encode()).hexdigest()
-
-
-def _encoded(value: Any) -> Any:
-    """What JSON has no form for."""
-    return {"address": str(value)} if isinstance(value, Address) else {"id": value.id} if isinstance(value, Foreign) else repr(value)

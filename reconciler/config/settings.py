@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -64,6 +65,13 @@ class Project:
     desired: Desired
     sensitive: frozenset[str] = field(default=frozenset(), repr=False)
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the evaluated configuration."""
+        from reconciler.config.canonical import digest
+
+        return digest(self.desired)
 
 
 @dataclass(eq=False)

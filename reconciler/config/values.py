@@ -7,6 +7,7 @@ problems reported at their places. What a field's annotation asks for is compile
 from __future__ import annotations
 
 import collections.abc
+import dataclasses
 import functools
 import operator
 import sys
@@ -20,11 +21,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from reconciler.config.messages import sentence
 from reconciler.config.source.nodes import UNREAD, List, Map, Node, Report, Scalar, described, first_tainted, plain
-from reconciler.resource import Field, Kind, Role, To
+from reconciler.resource import Field, Foreign, Kind, Named, Role, To
 from reconciler.text.suggest import a, did_you_mean
 
 INVALID: Final = object()
 """What stands for a value that could not be had; its problem is reported."""
+
+KNOWN_MAX: Final = 10_000  # of a field
+_ATOMS: Final = frozenset({str, int, float, bool, Named, Foreign})  # values that nobody can change
 
 _REFERENCE = "write the key of {kind}, or {{id: …}} for one outside the project"
 
@@ -41,15 +45,29 @@ class Outside(dict[str, str]):
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """One field, compiled. `convert` and `adapter` follow from the annotation alone. `name`: what it is called where it is written."""
+    """One field, compiled. `convert` and `adapter` follow from the annotation alone. `name`: what it is called where it is written.
+
+    `known`: the values of texts that were read before; a text of YAML has one value, wherever it is written.
+    """
 
     field: Field
     convert: Convert
     adapter: TypeAdapter[Any]
     name: str
+    known: dict[tuple[str, bool], Any] = dataclasses.field(default_factory=dict)
 
     def read(self, node: Node, report: Report) -> Any:
         """The written form, or INVALID; reports every problem found."""
+        if node.__class__ is not Scalar or node.value is not UNREAD:
+            return self._read(node, report)
+        value = self.known.get((node.text, node.plain), INVALID)
+        if value is INVALID:
+            value = self._read(node, report)
+            if value.__class__ in _ATOMS and len(self.known) < KNOWN_MAX:
+                self.known[(node.text, node.plain)] = value
+        return value
+
+    def _read(self, node: Node, report: Report) -> Any:
         name = self.name
         if not self.field.sensitive and not untainted(node, name, report):
             return INVALID
@@ -72,7 +90,7 @@ class Reader:
         if failed:
             return INVALID
         try:
-            return self.adapter.validate_python(value, strict=True)
+            return self.adapter.validator.validate_python(value, strict=True)
         except ValidationError as error:
             for one in error.errors(include_url=False):
                 part = _part(node, one["loc"])

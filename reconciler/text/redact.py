@@ -56,6 +56,9 @@ class Mask:
             case list() | tuple() if type(value) in (list, tuple):
                 parts = [self.data(part) for part in value]
                 return type(value)(parts) if any(map(is_not, parts, value)) else value
+            case tuple() if hasattr(value, "_make"):
+                parts = [self.data(part) for part in value]
+                return value._make(parts) if any(map(is_not, parts, value)) else value
             case _ if is_dataclass(value) and not isinstance(value, type):
                 changed = {one.name: made for one in fields(value) if (made := self.data(part := getattr(value, one.name))) is not part}
                 return replace(value, **changed) if changed else value

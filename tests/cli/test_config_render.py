@@ -41,9 +41,9 @@ def test_every_expression_has_its_value_and_stands_beside_it(cli: Cli) -> None:
 
 def test_what_is_printed_is_a_project_that_says_the_same(cli: Cli) -> None:
     cli.write("reconciler.yaml", PROJECT)
-    before = load(cli.root, kinds()).desired.digest
+    before = load(cli.root, kinds()).digest
     cli.write("reconciler.yaml", cli("config", "render").stdout)
-    assert load(cli.root, kinds()).desired.digest == before
+    assert load(cli.root, kinds()).digest == before
 
 
 def test_values_from_the_environment_are_hidden_unless_they_are_public(cli: Cli) -> None:

@@ -168,5 +168,5 @@ def test_sites_before_content_and_the_state_lost_create_nothing(org: Org) -> Non
 def test_what_the_project_declares_has_one_digest_in_every_order(org: Org) -> None:
     digests = set()
     for _ in _Orders(org, split(small()), random.Random(7)):
-        digests.add(org.load().desired.digest)
+        digests.add(org.load().digest)
     assert len(digests) == 1

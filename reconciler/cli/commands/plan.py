@@ -83,7 +83,7 @@ def command(
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        made = plan_file.made_of(options, project.desired, state, service.identity)
+        made = plan_file.made_of(options, project, state, service.identity)
         digests = plan_file.digests_of(screen, state.lineage, key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.of_plan(plan, detailed=detailed_exitcode)

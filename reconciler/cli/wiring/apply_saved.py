@@ -149,7 +149,7 @@ class Use:
         digests = digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key())
 
         def describe(planned: Planned) -> Mapping[str, Any]:
-            made = made_of(self.options, session.desired, planned.state, self.saved.document["service"])
+            made = made_of(self.options, session.project, planned.state, self.saved.document["service"])
             return saved_plan(planned.plan, session.kinds, planned.actual, created_at=now(), made=made, digests=digests)
 
         session.selection = selected(self.options)

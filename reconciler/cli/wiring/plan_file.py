@@ -17,7 +17,8 @@ from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.cli.options import Options
-    from reconciler.model import Desired, State
+    from reconciler.config import Project
+    from reconciler.model import State
     from reconciler.report.saved import Digests, Made
     from reconciler.report.schemas.plan import OptionsData, SavedPlanDocument
     from reconciler.resource import Kinds
@@ -56,7 +57,7 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: M
     screen.say(f"Saved the plan to {path}.")
 
 
-def made_of(options: Options, desired: Desired, state: State, service: str) -> Made:
+def made_of(options: Options, project: Project, state: State, service: str) -> Made:
     """What a plan of now is made from and with. `service`: its identity."""
     from reconciler import __version__
     from reconciler.report.saved import Made
@@ -68,7 +69,7 @@ def made_of(options: Options, desired: Desired, state: State, service: str) -> M
         "allowDelete": options.allow_delete,
         "allowExposure": [str(glob) for glob in options.allow_exposure],
     }
-    return Made(__version__, service, desired.digest, state.lineage, state.serial, said)
+    return Made(__version__, service, project.digest, state.lineage, state.serial, said)
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:

@@ -7,14 +7,14 @@ only; what expressions make together is bounded, so that many small ones are no 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.config.language.variables import Variables
-from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, lifted
+from reconciler.config.source.nodes import MARK, UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, lifted
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
 
@@ -37,7 +37,8 @@ def _room_for(values: int) -> bool:
 
 class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they
-    may contain. `room`: whether so many more fit into memory; asked once there are more than `unguarded`."""
+    may contain. `room`: whether so many more fit into memory; asked once there are more than `unguarded`. `literal`: the names of those in
+    which no expression can be."""
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Files:
         self.most, self.unguarded, self.room = most, unguarded, room
         self.seen: list[Path] = []
         self.values = 0
+        self.literal: set[str] = set()
 
     def read(self, name: str) -> Node | None:
         """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
@@ -66,6 +68,8 @@ class Files:
             return None
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
             raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
+        if MARK.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
+            self.literal.add(name)
         document = read(text, name)
         self.values += document.values
         if self.values > self.most:
@@ -84,11 +88,15 @@ class Files:
 class Evaluation:
     """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made.
 
-    What evaluates them is imported at the first one: most projects have few or none, and it takes longer to import than to run.
+    What evaluates them is imported at the first one: most projects have few or none, and it takes longer to import than to run. `literal`:
+    the names of files in which none can be.
     """
 
-    def __init__(self, root: Path, variables: Variables, environment: str | None, problems: Problems) -> None:
+    def __init__(
+        self, root: Path, variables: Variables, environment: str | None, problems: Problems, *, literal: Collection[str] = ()
+    ) -> None:
         self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
+        self.literal = literal
         self.refused: Sequence[Path] = ()
 
     def refuse(self, paths: list[Path]) -> None:
@@ -119,12 +127,16 @@ class Evaluation:
 
     def top(self, document: Map, *keys: str) -> None:
         """Evaluate the top keys of a file that are named, or all; those that are ignored stay as they are."""
+        if document.at.file in self.literal:
+            return
         for key, entry in document.entries.items():
             if (key in keys or not keys) and not key.startswith(IGNORED):
                 entry.node = self.node(entry.node)
 
     def document(self, document: Node) -> Node:
         """All of a file, whatever it contains."""
+        if document.at.file in self.literal:
+            return document
         if not isinstance(document, Map):
             return self.node(document)
         self.top(document)
