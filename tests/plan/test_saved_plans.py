@@ -21,6 +21,7 @@ from reconciler.apply import ApplyOptions, apply
 from reconciler.cli.wiring.approval import Approval, approve
 from reconciler.cli.wiring.plan_file import read
 from reconciler.cli.wiring.run import Planned
+from reconciler.config.canonical import digest
 from reconciler.errors import UsageError
 from reconciler.kinds import load as kinds
 from reconciler.model import Desired, Forecast, Status, Step
@@ -50,7 +51,7 @@ class Saving:
 
     def document(self, planned: Planned) -> Mapping[str, Any]:
         options = {"target": [], "exclude": [], "allowReplace": ["**"], "allowDelete": None, "allowExposure": []}
-        made = Made("0", "sandbox:x", self.desired.digest, planned.state.lineage, planned.state.serial, options)
+        made = Made("0", "sandbox:x", digest(self.desired), planned.state.lineage, planned.state.serial, options)
         document = saved_plan(planned.plan, kinds(), planned.actual, created_at=NOW, made=made, digests=self.digests)
         return dict(json.loads(json.dumps(document)))
 
