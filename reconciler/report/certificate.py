@@ -25,17 +25,17 @@ def certificate(text: str) -> str | None:
     """`CN=idp.example, expires 2036-02-11, sha256 ab12cd34ef56ab78…`; of a chain, the first one."""
     if not LENGTH_MIN <= len(text) <= LENGTH_MAX:
         return None
-    found = _PEM.findall(text) or ([text] if _BARE.fullmatch(text) else [])
-    if not found:
+    blocks = _PEM.findall(text) or ([text] if _BARE.fullmatch(text) else [])
+    if not blocks:
         return None
     try:
-        der = base64.b64decode("".join(found[0].split()), validate=True)
+        der = base64.b64decode("".join(blocks[0].split()), validate=True)
     except (binascii.Error, ValueError):
         return None
     if not der.startswith(DER):
         return None
     parts = [*_read(der), f"sha256 {hashlib.sha256(der).hexdigest()[:FINGERPRINT]}…"]
-    more = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+    more = f" and {len(blocks) - 1:,} more" if len(blocks) > 1 else ""
     return f"{', '.join(parts)}{more}"
 
 

@@ -25,7 +25,7 @@ def write(page: Page, change: Change) -> None:
     right, style = _right(change)
     page.head(str(change.address), right, style)
     column = max([VALUE, *(len(delta.name) + 6 for delta in _fields(change))])
-    for index, action in enumerate(one for one in ALONE if one in change.actions):
+    for index, action in enumerate(kind for kind in ALONE if kind in change.actions):
         what = _what(change, action, page.zone) if index == 0 else ""
         if what or action is not Action.CREATE or not change.fields:
             page.field(STYLES[action], SYMBOLS[action], action, what, column=column)

@@ -71,19 +71,19 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "forecast": None if forecast is None else _forecast(forecast),
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],
-        "exposures": [_exposure(one) for one in plan.exposures],
-        "broken": [_broken(one) for one in plan.broken],
-        "forbidden": [{"address": str(one.address), "verb": one.verb, "flag": one.flag, "of": str(one.of)} for one in plan.forbidden],
+        "exposures": [_exposure(item) for item in plan.exposures],
+        "broken": [_broken(item) for item in plan.broken],
+        "forbidden": [{"address": str(item.address), "verb": item.verb, "flag": item.flag, "of": str(item.of)} for item in plan.forbidden],
         "unmanaged": _unmanaged(plan.unmanaged),
         "unknown": _unknown(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
-        "blocked": [_blocked(one) for one in blocked],
+        "blocked": [_blocked(item) for item in blocked],
         "notes": list(plan.notes),
     }
 
 
-def _blocked(one: Blocked) -> plan_types.BlockedData:
-    return {"address": str(one.address), "reason": one.reason, "remedy": one.remedy, "cause": _name(one.cause)}
+def _blocked(resource: Blocked) -> plan_types.BlockedData:
+    return {"address": str(resource.address), "reason": resource.reason, "remedy": resource.remedy, "cause": _name(resource.cause)}
 
 
 def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
@@ -119,20 +119,20 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
             }
             for result in outcome.results
         ],
-        "edited": [_edited(one) for one in outcome.edited],
+        "edited": [_edited(edit) for edit in outcome.edited],
         "leftover": [str(address) for address in outcome.leftover],
         "unverified": [str(address) for address in outcome.unverified],
     }
 
 
-def _edited(one: Edited) -> run_types.EditedData:
-    before, after = (HIDDEN, HIDDEN) if one.sensitive else (data(one.before), data(one.after))
-    return {"address": str(one.address), "field": one.field, "before": before, "after": after, "reason": one.says}
+def _edited(edit: Edited) -> run_types.EditedData:
+    before, after = (HIDDEN, HIDDEN) if edit.sensitive else (data(edit.before), data(edit.after))
+    return {"address": str(edit.address), "field": edit.field, "before": before, "after": after, "reason": edit.says}
 
 
 def drift_document(drift: Drift) -> drift_types.DriftDocument:
     """What changed outside; `whole`: everything there is to read was read, so that the coverage is of everything."""
-    unread: list[t.UnknownData] = [{"kind": one.kind, "reason": f"{one.address}: {one.reason}"} for one in drift.unread]
+    unread: list[t.UnknownData] = [{"kind": item.kind, "reason": f"{item.address}: {item.reason}"} for item in drift.unread]
     return {
         "format": "reconciler.drift/1",
         "project": drift.project,
@@ -148,29 +148,29 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
             "coverage": {kind: share.ratio for kind, share in drift.coverage.items()},
             "whole": drift.whole,
         },
-        "resources": [_drifted(one) for one in drift.resources],
+        "resources": [_drifted(item) for item in drift.resources],
         "unmanaged": _unmanaged(drift.unmanaged),
         "unknown": _unknown(drift.unknown) + unread,
         "unjudged": [str(address) for address in drift.unjudged],
         "silenced": [
-            {"address": str(one.address), "field": one.field, "reason": one.known.reason, "until": one.known.until.isoformat()}
-            for one in drift.silenced
+            {"address": str(item.address), "field": item.field, "reason": item.known.reason, "until": item.known.until.isoformat()}
+            for item in drift.silenced
         ],
         "notes": list(drift.notes),
     }
 
 
-def _drifted(one: Drifted) -> drift_types.DriftedData:
+def _drifted(resource: Drifted) -> drift_types.DriftedData:
     return {
-        "address": str(one.address),
-        "kind": one.kind,
-        "status": one.status.value,
-        "fields": [_drifted_field(delta) for delta in one.fields],
-        "cannotBeSet": one.cannot_be_set,
-        "place": None if one.place is None else {"lastApplied": _spot(one.place[0]), "now": _spot(one.place[1])},
-        "deletedAt": None if one.deleted_at is None else utc_text(one.deleted_at),
-        "restorableFor": None if one.left is None else int(one.left.total_seconds()),
-        "source": source_data(one.source),
+        "address": str(resource.address),
+        "kind": resource.kind,
+        "status": resource.status.value,
+        "fields": [_drifted_field(delta) for delta in resource.fields],
+        "cannotBeSet": resource.cannot_be_set,
+        "place": None if resource.place is None else {"lastApplied": _spot(resource.place[0]), "now": _spot(resource.place[1])},
+        "deletedAt": None if resource.deleted_at is None else utc_text(resource.deleted_at),
+        "restorableFor": None if resource.left is None else int(resource.left.total_seconds()),
+        "source": source_data(resource.source),
     }
 
 
@@ -183,11 +183,11 @@ def _drifted_field(delta: Delta) -> drift_types.DriftedFieldData:
 
 
 def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
-    return [{"kind": one.kind, "id": bare(one.id), "title": one.title} for one in unmanaged]
+    return [{"kind": item.kind, "id": bare(item.id), "title": item.title} for item in unmanaged]
 
 
 def _unknown(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
-    return [{"kind": one.kind, "reason": one.reason if one.scope is None else f"in {one.scope}: {one.reason}"} for one in unknown]
+    return [{"kind": item.kind, "reason": item.reason if item.scope is None else f"in {item.scope}: {item.reason}"} for item in unknown]
 
 
 def path_text(path: tuple[str | Address, ...]) -> str:
@@ -203,32 +203,32 @@ def _forecast(ahead: Forecast) -> plan_types.ForecastData:
     return {"writes": ahead.writes, "reads": ahead.reads, "seconds": round(ahead.seconds, 1), "held": round(ahead.held, 1)}
 
 
-def _exposure(one: Exposure) -> plan_types.ExposureData:
+def _exposure(exposure: Exposure) -> plan_types.ExposureData:
     return {
-        "address": str(one.address),
-        "kind": one.kind,
-        "field": one.field or None,
-        "before": data(one.before),
-        "after": data(one.after),
-        "says": one.says,
-        "readers": list(one.readers),
-        "path": list(one.path),
-        "cause": _name(one.cause),
-        "reaches": [str(address) for address in one.reaches],
-        "window": one.window,
-        "asked": one.asked,
-        "source": source_data(one.source),
+        "address": str(exposure.address),
+        "kind": exposure.kind,
+        "field": exposure.field or None,
+        "before": data(exposure.before),
+        "after": data(exposure.after),
+        "says": exposure.says,
+        "readers": list(exposure.readers),
+        "path": list(exposure.path),
+        "cause": _name(exposure.cause),
+        "reaches": [str(address) for address in exposure.reaches],
+        "window": exposure.window,
+        "asked": exposure.asked,
+        "source": source_data(exposure.source),
     }
 
 
-def _broken(one: BrokenUrl) -> plan_types.BrokenUrlData:
+def _broken(url: BrokenUrl) -> plan_types.BrokenUrlData:
     return {
-        "address": str(one.address),
-        "kind": one.kind,
-        "before": one.before,
-        "after": one.after,
-        "reason": one.reason,
-        "source": source_data(one.source),
+        "address": str(url.address),
+        "kind": url.kind,
+        "before": url.before,
+        "after": url.after,
+        "reason": url.reason,
+        "source": source_data(url.source),
     }
 
 

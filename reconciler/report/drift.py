@@ -33,14 +33,14 @@ def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tz
 
 def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:
     """Put the report on a page of any kind."""
-    for one, within in gathered(drift.resources):
-        _write(page, one, within, full, zone)
+    for resource, within in gathered(drift.resources):
+        _write(page, resource, within, full, zone)
     for unread in drift.unread:
         page.head(str(unread.address))
         page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not reported as drift")
-    for each in drift.unknown:
-        page.head(each.what)
-        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; not reported as drift")
+    for unknown in drift.unknown:
+        page.head(unknown.what)
+        page.field(Style.BLOCKED, "?", "unknown", f"{unknown.reason}; not reported as drift")
     if drift.unjudged:
         page.head(f"{count(len(drift.unjudged), 'resource')} not tracked")
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
@@ -57,7 +57,7 @@ def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) ->
 
 def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Address]]]:
     """Each object with the addresses that went with it: what stood in something that is gone too has no entry of its own."""
-    gone = {one.address for one in resources if one.status is Kept.DELETED}
+    gone = {resource.address for resource in resources if resource.status is Kept.DELETED}
     within: dict[Address, list[Address]] = defaultdict(list)
     for address in gone:
         at = address
@@ -65,38 +65,38 @@ def gathered(resources: Sequence[Drifted]) -> Iterator[tuple[Drifted, list[Addre
             at = at.container
         if at != address:
             within[at].append(address)
-    for one in resources:
-        if one.status is not Kept.DELETED or one.address.container not in gone:
-            yield one, sorted(within[one.address])
+    for resource in resources:
+        if resource.status is not Kept.DELETED or resource.address.container not in gone:
+            yield resource, sorted(within[resource.address])
 
 
-def _write(page: Page, one: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
-    page.head(str(one.address), f"{one.source.file}:{one.source.line}" if one.source is not None else "")
-    column = max([VALUE, *(len(delta.name) + 6 for delta in one.fields)])
-    style, symbol = STYLES[one.status], SYMBOLS[one.status]
-    if one.status is Kept.DELETED:
-        page.field(style, symbol, "deleted", deleted(one, zone), column=column)
+def _write(page: Page, resource: Drifted, within: Sequence[Address], full: bool, zone: tzinfo | None) -> None:
+    page.head(str(resource.address), f"{resource.source.file}:{resource.source.line}" if resource.source is not None else "")
+    column = max([VALUE, *(len(delta.name) + 6 for delta in resource.fields)])
+    style, symbol = STYLES[resource.status], SYMBOLS[resource.status]
+    if resource.status is Kept.DELETED:
+        page.field(style, symbol, "deleted", deleted(resource, zone), column=column)
         if within:
             page.field(
                 style, symbol, "with it", listed([str(address) for address in within], len(within) if full else NAMED), column=column
             )
-    for delta in one.fields:
+    for delta in resource.fields:
         moves = delta.container
         style, symbol = (Style.MOVE, ">") if moves else (Style.UPDATE, "~")
         for number, (name, value) in enumerate(values(delta)):
             page.field(style, symbol, name, value, remark(delta) if number == 0 else "", column=column, mark=Style.DRIFT)
-    if one.place is not None:
-        page.field(Style.MOVE, ">", "place", f"{where(one.place[0])} -> {where(one.place[1])}", column=column)
+    if resource.place is not None:
+        page.field(Style.MOVE, ">", "place", f"{where(resource.place[0])} -> {where(resource.place[1])}", column=column)
 
 
-def deleted(one: Drifted, zone: tzinfo | None = UTC) -> str:
+def deleted(resource: Drifted, zone: tzinfo | None = UTC) -> str:
     """`outside Reconciler, 2026-11-18 15:02:11 CET; it can be restored for 4 days (until 22 Nov 2026, 15:02 CET)`."""
-    if one.deleted_at is None:
+    if resource.deleted_at is None:
         return "outside Reconciler"
-    again = f"it can be restored for {left_over(one.left)}" if one.left else "it can no longer be restored"
-    if one.left and one.until is not None:
-        again += f" (until {minute(one.until, zone)})"
-    return f"outside Reconciler, {clock_time(one.deleted_at, zone)}; {again}"
+    again = f"it can be restored for {left_over(resource.left)}" if resource.left else "it can no longer be restored"
+    if resource.left and resource.until is not None:
+        again += f" (until {minute(resource.until, zone)})"
+    return f"outside Reconciler, {clock_time(resource.deleted_at, zone)}; {again}"
 
 
 def values(delta: Delta) -> list[tuple[str, str]]:
@@ -106,12 +106,12 @@ def values(delta: Delta) -> list[tuple[str, str]]:
 
 def remark(delta: Delta) -> str:
     """What there is to know of a field beside its values; often nothing."""
-    said = []
+    remarks = []
     if delta.cause is Cause.BOTH:
-        said.append("the YAML changed too" if delta.sensitive else f"the YAML changed too: {shown(delta.after)}")
+        remarks.append("the YAML changed too" if delta.sensitive else f"the YAML changed too: {shown(delta.after)}")
     if delta.note is not None:
-        said.append(delta.note)
-    return "; ".join(said)
+        remarks.append(delta.note)
+    return "; ".join(remarks)
 
 
 def where(spot: Spot) -> str:
@@ -121,8 +121,8 @@ def where(spot: Spot) -> str:
 
 def _unmanaged(page: Page, unmanaged: Sequence[Unmanaged], full: bool) -> None:
     page.head(f"{count(len(unmanaged), 'object')} unmanaged")
-    for kind, number in Counter(one.kind for one in unmanaged).items():
-        names = [f'{bare(one.id)} "{one.title}"' for one in unmanaged if one.kind == kind]
+    for kind, number in Counter(item.kind for item in unmanaged).items():
+        names = [f'{bare(item.id)} "{item.title}"' for item in unmanaged if item.kind == kind]
         more = "" if full or number <= FOLD else "; --full shows each"
         page.field(Style.DIM, " ", kind, listed(names, number if full or number <= FOLD else NAMED) + more)
 
@@ -137,7 +137,7 @@ def _coverage(page: Page, drift: Drift) -> None:
 
 def summary(drift: Drift) -> str:
     """`Drift: 2 changed, 1 deleted; 14 objects unmanaged. 40 objects managed.`"""
-    told = ", ".join(f"{number:,} {status}" for status in Kept if (number := drift.count(status)))
+    counts = ", ".join(f"{number:,} {status}" for status in Kept if (number := drift.count(status)))
     unknown = len(drift.unknown) + len(drift.unread)
     rest = [
         f"{count(len(drift.unjudged), 'resource')} cannot be judged" if drift.unjudged else "",
@@ -145,5 +145,5 @@ def summary(drift: Drift) -> str:
         f"{len(drift.silenced):,} known and ignored" if drift.silenced else "",
         f"{count(unknown, 'reading')} failed" if unknown else "",
     ]
-    said = "; ".join(filter(None, [f"Drift: {told}" if told else "Drift is unknown" if drift.blind else "No drift", *rest]))
-    return f"{said}. {count(drift.managed, 'object')} managed."
+    line = "; ".join(filter(None, [f"Drift: {counts}" if counts else "Drift is unknown" if drift.blind else "No drift", *rest]))
+    return f"{line}. {count(drift.managed, 'object')} managed."

@@ -118,8 +118,8 @@ def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
 def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
     place, hosts = kind.place, kind.place.hosts(kind.within)
     what = "list" if place.in_list else "map" if place.value_is is None else "value"
-    stands = [f"the {what} {section} of {a(host)}" for host, section in hosts.items()]
-    yield "defined in", " or ".join(stands) or f"the {what} {place.section_in(None)} at the top of a file"
+    locations = [f"the {what} {section} of {a(host)}" for host, section in hosts.items()]
+    yield "defined in", " or ".join(locations) or f"the {what} {place.section_in(None)} at the top of a file"
     if place.bare_is is not None:
         bare = place.bare_is
         yield "short form", f"- KEY for - {{{bare}: KEY}}" if place.in_list else f"KEY: {bare.upper()} for KEY: {{{bare}: {bare.upper()}}}"
@@ -218,8 +218,8 @@ def _of_word(kinds: Kinds, kind: Kind, word: str) -> Iterator[Row]:
         yield "value", f"a map: KEY: {{…}} for each {sections[word].name}"
         yield "more", f"reconciler explain {sections[word].name}"
     elif word in lists:
-        yield "value", "an ordered list of: " + ", ".join(one.name for one in lists[word])
-        yield from (("more", f"reconciler explain {one.name}") for one in lists[word])
+        yield "value", "an ordered list of: " + ", ".join(kind_of_node.name for kind_of_node in lists[word])
+        yield from (("more", f"reconciler explain {kind_of_node.name}") for kind_of_node in lists[word])
     elif word in flags:
         yield "value", "true, on one of the siblings"
         yield "chosen by", " or ".join(f"the {parent.name} ({field.name})" for parent, field in flags[word])

@@ -40,23 +40,24 @@ _STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNIN
 def findings_text(findings: Sequence[Finding], *, width: int) -> list[Span]:
     """A line for each finding, its remedy below it; how many problems and warnings at the end."""
     page = Page(width)
-    for one in findings:
-        page.field(_STYLES[one.level], f"{one.level.value:<8}", one.check, one.text, column=24)
-        if one.remedy:
-            page.field(Style.DIM, "", "", f"-> {one.remedy}", column=24)
+    for finding in findings:
+        page.field(_STYLES[finding.level], f"{finding.level.value:<8}", finding.check, finding.text, column=24)
+        if finding.remedy:
+            page.field(Style.DIM, "", "", f"-> {finding.remedy}", column=24)
     page.blank()
-    problems, warnings = (sum(one.level is level for one in findings) for level in (Level.PROBLEM, Level.WARNING))
+    problems, warnings = (sum(finding.level is level for finding in findings) for level in (Level.PROBLEM, Level.WARNING))
     page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "No problems found.")
     return page.spans
 
 
 def findings_document(findings: Sequence[Finding]) -> DoctorDocument:
     """The same as plain data."""
-    levels = Counter(one.level for one in findings)
+    levels = Counter(finding.level for finding in findings)
     summary: DoctorSummaryData = {
         "ok": levels[Level.OK], "skipped": levels[Level.SKIPPED], "warning": levels[Level.WARNING], "problem": levels[Level.PROBLEM],
     }  # fmt: skip
     checks: list[CheckData] = [
-        {"check": one.check, "status": one.level.value, "message": one.text, "remedy": one.remedy or None} for one in findings
+        {"check": finding.check, "status": finding.level.value, "message": finding.text, "remedy": finding.remedy or None}
+        for finding in findings
     ]
     return {"format": "reconciler.doctor/1", "summary": summary, "checks": checks}

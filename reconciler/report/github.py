@@ -28,18 +28,19 @@ def github(sheet: Sheet, *, folder: str = "") -> str:
 def github_problems(problems: Iterable[Problem], *, folder: str = "") -> str:
     """An error for everything that is wrong in a project."""
     return "".join(
-        _command("error", "reconciler", one.message, file=_path(folder, one.file), line=one.line, column=one.column) for one in problems
+        _command("error", "reconciler", problem.message, file=_path(folder, problem.file), line=problem.line, column=problem.column)
+        for problem in problems
     )
 
 
 def _entry(sheet: Sheet, entry: Entry, folder: str) -> Iterator[str]:
     file, _, line = entry.where.rpartition(":")
     placed = bool(file) and line.isascii() and line.isdecimal()
-    for one in entry.lines:
-        level = "warning" if sheet.kind == "drift" and one.style is not Style.DIM else _level(one)
+    for part in entry.lines:
+        level = "warning" if sheet.kind == "drift" and part.style is not Style.DIM else _level(part)
         if level is not None:
-            said = f"{one.name}: {one.value}" + (f" ({one.note})" if one.note else "")
-            yield _command(level, entry.title, said, file=_path(folder, file) if placed else "", line=int(line) if placed else 0)
+            text = f"{part.name}: {part.value}" + (f" ({part.note})" if part.note else "")
+            yield _command(level, entry.title, text, file=_path(folder, file) if placed else "", line=int(line) if placed else 0)
 
 
 def _level(line: Line) -> str | None:

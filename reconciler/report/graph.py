@@ -211,6 +211,6 @@ def _dot(graph: Graph, numbers: Mapping[str, str]) -> Iterator[str]:
             *([f"lhead=cluster_{numbers[arrow.head]}"] if arrow.head in graph.inner else []),
             *(["style=dashed"] if arrow.faint else []),
         ]
-        told = f" [{', '.join(words)}]" if words else ""
-        yield f"  {numbers[arrow.tail]} -> {numbers[arrow.head]}{told};"
+        attributes = f" [{', '.join(words)}]" if words else ""
+        yield f"  {numbers[arrow.tail]} -> {numbers[arrow.head]}{attributes};"
     yield "}"

@@ -91,14 +91,14 @@ def _fields(entry: Entry, kind: Kind | None, names: Names) -> list[tuple[str, An
     def shown(field: Field, value: Any) -> Any:
         return UNSET if value is UNSET else named(field.shown(value), names, entry.intent.address)
 
-    found = []
+    lines = []
     for name in dict.fromkeys((*writes, *before)):
         field = kind.fields.get(name) if kind is not None else None
         if field is None or field.sensitive:
-            found.append((name, HIDDEN, HIDDEN))
+            lines.append((name, HIDDEN, HIDDEN))
         else:
-            found.append((name, shown(field, before.get(name, UNSET)), shown(field, writes.get(name, UNSET))))
-    return found
+            lines.append((name, shown(field, before.get(name, UNSET)), shown(field, writes.get(name, UNSET))))
+    return lines
 
 
 def history_text(runs: Sequence[Run], *, width: int, zone: tzinfo | None = UTC) -> str:

@@ -101,5 +101,5 @@ def _prose(text: str) -> str:
 
     GitHub and GitLab look for mentions and references in the text that was made, so that an entity alone hides none from them.
     """
-    made = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda found: f"&#{ord(found[0])};", escape.terminal(text))
+    made = re.sub(r"([\\`*_\[\]<>#!|~@&]|:(?=//)|\.(?<=www\.))", lambda match: f"&#{ord(match[0])};", escape.terminal(text))
     return _NAMES.sub(r"\g<0>&#8203;", made)

@@ -14,8 +14,8 @@ def difference_lines(name: str, before: Any, after: Any) -> list[tuple[str, str]
         return [(name, f"{shown(before)} -> {shown(after)}")]
     from reconciler.plan.drafts.diff import explain
 
-    found = explain(data(before), data(after)) or (("", before, after),)
-    return [(f"{name}.{path}" if path else name, _change(was, now)) for path, was, now in found]
+    differences = explain(data(before), data(after)) or (("", before, after),)
+    return [(f"{name}.{path}" if path else name, _change(was, now)) for path, was, now in differences]
 
 
 def _nested(value: Any) -> bool:

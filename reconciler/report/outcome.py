@@ -41,10 +41,10 @@ def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
     for left in outcome.leftover:
         page.head(str(left))
         page.field(Style.DRIFT, "~", "differs", "still different when it was read after the run")
-    for address, edits in groupby(outcome.edited, key=lambda one: str(one.address)):
+    for address, edits in groupby(outcome.edited, key=lambda edit: str(edit.address)):
         page.head(address, "changed by somebody else during the run", Style.DRIFT)
-        for one in edits:
-            _edited(page, one)
+        for edit in edits:
+            _edited(page, edit)
     for unread in outcome.unverified:
         page.head(str(unread))
         page.field(Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
@@ -72,11 +72,11 @@ def _ended(page: Page, result: Result) -> None:
     page.field(style, symbol, word, f"{result.step.verb}: {result.error or 'no reason was given'}")
 
 
-def _edited(page: Page, one: Edited) -> None:
-    if one.field is None:
-        page.field(Style.DRIFT, "~", "differs", one.says)
+def _edited(page: Page, edit: Edited) -> None:
+    if edit.field is None:
+        page.field(Style.DRIFT, "~", "differs", edit.says)
     else:
-        lines = [(one.field, HIDDEN)] if one.sensitive else difference_lines(one.field, one.before, one.after)
+        lines = [(edit.field, HIDDEN)] if edit.sensitive else difference_lines(edit.field, edit.before, edit.after)
         for name, value in lines:
             page.field(Style.DRIFT, "~", name, value)
 
@@ -88,17 +88,17 @@ def summary(outcome: Outcome, onward: Onward = Onward()) -> str:
         if outcome.stopped and not steps:
             return f"{outcome.stopped.capitalize()}.{_onward(outcome, onward, False)}"
         nothing = "Applied without any requests." if outcome.plan.pending else "Nothing to apply."
-        said = f"Applied {count(done, 'request')}." if steps else nothing
+        line = f"Applied {count(done, 'request')}." if steps else nothing
     else:
         parts = [f"{outcome.count(status):,} {word}" for status, word in _UNDONE if outcome.count(status)]
-        said = f"Applied {done:,} of {count(steps, 'request')}: {', '.join(parts)}."
-    return " ".join([f"{outcome.stopped.capitalize()}.", said] if outcome.stopped else [said]) + _onward(outcome, onward, done == steps)
+        line = f"Applied {done:,} of {count(steps, 'request')}: {', '.join(parts)}."
+    return " ".join([f"{outcome.stopped.capitalize()}.", line] if outcome.stopped else [line]) + _onward(outcome, onward, done == steps)
 
 
 def _onward(outcome: Outcome, onward: Onward, whole: bool) -> str:
     """What to expect of the next run."""
     plan = outcome.plan
-    others = len({one.address for one in outcome.edited})
+    others = len({edit.address for edit in outcome.edited})
     edited = f" Somebody else changed {count(others, 'resource')} during the run: plan again." if others else ""
     doubt = " The next apply resolves the requests in doubt." if outcome.count(Status.IN_DOUBT) else ""
     if outcome.onward is not None:

@@ -49,14 +49,14 @@ def coverage(shares: Mapping[str, Share]) -> str:
             f'<rect x="{left}" y="{y + 5}" width="{part:.1f}" height="14" rx="3" class="fill-create"/>',
             _label(left + room + 12, y + 17, f"{share.managed:,} of {share.seen:,} ({share.percent} %)"),
         ]
-    said = ", ".join(f"{kind} {share.percent} %" for kind, share in shares.items())
-    return _svg(len(shares) * ROW + 4, f"Managed: {said}", rows)
+    label = ", ".join(f"{kind} {share.percent} %" for kind, share in shares.items())
+    return _svg(len(shares) * ROW + 4, f"Managed: {label}", rows)
 
 
-def _svg(height: int, said: str, shapes: Sequence[str]) -> str:
+def _svg(height: int, label: str, shapes: Sequence[str]) -> str:
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="img" xmlns="http://www.w3.org/2000/svg" font-family="system-ui, sans-serif" '
-        f'font-size="14" fill="currentColor"><title>{_text(said)}</title>{"".join(shapes)}</svg>'
+        f'font-size="14" fill="currentColor"><title>{_text(label)}</title>{"".join(shapes)}</svg>'
     )
 
 

@@ -78,12 +78,12 @@ class Digests:
 
     def seen(self, kinds: Kinds, actual: Actual, change: Change) -> str | None:
         """Of what was read of the object of a change, sensitive fields left out; None where there is none yet."""
-        found = actual.find(change.kind, change.id) if change.id is not None else None
-        if found is None:
+        observed = actual.find(change.kind, change.id) if change.id is not None else None
+        if observed is None:
             return None
         fields = kinds[change.kind].fields
-        shown = {name: value for name, value in found.values.items() if not fields[name].sensitive}
-        return self.of([shown, found.deleted_at])
+        shown = {name: value for name, value in observed.values.items() if not fields[name].sensitive}
+        return self.of([shown, observed.deleted_at])
 
 
 def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime, made: Made, digests: Digests) -> SavedPlanDocument:
@@ -97,7 +97,8 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
         "options": made.options,
         "digests": {"configuration": configuration, "lineage": made.lineage, "serial": made.serial},
         "preconditions": [
-            {"address": str(one.address), "id": digests.mask(one.id), "seen": digests.seen(kinds, actual, one)} for one in plan.changes
+            {"address": str(change.address), "id": digests.mask(change.id), "seen": digests.seen(kinds, actual, change)}
+            for change in plan.changes
         ],
         "consents": [digests.consent(kinds, consent) for consent in _own(plan)],
         "requests": [{"step": step.id, "digest": digests.request(kinds[step.kind], step)} for step in plan.steps],

@@ -31,15 +31,15 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinf
 
 def write(page: Page, plan: Plan, *, full: bool) -> None:
     """Put the report on a page of any kind."""
-    calm = [each for each in plan.changes if not DESTRUCTIVE & set(each.actions)]
+    calm = [change for change in plan.changes if not DESTRUCTIVE & set(change.actions)]
     for group in _groups(calm, full):
         if len(group) > 1:
             _folded(page, group)
         else:
             one.write(page, group[0])
     _cannot(page, plan, full)
-    for each in _destructive(plan.changes):
-        one.write(page, each)
+    for change in _destructive(plan.changes):
+        one.write(page, change)
     warnings.write(page, plan, full=full)
     for note in plan.notes:
         page.line(note, Style.DIM)
@@ -61,8 +61,8 @@ def summary(plan: Plan) -> str:
     beyond = outside(plan)
     if plan.empty:
         nothing = "No changes for the selected addresses." if plan.outside else "No changes."
-        said = f"{nothing} {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
-        return " ".join([said, *([f"{troubles[0].upper()}{troubles[1:]}."] if troubles else []), *([f"{beyond}."] if beyond else [])])
+        line = f"{nothing} {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
+        return " ".join([line, *([f"{troubles[0].upper()}{troubles[1:]}."] if troubles else []), *([f"{beyond}."] if beyond else [])])
     numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
     nothing = "a looser rule to record" if plan.exposures else "nothing to do"
     todo = ", ".join(f"{number:,} to {action}" for action, number in numbers.items() if number) or nothing
@@ -72,7 +72,7 @@ def summary(plan: Plan) -> str:
 
 def blocked(plan: Plan) -> str:
     """`1 blocked`, or `69 blocked by 6 causes`; "" where nothing is."""
-    causes = sum(each.cause is None for each in plan.blocked)
+    causes = sum(resource.cause is None for resource in plan.blocked)
     if not plan.blocked:
         return ""
     by = f" by {count(causes, 'cause')}" if 0 < causes < len(plan.blocked) else ""
@@ -87,7 +87,7 @@ def outside(plan: Plan) -> str:
 
 
 def _source_column(plan: Plan, width: int) -> int:
-    addresses = [*(each.address for each in plan.changes), *plan.deferred, *plan.in_doubt, *(each.address for each in plan.blocked)]
+    addresses = [*(item.address for item in plan.changes), *plan.deferred, *plan.in_doubt, *(item.address for item in plan.blocked)]
     longest = max((cells(str(address)) for address in addresses), default=0)
     return max(41, min(longest + 2, SOURCE_MAX, width // 2))
 
@@ -98,12 +98,12 @@ def _source_column(plan: Plan, width: int) -> int:
 def _groups(changes: Sequence[Change], full: bool) -> list[list[Change]]:
     """The changes in their order; more than FOLD alike ones as one group where the first of them stands."""
     alike: dict[object, list[Change]] = {}
-    for each in changes:
-        alike.setdefault(each.address if full else _likeness(each), []).append(each)
+    for change in changes:
+        alike.setdefault(change.address if full else _likeness(change), []).append(change)
     groups: list[list[Change]] = []
     for group in alike.values():
-        groups += [group] if len(group) > FOLD else [[each] for each in group]
-    position = {each.address: index for index, each in enumerate(changes)}
+        groups += [group] if len(group) > FOLD else [[change] for change in group]
+    position = {change.address: index for index, change in enumerate(changes)}
     return sorted(groups, key=lambda group: position[group[0].address])
 
 
@@ -115,8 +115,8 @@ def _likeness(change: Change) -> object:
 
 def _folded(page: Page, group: Sequence[Change]) -> None:
     kind, actions = group[0].kind, group[0].actions
-    page.head(f"{len(group):,} × {kind}", _files(each.source for each in group))
-    names = f"{listed([str(each.address) for each in group], NAMED)}; --full shows each"
+    page.head(f"{len(group):,} × {kind}", _files(change.source for change in group))
+    names = f"{listed([str(change.address) for change in group], NAMED)}; --full shows each"
     fields = [delta.name for delta in group[0].fields] if Action.CREATE not in actions else []
     for action in actions:
         what = f"{', '.join(fields)} of {names}" if action is Action.UPDATE and fields else names
@@ -138,22 +138,22 @@ def _cannot(page: Page, plan: Plan, full: bool) -> None:
     for address in plan.in_doubt:
         page.head(str(address))
         page.field(Style.BLOCKED, "?", "in doubt", DOUBT)
-    for each in plan.unknown:
-        page.head(each.what)
-        page.field(Style.BLOCKED, "?", "unknown", f"{each.reason}; none is created, deleted or reported as drift")
+    for unread in plan.unknown:
+        page.head(unread.what)
+        page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; none is created, deleted or reported as drift")
     _blocked(page, plan.blocked, full)
 
 
 def _blocked(page: Page, blocked: Sequence[Blocked], full: bool) -> None:
     """Each cause, with the addresses that wait for it; what waits has no lines of its own."""
-    own = {each.address for each in blocked if each.cause is None}
-    causes = [each for each in blocked if each.cause not in own]
+    own = {resource.address for resource in blocked if resource.cause is None}
+    causes = [resource for resource in blocked if resource.cause not in own]
     waiting: dict[Address, list[str]] = {}
-    for each in blocked:
-        if each.cause is not None and each.cause in own:
-            waiting.setdefault(each.cause, []).append(str(each.address))
-    sources = {each.address: each.source for each in causes}
-    for addresses, (reason, remedy) in _alike(((each.address, (each.reason, each.remedy)) for each in causes), full):
+    for resource in blocked:
+        if resource.cause is not None and resource.cause in own:
+            waiting.setdefault(resource.cause, []).append(str(resource.address))
+    sources = {resource.address: resource.source for resource in causes}
+    for addresses, (reason, remedy) in _alike(((resource.address, (resource.reason, resource.remedy)) for resource in causes), full):
         _named(page, addresses, sources[addresses[0]])
         page.field(Style.BLOCKED, "!", "blocked", reason)
         page.field(Style.DIM, " ", "", remedy)
@@ -166,12 +166,12 @@ def _blocked(page: Page, blocked: Sequence[Blocked], full: bool) -> None:
 def _alike(pairs: Iterable[tuple[Address, T]], full: bool) -> list[tuple[list[Address], T]]:
     """The addresses by what is said of them, in the order of the first; together only where they are more than FOLD."""
     groups: dict[T, list[Address]] = {}
-    for address, said in pairs:
-        groups.setdefault(said, []).append(address)
-    found: list[tuple[list[Address], T]] = []
-    for said, addresses in groups.items():
-        found += [(addresses, said)] if len(addresses) > FOLD and not full else [([address], said) for address in addresses]
-    return found
+    for address, line in pairs:
+        groups.setdefault(line, []).append(address)
+    folded: list[tuple[list[Address], T]] = []
+    for line, addresses in groups.items():
+        folded += [(addresses, line)] if len(addresses) > FOLD and not full else [([address], line) for address in addresses]
+    return folded
 
 
 def _named(page: Page, addresses: Sequence[Address], source: Source | None = None) -> None:
@@ -184,5 +184,5 @@ def _named(page: Page, addresses: Sequence[Address], source: Source | None = Non
 
 def _destructive(changes: Sequence[Change]) -> list[Change]:
     """What destroys comes last and is never folded: replacements, then deletes."""
-    found = [each for each in changes if DESTRUCTIVE & set(each.actions)]
-    return sorted(found, key=lambda each: Action.DELETE in each.actions)
+    destructive = [change for change in changes if DESTRUCTIVE & set(change.actions)]
+    return sorted(destructive, key=lambda change: Action.DELETE in change.actions)

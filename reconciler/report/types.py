@@ -56,4 +56,4 @@ def target(hint: Any) -> str | None:
     """The kind that references inside a type name; None where it holds none."""
     if get_origin(hint) is Annotated:
         return next((extra.kind for extra in get_args(hint)[1:] if isinstance(extra, To)), None) or target(get_args(hint)[0])
-    return next((found for part in get_args(hint) if (found := target(part)) is not None), None)
+    return next((address for part in get_args(hint) if (address := target(part)) is not None), None)

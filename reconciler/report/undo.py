@@ -24,6 +24,6 @@ def undo_document(run: Run, outcome: Outcome, turns: Iterable[Turn], cannot: Ite
         **results_document(outcome),
         "run": run.id,
         "state": [turn_document(turn) for turn in turns],
-        "cannot": [{"address": str(one.address), "reason": one.reason} for one in cannot],
+        "cannot": [{"address": str(item.address), "reason": item.reason} for item in cannot],
         "yaml": [{"address": str(line.address), "source": source_data(line.source), "what": line.what} for line in lines],
     }

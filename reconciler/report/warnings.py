@@ -24,17 +24,24 @@ T = TypeVar("T")
 
 def write(page: Page, plan: Plan, *, full: bool) -> None:
     """Append them all; nothing where there are none."""
-    for group in _alike(plan.exposures, lambda one: (one.kind, one.field, repr(one.before), repr(one.after), one.says), full):
-        _named(page, [one.address for one in group], group[0].source)
+    for group in _alike(
+        plan.exposures, lambda warning: (warning.kind, warning.field, repr(warning.before), repr(warning.after), warning.says), full
+    ):
+        _named(page, [warning.address for warning in group], group[0].source)
         first = group[0]
         page.field(Style.DELETE, "!", "exposure", _told(first))
         for detail in _details(first) if len(group) == 1 else ():
             page.field(Style.DIM, " ", "", detail)
-    if any(one.asked for one in plan.exposures):
+    if any(warning.asked for warning in plan.exposures):
         page.field(Style.DIM, " ", "", CONSENT)
-    for some in _alike(plan.forbidden, lambda one: (one.verb, one.flag, one.of), full):
-        _named(page, [one.address for one in some], None)
-        page.field(Style.BLOCKED, "!", "forbidden", f"{some[0].verb}: the service says that the token lacks {some[0].flag} of {some[0].of}")
+    for similar in _alike(plan.forbidden, lambda warning: (warning.verb, warning.flag, warning.of), full):
+        _named(page, [warning.address for warning in similar], None)
+        page.field(
+            Style.BLOCKED,
+            "!",
+            "forbidden",
+            f"{similar[0].verb}: the service says that the token lacks {similar[0].flag} of {similar[0].of}",
+        )
     if plan.forbidden:
         page.field(Style.DIM, " ", "", LEAVE)
     for broken in plan.broken:
@@ -60,17 +67,17 @@ def _details(exposure: Exposure) -> Iterable[str]:
         yield f"by {' -> '.join(exposure.path)}"
 
 
-def _change(one: Exposure) -> str:
-    return " ".join([one.field, *([shown(one.before), "->"] if one.before is not UNSET else []), shown(one.after)])
+def _change(exposure: Exposure) -> str:
+    return " ".join([exposure.field, *([shown(exposure.before), "->"] if exposure.before is not UNSET else []), shown(exposure.after)])
 
 
-def _alike(found: Iterable[T], likeness: Callable[[T], object], full: bool) -> list[list[T]]:
+def _alike(warnings: Iterable[T], likeness: Callable[[T], object], full: bool) -> list[list[T]]:
     groups: dict[object, list[T]] = {}
-    for one in found:
-        groups.setdefault(likeness(one), []).append(one)
+    for warning in warnings:
+        groups.setdefault(likeness(warning), []).append(warning)
     made: list[list[T]] = []
     for group in groups.values():
-        made += [group] if len(group) > FOLD and not full else [[one] for one in group]
+        made += [group] if len(group) > FOLD and not full else [[warning] for warning in group]
     return made
 
 

@@ -44,9 +44,9 @@ ENDINGS: Final = {
 }
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
+def count(number: int, singular: str, plural: str | None = None) -> str:
     """`1 request`, `3 requests`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def listed(names: list[str], most: int) -> str:

@@ -46,7 +46,7 @@ _MERMAID: Final = re.compile(r"[^\w @./:,+()=>-]|(?<==)=", re.ASCII)
 def mermaid(text: str) -> str:
     """A label between double quotes in mermaid, where `#…;` is a character by its number."""
     plain = terminal(text)
-    return _MERMAID.sub(lambda found: found[0] if not found[0].isascii() else f"#{ord(found[0])};", plain)
+    return _MERMAID.sub(lambda match: match[0] if not match[0].isascii() else f"#{ord(match[0])};", plain)
 
 
 def dot(text: str) -> str:

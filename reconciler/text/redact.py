@@ -34,9 +34,9 @@ class Mask:
     """What is to be hidden, and the hiding."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        found = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
-        longest_first = sorted(found, key=lambda form: (-len(form), form))
-        self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if found else None
+        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
+        longest_first = sorted(forms, key=lambda form: (-len(form), form))
+        self._any = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE) if forms else None
 
     def text(self, text: str) -> str:
         """The text without them; the same object where there is none in it."""
@@ -60,7 +60,9 @@ class Mask:
                 parts = [self.data(part) for part in value]
                 return value._make(parts) if any(map(is_not, parts, value)) else value
             case _ if is_dataclass(value) and not isinstance(value, type):
-                changed = {one.name: made for one in fields(value) if (made := self.data(part := getattr(value, one.name))) is not part}
+                changed = {
+                    field.name: made for field in fields(value) if (made := self.data(part := getattr(value, field.name))) is not part
+                }
                 return replace(value, **changed) if changed else value
             case _:
                 return value
@@ -76,25 +78,31 @@ def of_urls(urls: Iterable[str]) -> Iterator[str]:
     for url in urls:
         for user, password in _USER.findall(url):
             web = url.lower().startswith("http")
-            told = [password, f"{user}:{password}"] if password else [user] if web else []
-            yield from {form for one in told for form in (one, unquote(one))}
-        for one in _QUERY.findall(url):
-            yield from {one, unquote(one)}
+            credentials = [password, f"{user}:{password}"] if password else [user] if web else []
+            yield from {form for secret in credentials for form in (secret, unquote(secret))}
+        for secret in _QUERY.findall(url):
+            yield from {secret, unquote(secret)}
 
 
 def _forms(secret: str) -> Iterator[str]:
     lines = [line.strip() for line in secret.splitlines()]
     whole = [line for line in lines if len(line) >= LINE_MIN and not _FRAME.fullmatch(line)] if len(lines) > 1 else []
-    for one in dict.fromkeys((secret, secret.strip(), *whole)):
-        yield from (one, terminal(one), json.dumps(one)[1:-1], json.dumps(one, ensure_ascii=False)[1:-1], repr(one)[1:-1])
-        yield json.dumps(one)[1:-1].replace("/", "\\/")
+    for spelling in dict.fromkeys((secret, secret.strip(), *whole)):
         yield from (
-            html.escape(one),
-            quote(one, safe="", errors="replace"),
-            quote(one, errors="replace"),
-            quote_plus(one, errors="replace"),
+            spelling,
+            terminal(spelling),
+            json.dumps(spelling)[1:-1],
+            json.dumps(spelling, ensure_ascii=False)[1:-1],
+            repr(spelling)[1:-1],
         )
-        yield from _base64(one.encode("utf-8", "surrogatepass"))
+        yield json.dumps(spelling)[1:-1].replace("/", "\\/")
+        yield from (
+            html.escape(spelling),
+            quote(spelling, safe="", errors="replace"),
+            quote(spelling, errors="replace"),
+            quote_plus(spelling, errors="replace"),
+        )
+        yield from _base64(spelling.encode("utf-8", "surrogatepass"))
 
 
 def _base64(raw: bytes) -> Iterator[str]:

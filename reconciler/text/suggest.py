@@ -21,15 +21,15 @@ def closest(word: str, options: Iterable[str]) -> str | None:
         characters = set(wanted)
         near = sorted(lowered, key=lambda option: (-len(characters & set(option)), abs(len(option) - len(wanted))))
         lowered = {option: lowered[option] for option in near[:COMPARED_MAX]}
-    found = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
-    swapped = [option for option in found if sorted(option) == sorted(wanted)]  # the commonest slip, which the ratio does not favour
-    return lowered[(swapped or found)[0]] if found else None
+    matches = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
+    swapped = [option for option in matches if sorted(option) == sorted(wanted)]  # the commonest slip, which the ratio does not favour
+    return lowered[(swapped or matches)[0]] if matches else None
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:
     """`; did you mean "title"?`, or nothing."""
-    found = closest(word, options)
-    return f'; did you mean "{found}"?' if found is not None else ""
+    suggestion = closest(word, options)
+    return f'; did you mean "{suggestion}"?' if suggestion is not None else ""
 
 
 def one_of(options: Iterable[str]) -> str:

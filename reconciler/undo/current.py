@@ -21,11 +21,11 @@ def living(kinds: Kinds, project: Desired, state: State, done: Mapping[Address, 
     known = things(kinds, state, nothing)
     known |= {address: _unbound(kinds, address, id, nothing) for address, id in also(done, turns).items() if address not in known}
     former: dict[Address, dict[str, Any]] = {}
-    for address, one in done.items():
-        inside, parent = one.kind.inside, one.stood.parent if one.stood is not None else None
+    for address, change in done.items():
+        inside, parent = change.kind.inside, change.stood.parent if change.stood is not None else None
         if inside is not None and parent in known and inside.to == kinds.of(parent).name:
             former[address] = {inside.name: parent}
-    staying = {address: one for address, one in known.items() if address not in done or done[address].made is None}
+    staying = {address: thing for address, thing in known.items() if address not in done or done[address].made is None}
     return arranged(kinds, project, staying, standing(staying), former)  # so that what the run made is looked into before it goes
 
 
@@ -42,7 +42,7 @@ def arranged(
     values: Mapping[Address, Mapping[str, Any]],
 ) -> Desired:
     """A Desired of these things in these rows (by parent); `values`: what is wanted of some of them, all else is set aside."""
-    names = {one.id: address for address, one in known.items()}
+    names = {owner.id: address for address, owner in known.items()}
     parents: dict[Address, Address | None] = {address: parent for parent, row in rows.items() for address in row}
     below: dict[Address | None, list[Address]] = defaultdict(list)
     for parent, row in rows.items():

@@ -15,18 +15,18 @@ def used_by(
     kinds: Kinds, actual: Actual, known: Mapping[Address, Thing], leaves: Callable[[Address, Field], bool]
 ) -> Iterator[tuple[str, str, str]]:
     """Every use: the id of what is used, the id of its user, how people call that. `leaves`: whether a field of it is about to change."""
-    names = {one.id: address for address, one in known.items()}
+    names = {object_.id: address for address, object_ in known.items()}
     for name, some in actual.objects.items():
         kind = kinds[name]
-        for one in some.values():
-            if one.deleted_at is not None:
+        for object_ in some.values():
+            if object_.deleted_at is not None:
                 continue
-            address = names.get(one.id)
-            said = str(address) if address is not None else f"{name} {title(one)!r}"
-            used = {id for outer, id in one.within.items() if outer == kind.within}
-            for each, value in one.values.items():
-                field = kind.fields[each]
+            address = names.get(object_.id)
+            user = str(address) if address is not None else f"{name} {title(object_)!r}"
+            used = {id for outer, id in object_.within.items() if outer == kind.within}
+            for name_of_field, value in object_.values.items():
+                field = kind.fields[name_of_field]
                 if value is not UNSET and field.role is not Role.CHOICE and not (address is not None and leaves(address, field)):
                     used |= set(ids_in(value))
             for id in used:
-                yield id, one.id, said
+                yield id, object_.id, user

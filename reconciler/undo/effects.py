@@ -50,21 +50,21 @@ class Past:
 
 def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
     """What the run of these entries did, by address; what has a kind that is not known any more is left out."""
-    found: dict[Address, Past] = {}
+    changes: dict[Address, Past] = {}
 
     def of(address: Address) -> Past:
-        return found.setdefault(address, Past(address, kinds.of(address)))
+        return changes.setdefault(address, Past(address, kinds.of(address)))
 
     for entry in entries:
         intent = entry.intent
         if intent.kind not in kinds:
             continue
-        one = of(intent.address)
+        change = of(intent.address)
         if not entry.done:
             if entry.status == "in-doubt" or (entry.status == "not-sent" and intent.verb != "create"):
-                one.doubts.append(intent.verb)
+                change.doubts.append(intent.verb)
             continue
-        _done(one, entry)
+        _done(change, entry)
         for address, id in entry.bound.items():
             if address != intent.address:
                 of(address).made = id
@@ -73,33 +73,33 @@ def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
                 of(address).along = True
         for address, seen in entry.after.items():
             of(address).after |= {name: value for name, value in seen.items() if name not in of(address).fields}
-        one.after |= {name: value for name, value in entry.after.get(intent.address, {}).items() if name in intent.writes}
-    replaced = {one.replaces for one in found.values()} - {None}
-    return {address: one for address, one in found.items() if one.deleted not in replaced}
+        change.after |= {name: value for name, value in entry.after.get(intent.address, {}).items() if name in intent.writes}
+    replaced = {change.replaces for change in changes.values()} - {None}
+    return {address: change for address, change in changes.items() if change.deleted not in replaced}
 
 
-def _done(one: Past, entry: Entry) -> None:
+def _done(change: Past, entry: Entry) -> None:
     intent = entry.intent
     match intent.verb:
         case "create":
-            one.made, one.replaces = entry.bound.get(intent.address), intent.before.replaces
+            change.made, change.replaces = entry.bound.get(intent.address), intent.before.replaces
         case "restore":
-            one.made, one.restored = intent.target, True
+            change.made, change.restored = intent.target, True
         case "delete":
-            one.deleted, one.made = intent.target, None
-            one.fields, one.stood = dict(intent.before.values), intent.before.stood
+            change.deleted, change.made = intent.target, None
+            change.fields, change.stood = dict(intent.before.values), intent.before.stood
         case _:
-            one.id = intent.target
+            change.id = intent.target
             for name, value in intent.before.values.items():
-                one.fields.setdefault(name, value)
-            one.stood = one.stood or intent.before.stood
+                change.fields.setdefault(name, value)
+            change.stood = change.stood or intent.before.stood
 
 
 def also(done: Mapping[Address, Past], turns: Iterable[Turn]) -> dict[Address, str]:
     """What must be looked at besides what is bound: ids of what the run deleted, made, changed or let go of."""
-    found = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
-    for address, one in done.items():
-        id = one.deleted or one.made or one.id
+    forgotten = {turn.address: turn.id for turn in turns if turn.what is What.FORGET}
+    for address, change in done.items():
+        id = change.deleted or change.made or change.id
         if id is not None:
-            found[address] = id
-    return found
+            forgotten[address] = id
+    return forgotten

@@ -27,23 +27,23 @@ def wants_again(
 ) -> tuple[Line, ...]:
     """What the project says against the plan that takes a run back. `undone`: the Desired of that plan; `turns`: what changes of the
     bindings after it; `ids`: of what is there. In the order of the files; what has no line comes last."""
-    found: list[Line] = []
+    lines: list[Line] = []
     for change in plan.changes:
         declared = project.resources.get(change.address)
         if declared is None or declared.implied:
             if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
-                found.append(
+                lines.append(
                     _leaving(kinds, project, change.address, again=" again", protected=kinds.of(change.address).name in project.protect)
                 )
         elif change.address not in undone.resources:
-            found.append(Line(change.address, declared.source, "creates it again"))
+            lines.append(Line(change.address, declared.source, "creates it again"))
         else:
-            found += _of_fields(kinds, declared, undone.resources[change.address], ids)
+            lines += _of_fields(kinds, declared, undone.resources[change.address], ids)
             if Action.MOVE in change.actions and _orders(project, undone, change):
-                found.append(Line(change.address, declared.source, "moves it again"))
+                lines.append(Line(change.address, declared.source, "moves it again"))
     for turn in turns:
-        found += _of_turn(kinds, project, turn)
-    return tuple(sorted(set(found), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
+        lines += _of_turn(kinds, project, turn)
+    return tuple(sorted(set(lines), key=lambda line: (line.source is None, line.source or NOWHERE, line.address, line.what)))
 
 
 def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "", protected: bool = False) -> Line:
@@ -60,13 +60,13 @@ def _leaving(kinds: Kinds, project: Desired, address: Address, *, again: str = "
 
 def _of_turn(kinds: Kinds, project: Desired, turn: Turn) -> list[Line]:
     declared = project.resources.get(turn.address)
-    there = declared is not None and not declared.implied
+    is_declared = declared is not None and not declared.implied
     match turn.what:
-        case What.FORGET if declared is not None and there:
+        case What.FORGET if declared is not None and is_declared:
             return [Line(turn.address, declared.source, "adopts it again")] if declared.adopt or declared.id else []
         case What.RENAME if turn.old is not None:
-            return _of_rename(kinds, project, turn.address, turn.old, there=there)
-        case What.PROTECT | What.UNPROTECT if declared is not None and there:
+            return _of_rename(kinds, project, turn.address, turn.old, there=is_declared)
+        case What.PROTECT | What.UNPROTECT if declared is not None and is_declared:
             wanted = declared.protect if declared.protect is not None else declared.kind in project.protect
             if wanted != (turn.what is What.PROTECT):
                 return [Line(turn.address, declared.source, "protects it again" if wanted else "removes its protection again")]
@@ -92,12 +92,12 @@ def _of_rename(kinds: Kinds, project: Desired, back: Address, now: Address, *, t
 
 def _of_fields(kinds: Kinds, declared: Declared, undone: Declared, ids: Mapping[Address, str]) -> list[Line]:
     kind = kinds[declared.kind]
-    there: dict[str, Any] = wanted(kind, declared, ids)
+    current: dict[str, Any] = wanted(kind, declared, ids)
     back: dict[str, Any] = wanted(kind, undone, ids)
     return [
         Line(declared.address, declared.positions.get(name, declared.source), f"sets {name} again")
         for name, value in back.items()
-        if name in there and there[name] is not UNSET and there[name] != value and not kind.fields[name].container
+        if name in current and current[name] is not UNSET and current[name] != value and not kind.fields[name].container
     ]
 
 
@@ -109,13 +109,17 @@ def _orders(project: Desired, undone: Desired, change: Change) -> bool:
     return _before(project, ours, undone) != _before(undone, theirs, project)
 
 
-def _before(desired: Desired, one: Declared, other: Desired) -> Address | None:
+def _before(desired: Desired, resource: Declared, other: Desired) -> Address | None:
     """The previous of its siblings that the other has below the same parent too."""
     previous = None
-    for each in desired.resources.values():
-        if each.address == one.address:
+    for sibling in desired.resources.values():
+        if sibling.address == resource.address:
             return previous
-        there = other.resources.get(each.address)
-        if (each.parent, each.section) == (one.parent, one.section) and there is not None and there.parent == one.parent:
-            previous = each.address
+        counterpart = other.resources.get(sibling.address)
+        if (
+            (sibling.parent, sibling.section) == (resource.parent, resource.section)
+            and counterpart is not None
+            and counterpart.parent == resource.parent
+        ):
+            previous = sibling.address
     return previous

@@ -16,13 +16,13 @@ Later = Iterable[Iterable[Turn]]
 def entries_today(entries: Sequence[Entry], later: Later) -> tuple[Entry, ...]:
     """The entries, every address in them as it is called now."""
     now = _calling(later)
-    return tuple(_entry(one, now) for one in entries)
+    return tuple(_entry(entry, now) for entry in entries)
 
 
 def turns_today(turns: Sequence[Turn], later: Later) -> tuple[Turn, ...]:
     """The changes of state, their objects' addresses as they are called now; what a rename was from stays."""
     now = _calling(later)
-    return tuple(replace(one, address=now(one.address, one.id)) for one in turns)
+    return tuple(replace(turn, address=now(turn.address, turn.id)) for turn in turns)
 
 
 class _Calling(Protocol):
@@ -32,13 +32,13 @@ class _Calling(Protocol):
 
 
 def _calling(later: Later) -> _Calling:
-    renames = [{one.old: one for one in run if one.what is What.RENAME} for run in later]
+    renames = [{turn.old: turn for turn in run if turn.what is What.RENAME} for run in later]
 
     def now(address: Address, id: str | None = None) -> Address:
         for names in renames:
-            found = names.get(address)
-            if found is not None and id in (None, found.id):
-                address = found.address
+            renamed = names.get(address)
+            if renamed is not None and id in (None, renamed.id):
+                address = renamed.address
         return address
 
     return now

@@ -58,17 +58,17 @@ class _Undoing:
         again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
         known = {**things(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual.objects)
-        self.alive = {bare(id) for some in self.actual.objects.values() for id, one in some.items() if one.deleted_at is None}
+        self.alive = {bare(id) for objects in self.actual.objects.values() for id, item in objects.items() if item.deleted_at is None}
         restored = self._restored(known)
-        self.removed = {address for address, one in self.done.items() if self._removable(one, known.get(address))}
-        self.names = Names((one.id, address) for address, one in {**known, **restored}.items() if address not in self.removed)
-        self.alive |= {bare(one.id) for one in restored.values()}
-        for address, one in self.done.items():
-            self._doubts(one)
-            if address in known and one.made is None and one.deleted is None and not one.along:
-                self._changed(one, known[address])
-            elif address not in known and one.deleted is None and not one.along:
-                self._lost_sight_of(one)
+        self.removed = {address for address, item in self.done.items() if self._removable(item, known.get(address))}
+        self.names = Names((item.id, address) for address, item in {**known, **restored}.items() if address not in self.removed)
+        self.alive |= {bare(item.id) for item in restored.values()}
+        for address, item in self.done.items():
+            self._doubts(item)
+            if address in known and item.made is None and item.deleted is None and not item.along:
+                self._changed(item, known[address])
+            elif address not in known and item.deleted is None and not item.along:
+                self._lost_sight_of(item)
         for address, parent in uncircled(self.places, standing(known)):
             self._say(address, f"was in {parent}, which is now inside it; it was not moved")
         self._keep_what_is_used(known)
@@ -80,78 +80,78 @@ class _Undoing:
     def _say(self, address: Address, reason: str) -> None:
         self.cannot.append(Cannot(address, reason))
 
-    def _lost_sight_of(self, one: Past) -> None:
+    def _lost_sight_of(self, change: Past) -> None:
         """Name what the run made or changed, and what is not bound now."""
-        now = self.actual.find(one.kind.name, one.made or one.id or "")
+        now = self.actual.find(change.kind.name, change.made or change.id or "")
         alive = now is not None and now.deleted_at is None
-        if one.replaces is not None:
-            self._say(one.address, "was replaced; the old object no longer exists")
-        elif one.made is not None:
+        if change.replaces is not None:
+            self._say(change.address, "was replaced; the old object no longer exists")
+        elif change.made is not None:
             if alive:
-                self._say(one.address, f"was {one.born}, and is no longer tracked; it was not changed")
-        elif one.fields or one.stood is not None:
-            self._say(one.address, f"{_listed(one.fields) or 'its place'}: {UNBOUND if alive else GONE}")
+                self._say(change.address, f"was {change.born}, and is no longer tracked; it was not changed")
+        elif change.fields or change.stood is not None:
+            self._say(change.address, f"{_listed(change.fields) or 'its place'}: {UNBOUND if alive else GONE}")
 
-    def _doubts(self, one: Past) -> None:
-        for verb in one.doubts:
-            self._say(one.address, f"{verb}: its outcome is unknown; it was not changed")
+    def _doubts(self, change: Past) -> None:
+        for verb in change.doubts:
+            self._say(change.address, f"{verb}: its outcome is unknown; it was not changed")
 
     # -- what was deleted -------------------------------------------------------------------------------------------------------------
 
     def _restored(self, known: Mapping[Address, Thing]) -> dict[Address, Thing]:
         """What the run deleted and the service still keeps."""
-        found = {}
-        for address, one in self.done.items():
-            if one.deleted is None and not one.along:
+        restored = {}
+        for address, change in self.done.items():
+            if change.deleted is None and not change.along:
                 continue
-            kind = one.kind
-            now = self.actual.find(kind.name, one.deleted) if one.deleted is not None else None
+            kind = change.kind
+            now = self.actual.find(kind.name, change.deleted) if change.deleted is not None else None
             if address in known:
-                if known[address].id != one.deleted:
+                if known[address].id != change.deleted:
                     self._say(address, "was deleted, and another object replaced it")
-            elif kind.deleted_at is None or one.deleted is None:
+            elif kind.deleted_at is None or change.deleted is None:
                 self._say(address, f"was deleted; the service cannot restore a {kind.name}")
-            elif now is None or self._too_late(one, now.deleted_at):
+            elif now is None or self._too_late(change, now.deleted_at):
                 self._say(address, "was deleted, and can no longer be restored")
             else:
-                found[address] = Thing(address, kind, one.deleted, None, now)
-        return found
+                restored[address] = Thing(address, kind, change.deleted, None, now)
+        return restored
 
-    def _too_late(self, one: Past, deleted_at: Any) -> bool:
+    def _too_late(self, change: Past, deleted_at: Any) -> bool:
         date = self.actual.date
-        return deleted_at is not None and date is not None and date - deleted_at >= timedelta(days=one.kind.restore_days)
+        return deleted_at is not None and date is not None and date - deleted_at >= timedelta(days=change.kind.restore_days)
 
-    def _fields_of_restored(self, one: Past) -> dict[str, Any]:
+    def _fields_of_restored(self, change: Past) -> dict[str, Any]:
         wanted = {}
-        for name, value in one.fields.items():
-            each = one.kind.fields.get(name)
-            if each is not None and each.readable and each.role is Role.VALUE and not self._lost(value):
-                wanted[name] = self._addressed(value, one.address)
+        for name, value in change.fields.items():
+            field = change.kind.fields.get(name)
+            if field is not None and field.readable and field.role is Role.VALUE and not self._lost(value):
+                wanted[name] = self._addressed(value, change.address)
         return wanted
 
     # -- what was made ----------------------------------------------------------------------------------------------------------------
 
-    def _removable(self, one: Past, thing: Thing | None) -> bool:
+    def _removable(self, change: Past, thing: Thing | None) -> bool:
         """Whether it was made by the run and nobody changed it since."""
-        if one.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
-            return thing is not None and thing.id == one.made  # where it is gone, its binding goes too
-        if one.replaces is not None:
-            self._say(one.address, "was replaced; the old object no longer exists")
-        elif thing.id != one.made:
-            self._say(one.address, f"was {one.born}, and another object replaced it")
-        elif "delete" not in one.kind.api and not self._goes_along(one):
-            self._say(one.address, f"was {one.born}; {NO_DELETE.format(one.kind.name)}")
+        if change.made is None or thing is None or thing.observed is None or thing.observed.deleted_at is not None:
+            return thing is not None and thing.id == change.made  # where it is gone, its binding goes too
+        if change.replaces is not None:
+            self._say(change.address, "was replaced; the old object no longer exists")
+        elif thing.id != change.made:
+            self._say(change.address, f"was {change.born}, and another object replaced it")
+        elif "delete" not in change.kind.api and not self._goes_along(change):
+            self._say(change.address, f"was {change.born}; {NO_DELETE.format(change.kind.name)}")
         elif self._kept(thing):
-            self._say(one.address, f"was {one.born}, and is protected; it was not deleted")
-        elif changed := [name for name in one.after if self._differs(one, name, thing)]:
-            self._say(one.address, f"was {one.born}, and {_listed(changed)} changed since; it was not deleted")
+            self._say(change.address, f"was {change.born}, and is protected; it was not deleted")
+        elif changed := [name for name in change.after if self._differs(change, name, thing)]:
+            self._say(change.address, f"was {change.born}, and {_listed(changed)} changed since; it was not deleted")
         else:
             return True
         return False
 
-    def _goes_along(self, one: Past) -> bool:
+    def _goes_along(self, change: Past) -> bool:
         """Whether its container was made by the run too: deleting that deletes what it has only one of."""
-        outer = self.done.get(one.address.container) if one.kind.one_per and one.address.container is not None else None
+        outer = self.done.get(change.address.container) if change.kind.one_per and change.address.container is not None else None
         return outer is not None and outer.made is not None
 
     def _kept(self, thing: Thing) -> bool:
@@ -161,74 +161,74 @@ class _Undoing:
             return declared.protect
         return thing.binding is not None and thing.binding.protected and thing.kind.name not in self.project.protect
 
-    def _differs(self, one: Past, name: str, thing: Thing) -> bool:
-        each = one.kind.fields.get(name)
-        if each is None or each.role is Role.CHOICE or not each.readable:
+    def _differs(self, change: Past, name: str, thing: Thing) -> bool:
+        field = change.kind.fields.get(name)
+        if field is None or field.role is Role.CHOICE or not field.readable:
             return False
-        if each.container and one.after[name] is not None and one.after[name] not in self.alive:
+        if field.container and change.after[name] is not None and change.after[name] not in self.alive:
             return False  # the service moved it when its container went
-        return self._now(each, thing) not in (UNSET, one.after[name])
+        return self._now(field, thing) not in (UNSET, change.after[name])
 
     def _keep_what_is_used(self, known: Mapping[Address, Thing]) -> None:
         """Take back the removal of what something that stays stands in, or refers to."""
         by_id = {known[address].id: address for address in self.removed}
-        users = [one for one in used_by(self.kinds, self.actual, known, self._leaves) if one[0] in by_id]
+        users = [use for use in used_by(self.kinds, self.actual, known, self._leaves) if use[0] in by_id]
         kept = True
         while kept:
             kept = False
-            for id, user, said in users:
+            for id, user, text in users:
                 address = by_id[id]
                 if address in self.removed and by_id.get(user) not in self.removed:
                     self.removed.discard(address)
-                    self._say(address, f"was {self.done[address].born}, and is used by {said}; it was not deleted")
+                    self._say(address, f"was {self.done[address].born}, and is used by {text}; it was not deleted")
                     kept = True
 
         for address in sorted(self.removed):
-            one = self.done[address]
-            if one.kind.one_per and address in known and address.container not in self.removed:
+            change = self.done[address]
+            if change.kind.one_per and address in known and address.container not in self.removed:
                 self.removed.discard(address)
-                self._say(address, f"was {one.born}; {NO_DELETE.format(one.kind.name)}")
+                self._say(address, f"was {change.born}; {NO_DELETE.format(change.kind.name)}")
 
-    def _leaves(self, address: Address, each: Field) -> bool:
+    def _leaves(self, address: Address, field: Field) -> bool:
         """Whether the field is about to get another value."""
-        return each.name in self.values.get(address, {}) or (each.container and address in self.places)
+        return field.name in self.values.get(address, {}) or (field.container and address in self.places)
 
     # -- what was changed -------------------------------------------------------------------------------------------------------------
 
-    def _now(self, each: Field, thing: Thing) -> Any:
-        if each.role is Role.CHOICE:
-            return self.chosen.get((thing.kind.name, thing.id), {}).get(each.name, UNSET)
-        return thing.observed.values.get(each.name, UNSET) if thing.observed is not None else UNSET
+    def _now(self, field: Field, thing: Thing) -> Any:
+        if field.role is Role.CHOICE:
+            return self.chosen.get((thing.kind.name, thing.id), {}).get(field.name, UNSET)
+        return thing.observed.values.get(field.name, UNSET) if thing.observed is not None else UNSET
 
-    def _changed(self, one: Past, thing: Thing) -> None:
+    def _changed(self, change: Past, thing: Thing) -> None:
         if thing.observed is None or thing.observed.deleted_at is not None:
-            if one.fields or one.stood is not None:
-                self._say(one.address, f"{_listed(one.fields) or 'its place'}: {GONE}")
+            if change.fields or change.stood is not None:
+                self._say(change.address, f"{_listed(change.fields) or 'its place'}: {GONE}")
             return
-        for name, before in one.fields.items():
-            each = one.kind.fields.get(name)
-            if each is None or each.container:
+        for name, before in change.fields.items():
+            field = change.kind.fields.get(name)
+            if field is None or field.container:
                 continue
-            reason = self._why_not(one, each, before, thing)
+            reason = self._why_not(change, field, before, thing)
             if reason is None:
-                self.values[one.address][name] = self._addressed(before, one.address)
+                self.values[change.address][name] = self._addressed(before, change.address)
             elif reason:
-                self._say(one.address, f"{name} {reason}")
-        if one.stood is not None or any(one.kind.fields[name].container for name in one.fields if name in one.kind.fields):
-            self._placed(one, thing)
+                self._say(change.address, f"{name} {reason}")
+        if change.stood is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
+            self._placed(change, thing)
 
-    def _why_not(self, one: Past, each: Field, before: Any, thing: Thing) -> str | None:
+    def _why_not(self, change: Past, field: Field, before: Any, thing: Thing) -> str | None:
         """Why a field stays; "" where it is as it was already, None where it can be set back."""
-        now = self._now(each, thing)
-        if now == before or (each.one_way and before is not False and before is not UNSET):
+        now = self._now(field, thing)
+        if now == before or (field.one_way and before is not False and before is not UNSET):
             return ""
-        if each.one_way:
+        if field.one_way:
             return "cannot be undone: the service has no request for it"
-        if not each.readable:
+        if not field.readable:
             return "is never shown, so its previous value is unknown; it was not changed"
-        if one.after.get(each.name, now) != now:
+        if change.after.get(field.name, now) != now:
             return "was changed since; it was not deleted"
-        if before is UNSET or (not each.clear and each.shown(before) is None and each.role is not Role.CHOICE):
+        if before is UNSET or (not field.clear and field.shown(before) is None and field.role is not Role.CHOICE):
             return "was not set before, and cannot be cleared"
         if self._lost(before):
             return "referred to an object that no longer exists; it was not changed"
@@ -252,32 +252,32 @@ class _Undoing:
 
     # -- where it stood ---------------------------------------------------------------------------------------------------------------
 
-    def _placed(self, one: Past, thing: Thing) -> None:
+    def _placed(self, change: Past, thing: Thing) -> None:
         """Note the place to go back to, unless that is gone or somebody moved it since."""
-        inside, stood = one.kind.inside, one.stood
+        inside, stood = change.kind.inside, change.stood
         if stood is None:
-            if inside is not None and inside.name in one.fields:
-                self._say(one.address, "was in an unmanaged object; it was not moved")
+            if inside is not None and inside.name in change.fields:
+                self._say(change.address, "was in an unmanaged object; it was not moved")
             return
-        held = one.fields.get(inside.name) if inside is not None else None
+        held = change.fields.get(inside.name) if inside is not None else None
         if isinstance(held, str):  # by its id, because another object may have that address now
             stood = replace(stood, parent=self.names.get(held, stood.parent))
         if stood.parent not in self.names.values() or (isinstance(held, str) and held not in self.names):
             self._say(
-                one.address,
-                f"was in {stood.parent}, which was deleted; it {'was not moved' if one.deleted is None else 'was moved to the top level'}",
+                change.address,
+                f"was in {stood.parent}, which was deleted; it was {'not moved' if change.deleted is None else 'moved to the top level'}",
             )
-            if one.deleted is not None and inside is not None:
-                self.values[one.address][inside.name] = None
+            if change.deleted is not None and inside is not None:
+                self.values[change.address][inside.name] = None
             return
-        if inside is not None and one.deleted is None:
+        if inside is not None and change.deleted is None:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
             then = self._id_of(stood.parent, inside)
-            if now not in (then, one.after.get(inside.name) if inside.name in one.fields else then):
-                self._say(one.address, "was moved since; it was not moved back")
+            if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
+                self._say(change.address, "was moved since; it was not moved back")
                 return
         behind = None if stood.previous is None else self.names.get(stood.previous.key, stood.previous)  # where it was adopted since
-        self.places[one.address] = replace(stood, previous=behind)
+        self.places[change.address] = replace(stood, previous=behind)
 
     def _id_of(self, parent: Address, inside: Field) -> str | None:
         """The id a container field has below that parent: None directly below the fixed container."""
@@ -287,24 +287,24 @@ class _Undoing:
     # -- together ---------------------------------------------------------------------------------------------------------------------
 
     def _result(self, known: Mapping[Address, Thing], restored: Mapping[Address, Thing], again: Collection[Address]) -> Inverse:
-        staying = {address: one for address, one in {**known, **restored}.items() if address not in self.removed}
+        staying = {address: thing for address, thing in {**known, **restored}.items() if address not in self.removed}
         among = beside(self.kinds, self.actual, known, {stood.parent for stood in self.places.values()})
         rows = standing(known, among)
         gone = {*self.removed, *self.places}
-        rows = {parent: [one for one in row if one not in gone] for parent, row in rows.items() if parent not in self.removed}
+        rows = {parent: [address for address in row if address not in gone] for parent, row in rows.items() if parent not in self.removed}
         for address, stood in self.places.items():
             inside = self.done[address].kind.inside
             if inside is not None:
                 self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
-        put_back(rows, self.places, {address: one.stood for address, one in self.done.items() if one.stood is not None})
+        put_back(rows, self.places, {address: change.stood for address, change in self.done.items() if change.stood is not None})
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
-        siblings = {one for stood in self.places.values() for one in rows[stood.parent] if one not in among}
+        siblings = {sibling for stood in self.places.values() for sibling in rows[stood.parent] if sibling not in among}
         about = {*siblings, *restored, *again, *(address for address, some in self.values.items() if some)}
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
-        deleted = {id for one in self.done.values() for id in (one.deleted, one.replaces) if id is not None}
+        deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
         turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)
         return Inverse(replace(desired, removed=removed), only, tuple(sorted({*self.cannot, *cannot})), turns)
 

@@ -13,18 +13,18 @@ from reconciler.undo.snapshot import Thing
 
 def standing(known: Mapping[Address, Thing], among: Mapping[Address, Thing] = {}) -> dict[Address, list[Address]]:
     """What stands below each parent, in order. `among`: things that nobody manages, in the order in which they are shown."""
-    names = {one.id: address for address, one in known.items()}
+    names = {thing.id: address for address, thing in known.items()}
     rows = woven(lists(known.values(), names), list(among.values()), names)
-    return {parent: [one.address for one in some] for parent, some in rows.items()}
+    return {parent: [thing.address for thing in row] for parent, row in rows.items()}
 
 
 def beside(kinds: Kinds, actual: Actual, known: Mapping[Address, Thing], parents: Collection[Address]) -> dict[Address, Thing]:
     """What nobody manages and a listing shows below these parents, by its address with its id as key."""
-    names = {one.id: address for address, one in known.items()}
+    names = {thing.id: address for address, thing in known.items()}
     return {
-        one.address: Thing(one.address, one.kind, one.observed.id, None, one.observed)
-        for one in strangers(kinds, actual, names)
-        if parent_of(one, names) in parents
+        thing.address: Thing(thing.address, thing.kind, thing.observed.id, None, thing.observed)
+        for thing in strangers(kinds, actual, names)
+        if parent_of(thing, names) in parents
     }
 
 
@@ -46,7 +46,7 @@ def uncircled(places: dict[Address, Stood], rows: Mapping[Address, Collection[Ad
     """Take out of the places what would then stand within itself; each with the parent it would have had. `rows`: how all stands now."""
     now = {address: parent for parent, row in rows.items() for address in row}
     for address in sorted(places):
-        parents = now | {one: stood.parent for one, stood in places.items()}
+        parents = now | {moved: stood.parent for moved, stood in places.items()}
         above, seen = parents[address], {address}
         while above in parents and above not in seen:
             seen.add(above)

@@ -26,7 +26,7 @@ class Thing:
 def things(kinds: Kinds, state: State, actual: Actual) -> dict[Address, Thing]:
     """Everything bound, of kinds that are known."""
     return {
-        address: Thing(address, kinds[one.kind], one.id, one, actual.find(one.kind, one.id))
-        for address, one in state.bindings.items()
-        if one.kind in kinds
+        address: Thing(address, kinds[binding.kind], binding.id, binding, actual.find(binding.kind, binding.id))
+        for address, binding in state.bindings.items()
+        if binding.kind in kinds
     }

@@ -14,10 +14,10 @@ from reconciler.undo.snapshot import Thing
 
 def bound_again(kinds: Kinds, turns: Iterable[Turn], state: State, actual: Actual) -> tuple[dict[Address, Thing], list[Cannot]]:
     """What the run let go of and nobody has taken since, to be adopted again; and what cannot be."""
-    found: dict[Address, Thing] = {}
+    again: dict[Address, Thing] = {}
     cannot: list[Cannot] = []
-    holders = {(one.kind, one.id): address for address, one in state.bindings.items()}
-    for turn in sorted(turns, key=lambda one: one.address):
+    holders = {(binding.kind, binding.id): address for address, binding in state.bindings.items()}
+    for turn in sorted(turns, key=lambda turn: turn.address):
         if turn.what is not What.FORGET or turn.kind not in kinds:
             continue
         key, container, now = (turn.kind, turn.id), turn.address.container, actual.find(turn.kind, turn.id)
@@ -31,13 +31,13 @@ def bound_again(kinds: Kinds, turns: Iterable[Turn], state: State, actual: Actua
             reason = "another object is tracked there now"
         elif now is None or now.deleted_at is not None:
             reason = "it no longer exists"
-        elif container is not None and container not in state.bindings and container not in found:
+        elif container is not None and container not in state.bindings and container not in again:
             reason = f"{container} is not tracked"
         else:
-            found[turn.address] = Thing(turn.address, kinds[turn.kind], turn.id, None, now)
+            again[turn.address] = Thing(turn.address, kinds[turn.kind], turn.id, None, now)
             continue
         cannot.append(Cannot(turn.address, f"is no longer managed, and {reason}"))
-    return found, cannot
+    return again, cannot
 
 
 def turned_back(
@@ -54,9 +54,9 @@ def turned_back(
 def as_remembered(turns: Iterable[Turn]) -> tuple[list[Address], dict[Address, Address], dict[Address, bool]]:
     """What a journal is told for these: addresses to forget, new addresses by old, protection by address."""
     listed = list(turns)
-    forget = [one.address for one in listed if one.what is What.FORGET]
-    rename = {one.old: one.address for one in listed if one.old is not None}
-    return forget, rename, {one.address: one.what is What.PROTECT for one in listed if one.what in (What.PROTECT, What.UNPROTECT)}
+    forget = [turn.address for turn in listed if turn.what is What.FORGET]
+    rename = {turn.old: turn.address for turn in listed if turn.old is not None}
+    return forget, rename, {turn.address: turn.what is What.PROTECT for turn in listed if turn.what in (What.PROTECT, What.UNPROTECT)}
 
 
 @dataclass
@@ -69,39 +69,39 @@ class _Back:
 
     def whole(self) -> tuple[tuple[Turn, ...], list[Cannot]]:
         self.cannot: list[Cannot] = []
-        self.holders = {(one.kind, one.id): address for address, one in self.state.bindings.items()}
+        self.holders = {(binding.kind, binding.id): address for address, binding in self.state.bindings.items()}
         forgets = self._forgets()
-        self.staying -= {one.address for one in forgets}
+        self.staying -= {turn.address for turn in forgets}
         renames = self._renames()
-        return (*forgets, *renames, *self._protection({one.old: one.address for one in renames})), self.cannot
+        return (*forgets, *renames, *self._protection({turn.old: turn.address for turn in renames})), self.cannot
 
     def _mine(self, what: What) -> list[Turn]:
-        return [one for one in self.turns if one.what is what and one.id not in self.deleted]
+        return [turn for turn in self.turns if turn.what is what and turn.id not in self.deleted]
 
     def _forgets(self) -> list[Turn]:
         """What was adopted is let go of, unless something below it stays bound."""
-        found = {one.address: one for one in self._mine(What.ADOPT) if self.holders.get((one.kind, one.id)) == one.address}
-        for address in list(found):
+        adopted = {turn.address: turn for turn in self._mine(What.ADOPT) if self.holders.get((turn.kind, turn.id)) == turn.address}
+        for address in list(adopted):
             if address in self.removed:
-                found.pop(address)
-        for address in sorted(found, key=lambda one: -len(one.parts)):
-            below = next((one for one in sorted(self.staying) if one.is_within(address) and one not in found), None)
+                adopted.pop(address)
+        for address in sorted(adopted, key=lambda address: -len(address.parts)):
+            below = next((kept for kept in sorted(self.staying) if kept.is_within(address) and kept not in adopted), None)
             if below is not None:
                 self.cannot.append(Cannot(address, f"was adopted; {below} below it is still tracked, so it is still tracked too"))
-                found.pop(address)
-        return [Turn(What.FORGET, one.address, one.kind, one.id) for one in found.values()]
+                adopted.pop(address)
+        return [Turn(What.FORGET, turn.address, turn.kind, turn.id) for turn in adopted.values()]
 
     def _renames(self) -> list[Turn]:
         """What was renamed is called as before, with what came to stand below it since."""
         names: dict[Address, Address] = {}
-        for one in self._mine(What.RENAME):
-            now = self.holders.get((one.kind, one.id))
-            if now == one.old or one.old is None or now in self.removed:
+        for turn in self._mine(What.RENAME):
+            now = self.holders.get((turn.kind, turn.id))
+            if now == turn.old or turn.old is None or now in self.removed:
                 continue
             if now is None:
-                self.cannot.append(Cannot(one.address, f"was {one.old}, and is no longer tracked"))
+                self.cannot.append(Cannot(turn.address, f"was {turn.old}, and is no longer tracked"))
             elif now in self.staying:
-                names[now] = one.old
+                names[now] = turn.old
         for address in self.staying - names.keys():
             above = _nearest(address, names)
             if above is not None:
@@ -109,12 +109,12 @@ class _Back:
         while (wrong := self._misplaced(names)) is not None:
             old = names.pop(wrong[0])
             self.cannot.append(Cannot(wrong[0], f"was {old}, and {wrong[1]}; it keeps its address"))
-        found = []
+        renames = []
         for now, old in sorted(names.items()):
             binding = self.state.bindings.get(now)
             if binding is not None:
-                found.append(Turn(What.RENAME, old, binding.kind, binding.id, now))
-        return found
+                renames.append(Turn(What.RENAME, old, binding.kind, binding.id, now))
+        return renames
 
     def _misplaced(self, names: Mapping[Address, Address]) -> tuple[Address, str] | None:
         """One that cannot be called as before, and why."""
@@ -127,15 +127,15 @@ class _Back:
         return None
 
     def _protection(self, names: Mapping[Address | None, Address]) -> list[Turn]:
-        found = []
-        for one in (*self._mine(What.PROTECT), *self._mine(What.UNPROTECT)):
-            binding = self.state.bindings.get(self.holders.get((one.kind, one.id), one.address))
-            if binding is None or binding.id != one.id or binding.address not in self.staying:
+        protections = []
+        for turn in (*self._mine(What.PROTECT), *self._mine(What.UNPROTECT)):
+            binding = self.state.bindings.get(self.holders.get((turn.kind, turn.id), turn.address))
+            if binding is None or binding.id != turn.id or binding.address not in self.staying:
                 continue
-            if binding.protected == (one.what is What.PROTECT):
-                back = What.UNPROTECT if one.what is What.PROTECT else What.PROTECT
-                found.append(Turn(back, names.get(binding.address, binding.address), one.kind, one.id))
-        return found
+            if binding.protected == (turn.what is What.PROTECT):
+                back = What.UNPROTECT if turn.what is What.PROTECT else What.PROTECT
+                protections.append(Turn(back, names.get(binding.address, binding.address), turn.kind, turn.id))
+        return protections
 
 
 def _nearest(address: Address, names: Mapping[Address, Address]) -> Address | None:
