@@ -8,19 +8,18 @@ from typing import Any
 
 from reconciler.address import Address, bare, is_key
 from reconciler.model import Declared, Observed
-from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds, Role
+from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
 
-_STANDS = (Role.INSIDE, Role.MEMBER)
+_NAMING = (str, type(None), type(UNSET))  # the types of what says where an object stands
 _PLAIN = frozenset({str, bool, int, float, type(None)})  # the types of what refers to nothing
 
 
 def observed(kinds: Kinds, kind: Kind, raw: Mapping[str, Any], *, within: Mapping[str, str], rank: int | None = None) -> Observed:
     """What one object says of itself. `raw` must carry an `id`, unless its container has only one."""
-    gates = kind.audience.gates if kind.audience is not None else ()
     return Observed(
         kind=kind.name,
         id=kind.identity(kind.own_id(raw), within),
-        values={name: field.seen(raw) for name, field in kind.fields.items() if field.compared or field.key or name in gates},
+        values={name: field.seen(raw) for name, field in kind.kept},
         within=dict(within),
         raw=raw,
         flags={flag: bool(raw[flag]) for flag in kinds.flags(kind.name) if isinstance(raw.get(flag), bool)},
@@ -65,7 +64,7 @@ def is_kind(kind: Kind, raw: Any) -> bool:
         return False
     if raw.get("object", None if kind.one_per else kind.object) != kind.object:
         return False
-    return all(isinstance(field.seen(raw), str | None | type(UNSET)) for field in kind.fields.values() if field.role in _STANDS)
+    return all(isinstance(field.seen(raw), _NAMING) for field in kind.standing)
 
 
 def substitute(value: Any, ids: Mapping[Address, str]) -> Any:
@@ -115,7 +114,8 @@ def outside(value: Any) -> Iterable[Foreign]:
             yield value
         case Mapping():
             for part in value.values():
-                yield from outside(part)
+                if type(part) not in _PLAIN:
+                    yield from outside(part)
         case list() | tuple() | set() | frozenset():
             for part in value:
                 yield from outside(part)

@@ -226,12 +226,11 @@ class Readings:
         known = self._objects[kind.name].get(one.id)
         if known is None or known.rank is None:
             self._objects[kind.name][one.id] = one
-        for other in self.kinds.values():
-            for reading in other.sightings:
-                if reading.kind == kind.name and is_kind(other, raw.get(reading.at)):
-                    outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
-                    if other.identity(other.own_id(raw[reading.at]), outer) not in self._objects[other.name]:
-                        self._keep(other, raw[reading.at], outer, None)
+        for other, reading in self.kinds.seen_in[kind.name]:
+            if is_kind(other, raw.get(reading.at)):
+                outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
+                if other.identity(other.own_id(raw[reading.at]), outer) not in self._objects[other.name]:
+                    self._keep(other, raw[reading.at], outer, None)
 
     def _at(self, date: datetime | None) -> None:
         if date is not None and (self._date is None or date > self._date):

@@ -149,7 +149,7 @@ def _dotted(read: str) -> Callable[[Mapping[str, Any]], Any]:
     def dotted(raw: Mapping[str, Any]) -> Any:
         value: Any = raw
         for key in keys:
-            if not isinstance(value, Mapping) or key not in value:
+            if not (type(value) is dict or isinstance(value, Mapping)) or key not in value:
                 return UNSET
             value = value[key]
         return value

@@ -178,6 +178,17 @@ class Kind:
         return container.child(self.name) if self.one_per else container.child(self.name, key)
 
     @cached_property
+    def kept(self) -> tuple[tuple[str, Field], ...]:
+        """The fields, by name, of which is kept what an object says."""
+        gates = self.audience.gates if self.audience is not None else ()
+        return tuple((name, field) for name, field in self.fields.items() if field.compared or field.key or name in gates)
+
+    @cached_property
+    def standing(self) -> tuple[Field, ...]:
+        """The fields that say where an object stands."""
+        return tuple(field for field in self.fields.values() if field.container)
+
+    @cached_property
     def within(self) -> str | None:
         """The kind of the fixed container; None for a root."""
         return next((f.to for f in self.fields.values() if f.role is Role.WITHIN), None)

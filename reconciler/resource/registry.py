@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
@@ -10,7 +10,7 @@ from typing import TypeVar
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.resource.kind import Field, Kind
-from reconciler.resource.words import Role
+from reconciler.resource.words import Role, Sighting
 
 Outer = TypeVar("Outer")
 
@@ -43,6 +43,21 @@ class Kinds(Mapping[str, Kind]):
 
     def __len__(self) -> int:
         return len(self._kinds)
+
+    def values(self) -> ValuesView[Kind]:
+        """The kinds, each after its container; a view of the dictionary itself, because it is asked for once a resource."""
+        return self._kinds.values()
+
+    def items(self) -> ItemsView[str, Kind]:
+        """The kinds by name; see `values`."""
+        return self._kinds.items()
+
+    @cached_property
+    def seen_in(self) -> Mapping[str, tuple[tuple[Kind, Sighting], ...]]:
+        """By kind: what its objects show of objects of other kinds."""
+        return {
+            name: tuple((other, reading) for other in self.values() for reading in other.sightings if reading.kind == name) for name in self
+        }
 
     def _check(self, kind: Kind) -> None:
         def wrong(what: str) -> DeclarationError:
