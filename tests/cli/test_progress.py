@@ -161,6 +161,12 @@ def test_no_rate_is_said_before_two_seconds_have_passed() -> None:
     assert tally.facts(reading(tally, answered=10, seconds=1.0, queued=20)) == "10 of 20 requests; 100 objects; 1 s so far"
 
 
+def test_the_line_of_a_terminal_begins_with_what_matters_most() -> None:
+    tally = Tally(100.0)
+    now = reading(tally, answered=400, seconds=4.0, queued=1200)
+    assert tally.short(now, last="acme/space/guides") == "400 of 1,200 requests; about 8 s left; 100/s; 4,000 objects; acme/space/guides"
+
+
 def test_what_computes_says_the_objects_and_the_time_so_far() -> None:
     tally = Tally(100.0)
     tally.objects = 10_003

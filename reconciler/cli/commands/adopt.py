@@ -76,7 +76,7 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
                 selection = Selection((Glob.parse(str(address)),))
                 return await run.make_plan(reader, sealed, desired, calm, run.Extent(selection))
 
-        with narration.phase(f"Reading {name} from {service.where}"):
+        with narration.phase(f"Reading {name}", where=service.where):
             binding = _bound(asyncio.run(look()).plan, calm, address, id)
         doubtful = [one for one in state.intents if one.address == address]
         made = [one for one in doubtful if one.verb == "create"]

@@ -110,7 +110,7 @@ def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Act
     """Everything of one organization. Raises `UsageError` where it is not within reach."""
     from reconciler.observe.everything import read_all
 
-    with narration.phase(f"Reading {org} from {service.where}"):
+    with narration.phase(f"Reading {org}", where=service.where):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
     if not any(actual.find(kind.name, org) for kind in kinds.roots):
         raise UsageError(

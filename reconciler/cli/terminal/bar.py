@@ -15,35 +15,31 @@ from rich.text import Text
 
 from reconciler.text.escape import terminal
 
-COLUMNS: Final = 12  # of the bar itself; the words beside it say more
+COLUMNS: Final = 12  # of the bar itself
+BESIDE: Final = COLUMNS + 4  # columns that are not of the text
 
 
-class Written(TextColumn):
-    """A text that is made when the line is drawn: time passes also where nothing happens."""
+class Words(TextColumn):
+    """A text that is made when the line is drawn, since time passes also where nothing happens. It is cut where the line ends."""
 
-    def __init__(self, text: Callable[[], str], column: Column) -> None:
-        super().__init__("", markup=False, table_column=column)
-        self._text = text
+    def __init__(self, text: Callable[[], str], console: Console) -> None:
+        super().__init__("", markup=False, table_column=Column(no_wrap=True))
+        self._text, self._console = text, console
 
     def render(self, task: Task) -> Text:
         """The text as it is now."""
-        return Text(terminal(self._text()))
+        text = Text(terminal(self._text()))
+        text.truncate(max(self._console.width - BESIDE, 1), overflow="ellipsis")
+        return text
 
 
 class Bar:
-    """One line. `facts`: how far the phase is; `running`: what is under way, cut where the line ends. Use it in `with`."""
+    """One line. `text`: what the phase is, how far it is and what is under way. Use it in `with`."""
 
-    def __init__(self, what: str, facts: Callable[[], str], running: Callable[[], str], *, colored: bool) -> None:
+    def __init__(self, text: Callable[[], str], *, colored: bool) -> None:
         console = Console(stderr=True, highlight=False, markup=False, emoji=False, no_color=not colored)
-        columns = (
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=COLUMNS),
-            Written(facts, Column(no_wrap=True)),
-            Written(running, Column(no_wrap=True, overflow="ellipsis", ratio=1)),
-        )
-        self._progress = Progress(*columns, console=console, transient=True)
-        self._task = self._progress.add_task(terminal(what), total=None)
+        self._progress = Progress(SpinnerColumn(), BarColumn(bar_width=COLUMNS), Words(text, console), console=console, transient=True)
+        self._task = self._progress.add_task("", total=None)
 
     def __enter__(self) -> Bar:
         self._progress.__enter__()
@@ -51,10 +47,6 @@ class Bar:
 
     def __exit__(self, *raised: object) -> None:
         self._progress.stop()
-
-    def name(self, what: str) -> None:
-        """What the phase is at now."""
-        self._progress.update(self._task, total=None, completed=0, description=terminal(what))
 
     def move(self, completed: int, total: int) -> None:
         """How much of how many; 0 for an unknown total."""

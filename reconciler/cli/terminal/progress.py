@@ -33,7 +33,7 @@ class Narration:
         self.screen = screen
         self._every = HEARTBEAT if every is None else every
         self._bar: Bar | None = None
-        self._what = ""
+        self._what = self._where = ""
         self._lock = threading.Lock()
         self._restart()
 
@@ -45,43 +45,42 @@ class Narration:
         self._shown = 0.0
 
     @contextmanager
-    def phase(self, what: str, steps: Sequence[Step] = ()) -> Iterator[None]:
-        """A part of the run, named in the present: `Reading acme-docs`. `steps`: those that it carries out."""
-        self._what = what
+    def phase(self, what: str, steps: Sequence[Step] = (), *, where: str = "") -> Iterator[None]:
+        """A part of the run, named in the present: `Reading acme-docs`. `steps`: what it carries out. `where`: what it reads from."""
+        self._what, self._where = what, f" from {where}" if where else ""
         self._restart(steps)
         if self.screen.quiet:
             yield
         elif self.screen.live:
-            with self._live(what):
+            with self._live():
                 yield
         else:
-            self.screen.say(f"{what} …")
+            self.screen.say(f"{what}{self._where} …")
             with self._heartbeat():
                 yield
 
     @contextmanager
     def lasting(self, what: str) -> Iterator[None]:
         """A part of the run that sends no requests: it is named only where it lasts, also on a terminal."""
-        self._what = what
+        self._what, self._where = what, ""
         self._restart()
         with self._heartbeat(named_after=LASTING):
             yield
 
     def stage(self, what: str) -> None:
         """What the phase is at now, with the objects that it has read; a bar shows it at once, and a line where it lasts."""
-        self._what = what
+        self._what, self._where = what, ""
         objects = self._tally.objects
         self._restart()
         self._tally.objects = objects
         if self._bar is not None:
-            self._bar.name(self.screen.masked(what))
+            self._bar.move(0, 0)
 
     @contextmanager
-    def _live(self, what: str) -> Iterator[None]:
+    def _live(self) -> Iterator[None]:
         from reconciler.cli.terminal.bar import Bar
 
-        colored, facts = self.screen.colored(_stderr()), lambda: self._tally.facts(time.monotonic())
-        with Bar(self.screen.masked(what), facts, self._under_way, colored=colored) as bar:
+        with Bar(self._short, colored=self.screen.colored(_stderr())) as bar:
             self._bar = bar
             try:
                 yield
@@ -97,7 +96,7 @@ class Narration:
             if named_after is not None and not over.wait(named_after):
                 self.screen.say(f"{self._what} …")
             while not over.wait(self._every):
-                self.screen.say(f"{self._what}: {self._so_far()}")
+                self.screen.say(f"{self._what}{self._where}: {self._so_far()}")
 
         thread = threading.Thread(target=beat, daemon=True, name="narration")
         thread.start()
@@ -113,11 +112,15 @@ class Narration:
         now = f"now {self._path}" if self._path and not self._tally.steps else ""
         return self._tally.facts(time.monotonic(), between=f"under way: {running}" if running else now)
 
+    def _short(self) -> str:
+        """The same for the line of a terminal, with the name of the phase."""
+        return self.screen.masked(f"{self._what}: {self._tally.short(time.monotonic(), last=self._under_way())}")
+
     def _under_way(self) -> str:
-        """`acme/space/guides and 3 more`, masked; nothing where no step is."""
+        """`acme/space/guides and 3 more`; nothing where no step is."""
         with self._lock:
             running = list(self._running.values())
-        return self.screen.masked(_first(running)) if running else ""
+        return _first(running) if running else ""
 
     def _line(self, text: str) -> None:
         if self._bar is None:

@@ -49,17 +49,31 @@ class Tally:
 
     def facts(self, now: float, *, between: str = "") -> str:
         """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: said before the time."""
-        steady = now - self.began >= STEADY
+        rate = self._rate(now)
+        speed = f", {_number(rate)}{' requests' if self.steps else ''} a second" if rate else ""
+        return "; ".join(part for part in (self._count() + speed, self._objects(), between, self._time(now)) if part)
+
+    def short(self, now: float, *, last: str = "") -> str:
+        """The same in fewer characters, what matters most first: the line of a terminal may end in the middle."""
+        rate = self._rate(now)
+        speed = f"{_number(rate)}/s" if rate else ""
+        return "; ".join(part for part in (self._count(), self._time(now), speed, self._objects(), last) if part)
+
+    def _rate(self, now: float) -> float:
+        """Requests a second; 0 while that means nothing."""
+        return self._rates(now)[0] if self.queued and now - self.began >= STEADY else 0.0
+
+    def _time(self, now: float) -> str:
         requests, steps = self._rates(now)
-        rate = requests if steady and self.queued else 0.0
-        parts = [self._count() + (f", {_number(rate)}{' requests' if self.steps else ''} a second" if rate else "")]
-        if self.steps and self._targets:
-            parts.append(f"{self.ready:,} of {self._targets:,} {_plural(self._targets, 'object')}")
-        elif self.objects:
-            parts.append(f"{self.objects:,} {_plural(self.objects, 'object')}")
         left = _left(self.steps - self.done, steps) if self.steps else _left(self.queued - self.answered, requests)
-        time = f"about {duration(left)} left" if steady and left is not None else f"{duration(now - self.began)} so far"
-        return "; ".join(part for part in (*parts, between, time) if part)
+        if left is None or now - self.began < STEADY:
+            return f"{duration(now - self.began)} so far"
+        return f"about {duration(left)} left"
+
+    def _objects(self) -> str:
+        if self.steps and self._targets:
+            return f"{self.ready:,} of {self._targets:,} {_plural(self._targets, 'object')}"
+        return f"{self.objects:,} {_plural(self.objects, 'object')}" if self.objects else ""
 
     def _count(self) -> str:
         if self.steps:

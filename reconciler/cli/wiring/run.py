@@ -122,7 +122,7 @@ def read_only(
             extent = Extent(selected(options), replaceable(options), everything)
             return await make_plan(reader, kinds, desired, state, extent, stage=narration.stage)
 
-    with narration.phase(f"Reading {desired.project} from {service.where}"):
+    with narration.phase(f"Reading {desired.project}", where=service.where):
         return _believed(asyncio.run(run()), kinds, desired, options)
 
 
@@ -202,7 +202,7 @@ class Session:
         """What there is of a Desired and the state."""
         from reconciler.observe import observe
 
-        with self.narration.phase(f"Reading {desired.project} from {self.service.where}"):
+        with self.narration.phase(f"Reading {desired.project}", where=self.service.where):
             return self._runner.run(observe(self.writer, self.kinds, desired, self.journal.state()))
 
     def _state(self) -> State:
@@ -210,7 +210,7 @@ class Session:
         return replace(state, consents=frozenset()) if self.alone else state
 
     def plan(self) -> Planned:
-        with self.narration.phase(f"Reading {self.desired.project} from {self.service.where}"):
+        with self.narration.phase(f"Reading {self.desired.project}", where=self.service.where):
             extent, stage = Extent(self.selection, replaceable(self.options)), self.narration.stage
             planned = self._runner.run(make_plan(self.writer, self.kinds, self.desired, self._state(), extent, stage=stage))
         return _believed(planned, self.kinds, self.desired, self.options)
