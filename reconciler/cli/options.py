@@ -65,9 +65,24 @@ def project() -> Decorator:
 
 def reading() -> tuple[Decorator, ...]:
     return (
-        click.option("--env", metavar="NAME", help="The environment, which has a state of its own."),
+        click.option("--env", metavar="NAME", help="The environment: environments/NAME.yaml. Each has a state of its own."),
         click.option("--var", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a variable."),
         click.option("--public-var", metavar="NAME", multiple=True, help="Declare that a variable from the environment is not a secret."),
+    )
+
+
+def compared() -> Decorator:
+    """The project and its variables, where the environments are arguments."""
+    return _all(_project_path(), *reading()[1:])  # without --env
+
+
+def _project_path() -> Decorator:
+    return click.option(
+        "--project",
+        type=click.Path(path_type=Path),
+        default=Path(),
+        metavar="PATH",
+        help="Directory or project file. Default: the current directory.",
     )
 
 
@@ -78,16 +93,7 @@ def project_words() -> Decorator:
 
 def project_option() -> Decorator:
     """The same where the arguments are something else."""
-    return _all(
-        click.option(
-            "--project",
-            type=click.Path(path_type=Path),
-            default=Path(),
-            metavar="PATH",
-            help="Directory or project file. Default: the current directory.",
-        ),
-        *reading(),
-    )
+    return _all(_project_path(), *reading())
 
 
 def service() -> Decorator:

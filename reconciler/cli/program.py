@@ -47,7 +47,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind or a field."),
-    "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration."),
+    "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox."),

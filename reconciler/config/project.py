@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
@@ -28,9 +29,12 @@ from reconciler.config.tree import Tree
 from reconciler.config.values import untainted
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
-from reconciler.model import Desired
+from reconciler.model import Desired, Source
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from reconciler.config.environments.overlay import Overlay
 
 PROJECT_FILE = "reconciler.yaml"
 
@@ -72,7 +76,8 @@ def _uncollected() -> Iterator[None]:
 class Loading:
     """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, known once it has run.
 
-    `look`: is given each file before its expressions are evaluated.
+    `look`: is given each file before its expressions are evaluated. `overlay`: what the environment says, None where the project has none;
+    `missing`: it has some, and none is chosen. `changed`: what patches put in the place of a node, by its identity.
     """
 
     def __init__(
@@ -82,6 +87,9 @@ class Loading:
         self.look = look
         self.documents: dict[str, Node] = {}
         self.given: Variables
+        self.overlay: Overlay | None = None
+        self.missing = False
+        self.changed: Mapping[int, Node | None] = {}
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
     def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
@@ -91,14 +99,21 @@ class Loading:
             return None
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
-        if (file.parent / ENVIRONMENTS).is_dir():
-            self.problems.found.append(Problem(f"{ENVIRONMENTS}/", 0, 0, f"{NO_ENVIRONMENTS}; remove the directory"))
-        if top is None:
+        environment = self._environment(files) if (file.parent / ENVIRONMENTS).is_dir() else None
+        if top is None or self.missing:
             return None
         if not isinstance(top, Map):
             self.problems.add(top.at, f"a project file must be a map, not {described(top)}; it must begin with version: 1")
             return None
-        self.given = given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems)
+        chosen: Mapping[str, Entry] = {}
+        if environment is not None:
+            from reconciler.config.environments.overlay import lay_over, overlay
+
+            self.overlay = overlay(environment, frozenset(self.roots), self.problems)
+            chosen = self.overlay.variables
+            lay_over(top, environment)
+            files.literal.discard(file.name)  # what was laid over it may hold expressions
+        self.given = given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems, chosen=chosen)
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
@@ -119,9 +134,26 @@ class Loading:
                 self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}{way}")
         for one in maps:
             evaluation.top(one)
+        if self.overlay is not None:
+            self._evaluate_overlay(self.overlay, evaluation)
         made = self._made(split, top, maps)
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(made, sensitive=given.secrets)
+
+    def _environment(self, files: Files) -> Node | None:
+        """The file of the environment that is chosen."""
+        from reconciler.config.environments.folder import chosen
+
+        name = chosen(files.root, self.environment, self.problems)
+        found = files.read(name) if name is not None else None
+        self.missing = found is None
+        if found is not None and self.look is not None:
+            self.look(found)
+        return found
+
+    def _evaluate_overlay(self, overlay: Overlay, evaluation: Evaluation) -> None:
+        for node in (*overlay.patches, *(entry.node for entry in overlay.roots.values())):
+            evaluation.node(node)
 
     def _evaluated(self, evaluation: Evaluation) -> Callable[[Node], Node]:
         """What makes a node of a file that a map or list includes."""
@@ -148,8 +180,15 @@ class Loading:
         fragments = [self._document(document, tree, removed, moved) for document in documents]
         for held in fragments:
             self._fragment(held, tree)
-        items = tree.ordered()
-        linker = Linker(self.kinds, compiled, self.problems, items, defaults)
+        tree.items = items = tree.ordered()
+        gone: Mapping[Address, Source] = {}
+        if self.overlay is not None:
+            from reconciler.config.environments.patches import Patches
+
+            patches = Patches(tree, self.problems)
+            patches.apply(self.overlay)
+            self.changed, gone = patches.changed, patches.gone
+        linker = Linker(self.kinds, compiled, self.problems, items, defaults, gone)
         resources = linker.link()
         lister = self._lister(settings, words, linker, items)
         if lister is not None and lister in linker.implied:

@@ -73,6 +73,7 @@ class Linker:
     problems: Problems
     items: Mapping[Address, Item]
     defaults: Mapping[str, Mapping[str, Default]]
+    gone: Mapping[Address, Source] = field(default_factory=dict)  # what the environment removes, and where it says so
     implied: dict[Address, Declared] = field(default_factory=dict)
     _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
     _places: dict[int, dict[str, Source]] = field(default_factory=dict)  # by a node's identity: where each text first stands in it
@@ -153,7 +154,10 @@ class Linker:
             self.imply(address, kind, at)
             return address
         purpose = f" to {of.label}" if of.role is Role.SEED and of.label else ""
-        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{did_you_mean(value.key, self._keys(value.kind, address))}', about)
+        hint = did_you_mean(value.key, self._keys(value.kind, address))
+        if address in self.gone:
+            hint = f"; {_place(self.gone[address])} removes it: remove what refers to it too, or patch it"
+        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{hint}', about)
         return INVALID
 
     def _whence(self, node: Node, key: str) -> Source:

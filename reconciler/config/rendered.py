@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,17 +48,12 @@ def rendered(
         loading.run(variables, public, environ)
     if problems.found:
         raise ConfigError(problems.found)
-    texts = {name: "\n".join(_document(document, expressions)) + "\n" for name, document in loading.documents.items()}
+    texts = {}
+    for name, document in loading.documents.items():
+        texts[name] = "\n".join(_Printer(name, expressions, loading.changed).document(document)) + "\n"
     top = next(iter(texts))
     head = "".join(_variables(loading.given))
     return {**texts, top: head + texts[top]}
-
-
-def _document(document: Node, expressions: Mapping[tuple[str, int, int], str]) -> list[str]:
-    """The lines of a file."""
-    if isinstance(document, Map):
-        return _map(_effective(document), 0, expressions)
-    return _items(document.items, 0, expressions) if isinstance(document, List) else []
 
 
 def _effective(document: Map) -> Map:
@@ -73,31 +69,49 @@ def _variables(given: Variables) -> Iterator[str]:
     yield "\n" if given.values else ""
 
 
-def _map(node: Map, indent: int, expressions: Mapping[tuple[str, int, int], str]) -> list[str]:
-    lines = []
-    for key, entry in node.entries.items():
-        lines += _value(f"{' ' * indent}{_text(key)}:", entry.node, indent, expressions)
-    return lines
+@dataclass(frozen=True)
+class _Printer:
+    """Prints the nodes of one file. `expressions`: by place. `changed`: what patches put in the place of a node, by its identity."""
 
+    file: str
+    expressions: Mapping[tuple[str, int, int], str]
+    changed: Mapping[int, Node | None]
 
-def _value(begin: str, node: Node, indent: int, expressions: Mapping[tuple[str, int, int], str]) -> list[str]:
-    """What stands behind a key or a dash, in lines of its own where it holds something."""
-    origin = expressions.get((node.at.file, node.at.line, node.at.column))
-    remark = f"  # {' '.join(origin.split())}" if origin is not None else ""
-    match node:
-        case Scalar():
-            return [f"{begin} {_scalar(node)}{remark}".rstrip()]
-        case Map(entries=entries) if entries:
-            return [f"{begin}{remark}", *_map(node, indent + 2, {} if remark else expressions)]
-        case List(items=items) if items:
-            inner = {} if remark else expressions
-            return [f"{begin}{remark}", *_items(items, indent + 2, inner)]
-        case _:
-            return [f"{begin} {'{}' if isinstance(node, Map) else '[]'}{remark}"]
+    def document(self, document: Node) -> list[str]:
+        """The lines of the file."""
+        if isinstance(document, Map):
+            return self._map(_effective(document), 0)
+        return self._items(document.items, 0) if isinstance(document, List) else []
 
+    def _map(self, node: Map, indent: int) -> list[str]:
+        lines = []
+        for key, entry in node.entries.items():
+            value = self.changed.get(id(entry.node), entry.node)
+            if value is not None:
+                lines += self._value(f"{' ' * indent}{_text(key)}:", value, indent)
+        return lines
 
-def _items(items: list[Node], indent: int, expressions: Mapping[tuple[str, int, int], str]) -> list[str]:
-    return [line for one in items for line in _value(f"{' ' * indent}-", one, indent, expressions)]
+    def _items(self, items: list[Node], indent: int) -> list[str]:
+        found = [value for one in items if (value := self.changed.get(id(one), one)) is not None]
+        return [line for one in found for line in self._value(f"{' ' * indent}-", one, indent)]
+
+    def _value(self, begin: str, node: Node, indent: int) -> list[str]:
+        """What stands behind a key or a dash, in lines of its own where it holds something; where it comes from is a comment."""
+        origin = self.expressions.get((node.at.file, node.at.line, node.at.column))
+        parts = [" ".join(origin.split())] if origin is not None else []
+        if node.at.file != self.file:
+            parts.append(f"from {node.at.file}:{node.at.line}")
+        remark = f"  # {', '.join(parts)}" if parts else ""
+        inner = replace(self, file=node.at.file, expressions={} if remark else self.expressions)
+        match node:
+            case Scalar():
+                return [f"{begin} {_scalar(node)}{remark}".rstrip()]
+            case Map(entries=entries) if entries:
+                return [f"{begin}{remark}", *inner._map(node, indent + 2)]
+            case List(items=items) if items:
+                return [f"{begin}{remark}", *inner._items(items, indent + 2)]
+            case _:
+                return [f"{begin} {'{}' if isinstance(node, Map) else '[]'}{remark}"]
 
 
 def _scalar(node: Scalar) -> str:

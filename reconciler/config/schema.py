@@ -44,6 +44,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
         "project": made.project(),
         "fragment": made.fragment(),
         "part": made.part(),
+        "environment": made.environment(),
     }
     for kind in kinds.values():
         definitions[kind.name] = made.definition(kind)
@@ -53,7 +54,7 @@ def schema(kinds: Kinds) -> dict[str, Any]:
     return {
         "$schema": DIALECT,
         "title": "A project of Reconciler, or a file it includes",
-        "anyOf": [{"$ref": "#/$defs/project"}, {"$ref": "#/$defs/fragment"}, {"$ref": "#/$defs/part"}],
+        "anyOf": [{"$ref": "#/$defs/project"}, {"$ref": "#/$defs/fragment"}, {"$ref": "#/$defs/part"}, {"$ref": "#/$defs/environment"}],
         "$defs": {**definitions, **made.types},
     }
 
@@ -167,6 +168,32 @@ class _Maker:
                 },
             ],
         }
+
+    def environment(self) -> Schema:
+        """The file of an environment: `environments/NAME.yaml`."""
+        project = self.project()["properties"]
+        ids = _map({"id": _text("The id of the organization in this environment.")}, required=("id",))
+        roots = {
+            root.place.section_in(None): {"description": f"The id of each {root.name}.", "type": "object", "additionalProperties": ids}
+            for root in self.kinds.roots
+        }
+        match = {"description": "Which resources: an address or a pattern.", "type": "string", "minLength": 1}
+        fields = {"description": "Fields, and their values in this environment.", "type": "object", "minProperties": 1}
+        patches = [_map({"match": match, "set": fields}, required=("match", "set"))]
+        patches.append(_map({"match": match, "remove": {"const": True}}, required=("match", "remove")))
+        values = {"description": "Values of variables that the project file declares.", "type": "object"}
+        made = _map(
+            {
+                "vars": values,
+                Service.SECTION: project[Service.SECTION],
+                "state": project["state"],
+                **roots,
+                "patch": {"description": "What differs in this environment.", "type": "array", "items": {"anyOf": patches}},
+            },
+            "The file of an environment: environments/NAME.yaml.",
+            ignored=True,
+        )
+        return {**made, "not": {"required": ["version"]}}
 
     def split(self) -> Schema:
         """What stands where a list is split into files."""

@@ -64,7 +64,8 @@ class Item:
 
     `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
     `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `meant`: the
-    fields that misspelled words probably name. `unread`: what stands behind its key is no map, so nothing more is said of it.
+    fields that misspelled words probably name. `unread`: what stands behind its key is no map, so nothing more is said of it. `body`: what
+    is written of it.
     """
 
     address: Address
@@ -84,6 +85,7 @@ class Item:
     adopt: bool = True
     meant: list[str] = field(default_factory=list)
     unread: bool = False
+    body: Node | None = None
 
     def around(self, kind: str) -> Item | None:
         """The nearest item of a kind that this one is or stands in; None where there is none."""

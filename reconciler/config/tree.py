@@ -44,6 +44,7 @@ class Tree:
         for each in self._map(entry, None):
             item = self._item(kind, each, each.key, None, entry.key)
             if item is not None:
+                item.body = each.node
                 self._read(self.shapes[kind.name], item, each.node, skip=())
 
     def ordered(self) -> dict[Address, Item]:
@@ -80,6 +81,7 @@ class Tree:
         for each in self._map(entry, parent.address):
             item = self._item(kind, each, each.key, parent, entry.key)
             if item is not None:
+                item.body = each.node
                 self._read(self.shapes[kind.name], item, each.node, skip=())
 
     def _single(self, kind: Kind, parent: Item, entry: Entry) -> None:
@@ -88,6 +90,7 @@ class Tree:
         address = (parent.around(str(kind.within)) or parent).address.child(kind.name)
         item = self._new(kind, entry, address, parent, entry.key)
         if item is not None:
+            item.body = entry.node
             self._value(self.shapes[kind.name], item, str(kind.place.value_is), entry.node)
 
     def _map(self, entry: Entry, about: Address | None) -> list[Entry]:
@@ -113,6 +116,7 @@ class Tree:
         for node in self._nodes(entry, parent):
             item = self._node(members, parent, entry.key, node)
             if item is not None:
+                item.body = node
                 found.append(item)
         for one in found:
             if not one.kind.place.alone:
@@ -289,7 +293,7 @@ class Tree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                report(entry.at, later(name) or _unknown(shape, item, name))
+                report(entry.at, later(name) or unknown_word(shape, item, name))
 
     def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
         item.nodes[name] = node
@@ -323,7 +327,7 @@ def _around(item: Item) -> Iterator[tuple[str, Item]]:
         at = at.parent
 
 
-def _unknown(shape: Shape, item: Item, name: str) -> str:
+def unknown_word(shape: Shape, item: Item, name: str) -> str:
     """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:

@@ -29,12 +29,9 @@ LATER_TOP: Final = ("policies",)
 """Words at the top of a file that a later version will know."""
 
 ENVIRONMENTS: Final = "environments"
-"""The folder of a project's environments, of a later version; no word of any file."""
+"""The folder of a project's environments; no word of any file."""
 
-NO_ENVIRONMENTS: Final = (
-    "environments are not supported yet; use variables (vars:) for the differences, and pass --env NAME, which gives each environment "
-    "its own state and is ${{ env.name }} in the files"
-)
+NO_ENVIRONMENTS: Final = f"each environment is a file: {ENVIRONMENTS}/NAME.yaml, chosen with --env NAME"
 
 LATER_SECTIONS: Final = ("translations",)
 """Sections of resources that a later version will know; one that a kind declares is known already."""

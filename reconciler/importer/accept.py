@@ -15,7 +15,7 @@ from typing import Any, Final
 from reconciler.address import Address, bare
 from reconciler.config.language.expressions import ExpressionError, Hole, holds_expression, holes
 from reconciler.config.shapes import shapes
-from reconciler.config.words import TOP
+from reconciler.config.words import ENVIRONMENTS, TOP
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.importer.moves import Moves
 from reconciler.importer.values import Unwritable, written
@@ -160,6 +160,7 @@ class Acceptance:
         reader = self.shapes[kind.name].readers.get(name)
         if reader is None:
             raise Refused(f"{each} is its key in the YAML", hint=f"Change the key{_at(declared.source)}, with previously: {address}.")
+        self._check_own(each, declared.positions.get(name))
         self._check_plain(each, address, name, declared.positions.get(name))
         try:
             value = written(reader, now, lambda of, id: self._reference(address, of, id), lambda of, key: self._id(address, of, key))
@@ -169,6 +170,11 @@ class Acceptance:
         edits[name] = Loose(value) if field.unordered and isinstance(value, list) else value
         if name == kind.place.tag and raw(self._text(address), self._place(address), "key") is None:
             edits["key"] = address.key  # the tag's value was the key too
+
+    def _check_own(self, each: Accepted, at: Source | None) -> None:
+        """Raise `Refused` where an environment gives the value."""
+        if at is not None and at.file.startswith(f"{ENVIRONMENTS}/"):
+            raise Refused(f"{each} is set by a patch of the environment", hint=f"Change the patch: {at.file}:{at.line}:{at.column}.")
 
     def _now(self, each: Accepted) -> Any:
         """The living value, request form."""

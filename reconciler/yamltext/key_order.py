@@ -52,7 +52,7 @@ def document(kinds: Kinds, top: Sequence[str]) -> Shape:
     for root in kinds.roots:
         inside |= shapes[root.name].inside
         inside[root.place.section_in(None)] = Shape(each=shapes[root.name])
-    ranks |= {word: LATE + 1 for word in inside if word not in ranks} | {"removed": LATE + 2, "moved": LATE + 2}
+    ranks |= {word: LATE + 1 for word in inside if word not in ranks} | {"removed": LATE + 2, "moved": LATE + 2, "patch": LATE + 2}
     tags = {str(kind.place.tag): shapes[name] for name, kind in kinds.items() if kind.place.in_list}  # of a file that is a list of nodes
     nested = {
         section: Shape(tags=tags) if shape.tags else shape

@@ -25,7 +25,7 @@ def run(folder: Path, command: str, name: str, *options: str) -> subprocess.Comp
     """As `docs/expected.py` runs it, without the time it takes to start."""
     environ = {word: value for word, value in os.environ.items() if not word.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
     return processes.run(
-        [sys.executable, "-m", "reconciler", command, f"examples/{name}", "--sandbox", f".reconciler/{name}.db", *options],
+        [sys.executable, "-m", "reconciler", command, *EXPECTED["words"](name), "--sandbox", f".reconciler/{name}.db", *options],
         cwd=folder, env={**environ, "HOME": str(folder), "COLUMNS": "100"}, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
 
@@ -40,13 +40,13 @@ def example(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 def test_every_example_has_an_expected_plan() -> None:
     assert NAMES
-    assert [name for name in NAMES if not (EXAMPLES / name / "expected-plan.txt").is_file()] == []
+    assert [name for name in NAMES if not EXPECTED["expected"](name).is_file()] == []
 
 
 def test_the_first_plan_is_the_expected_one(example: str, tmp_path: Path) -> None:
     planned = run(tmp_path, "plan", example, "--color", "never")
     assert planned.returncode == 0, planned.stderr
-    expected = (EXAMPLES / example / "expected-plan.txt").read_text(encoding="utf-8")
+    expected = EXPECTED["expected"](example).read_text(encoding="utf-8")
     if find_spec("cryptography") is None:
         assert fingerprints_alone(planned.stdout) == fingerprints_alone(expected), "if it is meant: python docs/expected.py"
     else:
@@ -72,5 +72,6 @@ def test_every_kind_is_in_an_example() -> None:
     from reconciler.config import load
     from reconciler.kinds import load as kinds
 
-    declared = {one.kind for name in NAMES for one in load(EXAMPLES / name, kinds()).desired.resources.values()}
+    projects = [load(EXAMPLES / name, kinds(), environment=env or None) for name, _, env in (one.partition("@") for one in NAMES)]
+    declared = {one.kind for project in projects for one in project.desired.resources.values()}
     assert set(kinds()) - declared == set()

@@ -195,4 +195,5 @@ def test_no_secret_is_in_the_environment_of_a_whole_job() -> None:
 
 def test_only_one_run_at_a_time_writes() -> None:
     assert GITHUB["apply"]["concurrency"] == {"group": "reconciler", "cancel-in-progress": False}
+    assert GITHUB["promote"]["concurrency"] == {"group": "promote", "cancel-in-progress": False}
     assert GITLAB["apply"]["resource_group"] == "reconciler"

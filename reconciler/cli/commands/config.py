@@ -1,4 +1,4 @@
-"""`reconciler config render`: the effective configuration."""
+"""`reconciler config`: the effective configuration, and what differs between two environments."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from reconciler.cli.terminal.screen import Screen
 
 command = LazyGroup(
     name="config",
-    commands_by_name={"render": Lazy(f"{__name__}:render_command", "Print the project with every expression evaluated.")},
-    short_help="Show the evaluated configuration.",
-    help="""Show the evaluated configuration.
+    commands_by_name={
+        "render": Lazy(f"{__name__}:render_command", "Print the project with every expression evaluated."),
+        "diff": Lazy(f"{__name__}:diff_command", "Show what differs between two environments."),
+    },
+    short_help="Show the evaluated configuration, and compare environments.",
+    help="""Show the evaluated configuration, and compare environments.
 
     \b
     Example:
       reconciler config render examples/acme
+      reconciler config diff staging production
     """,
 )
 
@@ -29,12 +33,13 @@ command = LazyGroup(
 @shared.output()
 @click.pass_obj
 def render_command(screen: Screen, /, **words: Any) -> None:
-    """Print the project with every expression replaced by its value, and the expression as a comment.
-    Values from the environment are hidden, except those that --public-var names.
+    """Print the project with every expression replaced by its value. A comment next to each value shows its expression, and the file
+    and line it comes from if that is another file. Values from environment variables are hidden, except those that --public-var names.
 
     \b
     Example:
       reconciler config render examples/acme --var brand=Beta
+      reconciler config render --env staging
     """
     import os
 
@@ -55,3 +60,34 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     shape = document(kinds, TOP)
     texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]
     screen.out("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))
+
+
+@click.command("diff", short_help="Show what differs between two environments.")
+@click.argument("one", metavar="ENV")
+@click.argument("other", metavar="ENV")
+@shared.compared()
+@shared.output()
+@click.pass_obj
+def diff_command(screen: Screen, /, one: str, other: str, **words: Any) -> None:
+    """Show what differs between two environments of a project: settings, ids, fields, resources that only one of them has, order.
+    Sends no requests.
+
+    \b
+    Example:
+      reconciler config diff staging production
+      reconciler config diff staging production --project docs
+    """
+    from dataclasses import replace
+
+    from reconciler.cli.wiring.connect import load
+    from reconciler.config.environments.difference import differences
+    from reconciler.kinds import load as load_kinds
+    from reconciler.report.words import count
+    from reconciler.text.escape import terminal
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    projects = [load(screen, replace(options, env=name), kinds) for name in (one, other)]
+    lines = list(differences(kinds, *projects))
+    screen.out("".join(f"{terminal(line)}\n" for line in lines))
+    screen.say(f"{count(len(lines), 'difference')} between {one} and {other}.")

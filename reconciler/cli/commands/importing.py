@@ -36,6 +36,7 @@ FOUND_MAX = 20  # sentences about what is missing; the files hold all of them
 @click.option(
     "--member", metavar="EMAIL", help="The owner of the token, written as service.member. Default: a member with access to everything."
 )
+@shared.project_words()
 @shared.service()
 @shared.state()
 @shared.creating()
@@ -47,6 +48,7 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     \b
     Example:
       reconciler import acme --org org_acme --sandbox .reconciler/acme.db
+      reconciler import acme --into --env staging
     """
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring.connect import connect, load

@@ -45,9 +45,16 @@ class Variables:
 
 
 def read_variables(
-    entry: Entry | None, given: Mapping[str, str], public: Collection[str], environ: Mapping[str, str], problems: Problems
+    entry: Entry | None,
+    given: Mapping[str, str],
+    public: Collection[str],
+    environ: Mapping[str, str],
+    problems: Problems,
+    *,
+    chosen: Mapping[str, Entry] = {},
 ) -> Variables:
-    """Every declared variable's value; reports the unknown, the missing and the mistyped."""
+    """Every declared variable's value; reports the unknown, the missing and the mistyped. `chosen`: values of the project's environment,
+    which win over defaults."""
     declared: dict[str, Entry] = {}
     if entry is not None and isinstance(entry.node, Map):
         declared = entry.node.entries
@@ -66,12 +73,24 @@ def read_variables(
         if isinstance(env, str):
             names[env] = each.key
         from_environment = each.key not in given and isinstance(env, str) and env in environ
+        default = words.get("default")
+        if each.key in chosen and not (each.key in given or env in environ):
+            kind = _kind(words)
+            words = {**words, "default": chosen[each.key]} | ({} if kind is None else {"type": kind})
+            default = chosen[each.key]
+            if not _is_plain(default, problems):
+                continue
         value = _value(each, words, given, environ, problems)
         if value is not None:
             values[each.key] = value[0]
-            origins[each.key] = "--var" if each.key in given else str(env) if env in environ else "its default"
+            at = default.at if default is not None and each.key in chosen else None
+            set_by = f"{at.file}:{at.line}" if at is not None else "its default"
+            origins[each.key] = "--var" if each.key in given else str(env) if env in environ else set_by
             if from_environment and each.key not in public and env not in public:
                 tainted.add(each.key)
+    for one in chosen.values():
+        if one.key not in declared:
+            problems.add(one.at, f'variable "{one.key}" is not declared under vars of the project file{did_you_mean(one.key, declared)}')
     for name in given:
         if name not in declared:
             problems.found.append(Problem("--var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}'))
@@ -130,9 +149,30 @@ def _value(
         return None
     value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" else plain(default.node)
     if not _fits(value, kind):
-        problems.add(default.node.at, f"default is {described(default.node)}, which is not of type {kind}", about)
+        called = "default" if default.key == "default" else "the value"
+        problems.add(default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}", about)
         return None
     return (value,)
+
+
+def _kind(words: Mapping[str, Entry]) -> Entry | None:
+    """The type of a variable as if it were written, None where only its value tells it."""
+    default = words.get("default")
+    if "type" in words or default is None:
+        return words.get("type")
+    return Entry("type", default.at, Scalar(default.at, _type_of(plain(default.node))))
+
+
+def _is_plain(entry: Entry, problems: Problems) -> bool:
+    """Whether a value of an environment is there and is no expression."""
+    about = f"vars.{entry.key}"
+    if isinstance(entry.node, Scalar) and entry.node.empty:
+        problems.add(entry.node.at, empty(entry.key), "vars")
+    elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
+        problems.add(entry.node.at, "it cannot contain an expression: variables are evaluated before expressions", about)
+    else:
+        return True
+    return False
 
 
 def _typed(text: str, kind: str) -> Any:

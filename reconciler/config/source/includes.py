@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from reconciler.config.source.nodes import Entry, List, Node, Problems, Scalar, described, shown
 from reconciler.config.values import empty
+from reconciler.config.words import ENVIRONMENTS
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 
@@ -47,7 +48,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
         return []
     wrong = _refused(node.text)
     matches = [] if wrong is not None else _matches(root, node.text)
-    names = [name for name in matches if name not in (project_file, SEED_FILE)]
+    names = [name for name in matches if name not in (project_file, SEED_FILE) and not name.startswith(f"{ENVIRONMENTS}/")]
     outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
     if wrong is None and not names and any(mark in node.text for mark in _WILD):
         wrong = "matches no file"
@@ -86,6 +87,8 @@ def _refused(text: str) -> str | None:
         return "is outside the project; write a path below the project file"
     if any(part.startswith(".") for part in parts) or not parts:
         return "names a hidden file, which is not allowed"
+    if parts[0] == ENVIRONMENTS:
+        return "names the file of an environment, which is chosen with --env"
     if any("**" in part and part != "**" for part in parts):
         return "has ** next to other characters; ** must be a path segment of its own"
     return None

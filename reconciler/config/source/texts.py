@@ -13,12 +13,13 @@ from reconciler.config.project import PROJECT_FILE
 from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import Enough, Map, Node, Problems
 from reconciler.config.source.split import Sections, Split, all_files
+from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import ConfigError, Problem
 from reconciler.resource import Kinds
 
 
 def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
-    """The project's directory, and the text of the project file and of each file it includes. Raises `ConfigError` with all problems."""
+    """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
     file = path / PROJECT_FILE if path.is_dir() else path
     if not file.is_file():
         raise ConfigError([Problem(str(path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one")])
@@ -33,10 +34,22 @@ def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
             document = top if name == file.name else files.read(name)
             if document is not None:
                 documents[name] = document
-        names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents)
+        environments = files_of_environments(files.root)
+        for name in environments:
+            files.read(name)
+        names = all_files(Split(files, file.name, problems, dict(inner)), sections(kinds), documents) + environments
     if problems.found:
         raise ConfigError(problems.found)
     return files.root, {name: (files.root / name).read_bytes().decode("utf-8") for name in names}
+
+
+def files_of_environments(root: Path) -> list[str]:
+    """The files of the environments of a project that are inside it."""
+    if not (root / ENVIRONMENTS).is_dir():
+        return []
+    from reconciler.config.environments.folder import files
+
+    return [name for name in files(root) if (root / name).resolve().is_relative_to(root)]
 
 
 def sections(kinds: Kinds) -> Sections:

@@ -1,0 +1,98 @@
+"""What differs between two environments of a project: settings, resources that only one of them has, ids, fields, order. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.config.settings import Project, Settings
+from reconciler.model import Declared, Desired
+from reconciler.resource import UNSET, Foreign, Kinds
+
+HIDDEN: Final = "(hidden)"
+NOTHING: Final = "(not set)"
+_SETTINGS: Final = {
+    "service.baseUrl": "base_url", "service.sandbox": "sandbox", "service.member": "member", "service.timeout": "timeout",
+    "state": "state", "recovery.settle": "settle",
+}  # fmt: skip
+
+
+def differences(kinds: Kinds, one: Project, other: Project) -> Iterator[str]:
+    """A line for each difference: what it is about, its value in one environment, and in the other."""
+    yield from _settings(one.settings, other.settings)
+    for name in ("prune", "protect", "guards"):
+        yield from _line(name, _rule(one.desired, name), _rule(other.desired, name))
+    names = (str(one.desired.environment), str(other.desired.environment))
+    left, right = _declared(one.desired), _declared(other.desired)
+    for address in sorted({*left, *right}):
+        here, there = left.get(address), right.get(address)
+        if here is None or there is None:
+            yield f"{address}: only in {names[1] if here is None else names[0]}"
+        else:
+            yield from _resource(kinds, here, there)
+    yield from _orders(kinds, left, right)
+
+
+def _settings(one: Settings, other: Settings) -> Iterator[str]:
+    for name, attribute in _SETTINGS.items():
+        yield from _line(name, _setting(one, attribute), _setting(other, attribute))
+
+
+def _setting(settings: Settings, attribute: str) -> Any:
+    value = getattr(settings, attribute)
+    return str(value).replace(f"{settings.root}/", "") if attribute in ("sandbox", "state") and value is not None else value
+
+
+def _rule(desired: Desired, name: str) -> Any:
+    value = getattr(desired, name)
+    if name == "guards":
+        return vars(value)
+    return dict(value) if isinstance(value, Mapping) else sorted(value)
+
+
+def _declared(desired: Desired) -> dict[Address, Declared]:
+    return {address: declared for address, declared in desired.resources.items() if not declared.implied}
+
+
+def _resource(kinds: Kinds, one: Declared, other: Declared) -> Iterator[str]:
+    yield from _line(f"{one.address}.id", one.id, other.id)
+    for name in dict.fromkeys((*one.values, *other.values)):
+        here, there = one.values.get(name, UNSET), other.values.get(name, UNSET)
+        if here != there and kinds[one.kind].fields[name].sensitive:
+            yield f"{one.address}.{name}: {HIDDEN}"
+        else:
+            yield from _line(f"{one.address}.{name}", here, there)
+    for name in ("protect", "adopt"):
+        yield from _line(f"{one.address}.{name}", getattr(one, name), getattr(other, name))
+
+
+def _orders(kinds: Kinds, one: Mapping[Address, Declared], other: Mapping[Address, Declared]) -> Iterator[str]:
+    """Ordered lists whose nodes both have, in another order."""
+    rows: list[dict[tuple[str, str], list[str]]] = [defaultdict(list), defaultdict(list)]
+    for row, resources, others in ((rows[0], one, other), (rows[1], other, one)):
+        for address, declared in resources.items():
+            if kinds[declared.kind].place.in_list and address in others and others[address].parent == declared.parent:
+                row[(str(declared.parent), declared.section)].append(address.key)
+    for (parent, section), keys in rows[0].items():
+        yield from _line(f"the order of {section} in {parent}", keys, rows[1][(parent, section)])
+
+
+def _line(name: str, one: Any, other: Any) -> Iterator[str]:
+    if one != other:
+        yield f"{name}: {_shown(one)} -> {_shown(other)}"
+
+
+def _shown(value: Any) -> str:
+    if value is UNSET or value is None:
+        return NOTHING
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for."""
+    if isinstance(value, Foreign):
+        return {"id": value.id}
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)

@@ -1,0 +1,61 @@
+"""Which environments a project has, and the file of the one that is chosen.
+
+In: the project's directory and the name that the command line gives. Out: the file's name, or a problem that lists what there is. Looks at
+names only; opens nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from reconciler.config.source.nodes import Problems
+from reconciler.config.words import ENVIRONMENTS
+from reconciler.errors import Problem
+from reconciler.text.suggest import did_you_mean
+
+SUFFIX: Final = ".yaml"
+_NAME: Final = re.compile(r"[a-z0-9-]{1,100}", re.ASCII)
+
+
+def files(root: Path) -> list[str]:
+    """The files of all environments, relative to the project."""
+    return sorted(f"{ENVIRONMENTS}/{path.name}" for path in (root / ENVIRONMENTS).glob("*") if _is_ours(path))
+
+
+def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
+    """The file of an environment; None, with a problem, where there is none of that name, or none is named."""
+    known: list[str] = []
+    wrong: str | None = None
+    for file in files(root):
+        stem = Path(file).name.removesuffix(SUFFIX)
+        if not file.endswith(SUFFIX):
+            wrong = f"the file of an environment ends in {SUFFIX}; rename it"
+        elif _NAME.fullmatch(stem) is None:
+            wrong = "the name of an environment consists of lower-case letters, digits and -; rename the file"
+        elif not (root / file).resolve().is_relative_to(root):
+            wrong = "the file of an environment is inside the project; this is a link that leads out of it"
+        else:
+            known.append(stem)
+            continue
+        problems.found.append(Problem(file, 0, 0, wrong))
+    if wrong is not None:
+        return None
+    if not known:
+        problems.found.append(
+            Problem(f"{ENVIRONMENTS}/", 0, 0, f"it contains no environment; add {ENVIRONMENTS}/NAME{SUFFIX}, or remove it")
+        )
+    elif name is None:
+        ways = " or ".join(f"--env {one}" for one in known)
+        problems.found.append(Problem("--env", 0, 0, f"this project has environments; pass {ways}"))
+    elif name not in known:
+        wrong = f'environment "{name}" does not exist{did_you_mean(name, known)} (it has {", ".join(known)})'
+        problems.found.append(Problem("--env", 0, 0, wrong))
+    else:
+        return f"{ENVIRONMENTS}/{name}{SUFFIX}"
+    return None
+
+
+def _is_ours(path: Path) -> bool:
+    return path.suffix in (SUFFIX, ".yml") and not path.name.startswith(".") and path.is_file()

@@ -1,0 +1,71 @@
+"""The file of an environment over the project file: variables, the service, the state; ids of roots and patches for later.
+
+In: the nodes of both files. Out: `Overlay`, and a project file that says what holds in the environment. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from reconciler.config.language.evaluate import IGNORED
+from reconciler.config.settings import STATE, Words
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described
+from reconciler.config.values import empty
+from reconciler.config.words import Service
+
+PATCH: Final = "patch"
+VARIABLES: Final = "vars"
+EITHER: Final = (Service.BASE_URL, Service.SANDBOX)  # of these a project has one: that of the environment, if it names one
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """`variables`: values by name. `roots`: the map of root resources whose ids differ, by section. `patches`: as written."""
+
+    variables: Mapping[str, Entry] = field(default_factory=dict)
+    roots: Mapping[str, Entry] = field(default_factory=dict)
+    patches: tuple[Node, ...] = ()
+
+
+def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Overlay:
+    """What the file of an environment says. `sections`: the names of the maps of root resources."""
+    if not isinstance(document, Map):
+        problems.add(document.at, f"the file of an environment must be a map, not {described(document)}")
+        return Overlay()
+    words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
+    variables = Words.of(VARIABLES, words.entry(VARIABLES), problems).entries
+    roots = {name: entry for name in sorted(sections) if (entry := words.entry(name)) is not None}
+    patches = _list(words.entry(PATCH), problems)
+    words.known += [Service.SECTION, STATE]
+    words.rest()
+    return Overlay(variables, roots, tuple(patches))
+
+
+def lay_over(top: Map, document: Node) -> None:
+    """Put the service and the state of an environment into the project file: of the service each word that it names."""
+    if not isinstance(document, Map):
+        return
+    state, service = document.entries.get(STATE), document.entries.get(Service.SECTION)
+    if state is not None:
+        top.entries[STATE] = state
+    if service is None:
+        return
+    before = top.entries.get(Service.SECTION)
+    if before is None or not isinstance(before.node, Map) or not isinstance(service.node, Map):
+        top.entries[Service.SECTION] = service
+        return
+    other = service.node.entries
+    kept = {key: entry for key, entry in before.node.entries.items() if key not in EITHER or not any(word in other for word in EITHER)}
+    top.entries[Service.SECTION] = Entry(before.key, before.at, Map(before.node.at, {**kept, **other}))
+
+
+def _list(entry: Entry | None, problems: Problems) -> list[Node]:
+    if entry is None:
+        return []
+    if isinstance(entry.node, List):
+        return entry.node.items
+    nothing = isinstance(entry.node, Scalar) and entry.node.empty
+    problems.add(entry.node.at, empty(PATCH) if nothing else f"{PATCH} must be a list, not {described(entry.node)}; write [{{match: …}}]")
+    return []

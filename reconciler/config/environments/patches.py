@@ -1,0 +1,197 @@
+"""Patches of an environment: fields that have other values there, and resources that do not exist there.
+
+In: the tree of resources as the files declare them. Out: the same tree, changed. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from reconciler.address import Address, Glob
+from reconciler.config.environments.overlay import Overlay
+from reconciler.config.reserved import read_reserved
+from reconciler.config.settings import Words
+from reconciler.config.shapes import Item
+from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described
+from reconciler.config.tree import Tree, unknown_word
+from reconciler.config.values import empty
+from reconciler.model import Source
+from reconciler.resource import RESERVED
+from reconciler.text.suggest import did_you_mean
+
+MATCH, SET, REMOVE, ID = "match", "set", "remove", "id"
+FORM: Final = "write {match: ADDRESS, set: {…}} or {match: ADDRESS, remove: true}"
+
+
+@dataclass(eq=False)
+class Patches:
+    """Applies an overlay. `changed`: what is written instead of a node, by its identity; None where it is removed.
+    `gone`: what was removed, and where that is written."""
+
+    tree: Tree
+    problems: Problems
+    changed: dict[int, Node | None] = field(default_factory=dict)
+    gone: dict[Address, Source] = field(default_factory=dict)
+    _said: set[Source] = field(default_factory=set)
+
+    def apply(self, overlay: Overlay) -> None:
+        """Set what is to be set, then remove what is to be removed."""
+        for section, entry in overlay.roots.items():
+            self._roots(section, entry)
+        removals: list[tuple[Glob, Source]] = []
+        for node in overlay.patches:
+            self._patch(node, removals)
+        self._remove(removals)
+
+    # -- reading a patch -----------------------------------------------------------------------------------------------------------
+
+    def _roots(self, section: str, entry: Entry) -> None:
+        """The ids that root resources have in the environment."""
+        words = Words.of(section, entry, self.problems)
+        roots = {item.address.key: item for item in self.tree.items.values() if item.parent is None and item.section == section}
+        for key, each in words.entries.items():
+            if key not in roots:
+                self.problems.absent(each.at, f'no {section} "{key}" to change in this environment{did_you_mean(key, roots)}')
+                continue
+            values = Words.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
+            for name, value in values.items():
+                if name == ID:
+                    self._set(roots[key], value)
+                else:
+                    way = f"write it as a patch: {{match: {key}, set: {{{name}: …}}}}"
+                    self.problems.add(value.at, f"only the id of {key} is allowed here, not {name}; {way}")
+
+    def _patch(self, node: Node, removals: list[tuple[Glob, Source]]) -> None:
+        if not isinstance(node, Map):
+            self.problems.add(node.at, f"a patch must be a map, not {described(node)}; {FORM}")
+            return
+        words = Words("patch", node.entries, self.problems)
+        match, values = words.text(MATCH), words.entry(SET)
+        removed = words.entry(REMOVE)
+        words.rest()
+        if MATCH not in node.entries:
+            self.problems.add(node.at, f"a patch must say what it matches; {FORM}")
+        elif (values is None) == (removed is None):
+            self.problems.add(node.at, f"a patch must either set or remove; {FORM}")
+        elif removed is not None and not (isinstance(removed.node, Scalar) and removed.node.core() is True):
+            self.problems.add(removed.node.at, f"remove can only be true, not {described(removed.node)}")
+        elif match is not None:
+            glob = self._glob(*match)
+            if glob is not None and removed is not None:
+                removals.append((glob, match[1]))
+            elif glob is not None and values is not None:
+                self._set_all(glob, values)
+
+    def _glob(self, text: str, at: Source) -> Glob | None:
+        try:
+            glob = Glob.parse(text)
+        except ValueError as error:
+            self.problems.add(at, str(error))
+            return None
+        if any(glob.matches(address) for address in self.tree.items):
+            return glob
+        hint = "" if "*" in text else did_you_mean(text, map(str, self.tree.items))
+        self.problems.absent(at, f"this patch matches no resource: {text}{hint}")
+        return None
+
+    # -- setting -------------------------------------------------------------------------------------------------------------------
+
+    def _set_all(self, glob: Glob, values: Entry) -> None:
+        if not isinstance(values.node, Map) or not values.node.entries:
+            nothing = isinstance(values.node, Scalar) and values.node.empty
+            wrong = empty(SET) if nothing else f"set must be a map of fields, not {described(values.node)}; write {{FIELD: VALUE}}"
+            self.problems.add(values.node.at, wrong if not isinstance(values.node, Map) else "set is empty; write {FIELD: VALUE}")
+            return
+        for address, item in self.tree.items.items():
+            if glob.matches(address):
+                for entry in values.node.entries.values():
+                    self._set(item, entry)
+
+    def _set(self, item: Item, entry: Entry) -> None:
+        """Give one field of a resource the value of the environment."""
+        shape, name = self.tree.shapes[item.kind.name], entry.key
+        before = len(self.problems.found)
+        report = self._once(item.address, entry.at)
+        if name in shape.readers:
+            item.nodes[name] = entry.node
+            item.values[name] = shape.readers[name].read(entry.node, self._once(item.address, entry.node.at))
+        elif name in shape.sections or name in shape.lists or name in shape.singles:
+            report(entry.at, f"{name} cannot be patched: a patch sets fields, and removes resources with remove: true")
+        elif name in shape.flags or name in ("key", "forEach", "previously"):
+            report(entry.at, f"{name} cannot be patched; write it in the file that declares {item.address}")
+        elif name in RESERVED:
+            read_reserved(self.tree.kinds, shape, item, entry, report)
+        else:
+            report(entry.at, unknown_word(shape, item, name))
+        if len(self.problems.found) == before and item.body is not None:
+            self._write(item, entry)
+
+    def _once(self, about: Address, place: Source) -> Report:
+        """A reporter that says one thing of a patch, not one for each resource that it matches."""
+        tell, said = self.problems.about(about), place in self._said
+
+        def report(at: Source, message: str) -> None:
+            if not said:
+                self._said.add(place)
+                tell(at, message)
+
+        return report
+
+    def _write(self, item: Item, entry: Entry) -> None:
+        """Note what the resource says now."""
+        body = item.body
+        assert body is not None
+        now = self.changed.get(id(body), body)
+        shape = self.tree.shapes[item.kind.name]
+        if item.kind.place.value_is == entry.key:
+            self.changed[id(body)] = entry.node
+            return
+        bare = item.kind.place.bare_is
+        if isinstance(now, Scalar) and bare is not None:
+            tag = shape.tag or bare
+            now = Map(now.at, {tag: Entry(tag, now.at, now)})
+        if isinstance(now, Map):
+            self.changed[id(body)] = Map(now.at, {**now.entries, entry.key: entry})
+
+    # -- removing ------------------------------------------------------------------------------------------------------------------
+
+    def _remove(self, globs: list[tuple[Glob, Source]]) -> None:
+        """Take resources out of the tree, with all that they contain."""
+        if not globs:
+            return
+        items, gone = self.tree.items, self.gone
+        for address, item in items.items():  # containers come before what they contain
+            at = next((at for glob, at in globs if glob.matches(address)), None)
+            if at is not None:
+                gone[address] = at
+            elif item.parent is not None and item.parent.address in gone:
+                gone[address] = gone[item.parent.address]
+        for address in gone:
+            item = items.pop(address)
+            if item.body is not None:
+                self.changed[id(item.body)] = None
+            self._unchosen(item)
+        self._first(items)
+        self.tree.written = {(at, kind) for at, kind in self.tree.written if at not in gone}
+
+    def _unchosen(self, item: Item) -> None:
+        """A choice of what is removed is no choice."""
+        around = item.parent
+        while around is not None:
+            for name in [name for name, chosen in around.flagged.items() if chosen is item]:
+                del around.flagged[name]
+                around.values.pop(name, None)
+                around.nodes.pop(name, None)
+            around = around.parent
+
+    def _first(self, items: Mapping[Address, Item]) -> None:
+        """The first child of each resource, of those that are left."""
+        for item in items.values():
+            if item.first is not None and item.first.address not in items:
+                item.first = None
+        for item in items.values():
+            parent = item.parent
+            if parent is not None and parent.first is None and parent.kind.first is not None and parent.kind.first.to == item.kind.name:
+                parent.first = item

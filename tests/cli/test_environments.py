@@ -1,0 +1,146 @@
+"""One project in several environments: each has its values, its service and its state."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.conftest import Cli
+
+PROJECT = """\
+version: 1
+project: docs
+service: {sandbox: production.db, member: ada@acme.example}
+vars:
+  brand: {default: Acme, env: RECONCILER_VAR_BRAND}
+
+organizations:
+  acme:
+    id: org_acme
+    title: ${{ vars.brand }}
+    content:
+      - {space: blank, id: spc_blank, title: Blank}
+    sites:
+      docs: {title: Documentation, visibility: public, structure: [blank]}
+      labs: {title: Labs}
+"""
+STAGING = """\
+vars: {brand: Staging}
+service: {sandbox: staging.db}
+organizations: {acme: {id: org_staging}}
+patch:
+  - {match: acme/site/*, set: {visibility: unlisted}}
+  - {match: acme/site/labs, remove: true}
+"""
+
+
+@pytest.fixture
+def project(cli: Cli) -> Cli:
+    cli.write("reconciler.yaml", PROJECT)
+    cli.write("environments/staging.yaml", STAGING)
+    cli.write("environments/production.yaml", "vars: {}\n")
+    return cli
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("validate",), ("plan",), ("apply", "--yes"), ("drift",), ("state", "list"), ("history",), ("graph",), ("config", "render")],
+    ids=" ".join,
+)
+def test_every_command_that_reads_the_project_requires_the_environment(project: Cli, words: tuple[str, ...]) -> None:
+    done = project(*words)
+    assert done.exit_code == 3
+    assert "this project has environments; pass --env production or --env staging" in done.stderr
+    done = project(*words, "--env", "stagin")
+    assert done.exit_code == 3
+    assert 'environment "stagin" does not exist; did you mean "staging"? (it has production, staging)' in done.stderr
+
+
+def test_each_environment_has_a_service_and_a_state_of_its_own(project: Cli) -> None:
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    staging = project("state", "list", "--env", "staging").stdout
+    assert "org_staging" in staging
+    assert "acme/site/labs" not in staging
+    assert project("plan", "--env", "staging", "--detailed-exitcode").exit_code == 0
+    production = project.json("plan", "--env", "production")
+    assert production["environment"] == "production"
+    assert {change["address"] for change in production["changes"]} >= {"acme", "acme/site/docs", "acme/site/labs"}
+    assert (project.root / "staging.db").is_file()
+
+
+def test_a_value_of_the_command_line_or_of_the_environment_wins_over_the_environments_file(project: Cli) -> None:
+    def title(*words: str, **env: str) -> str:
+        rendered = project("config", "render", "--env", "staging", *words, env=env).stdout
+        return next(line.strip() for line in rendered.splitlines() if "# vars.brand" in line)
+
+    assert title() == '# vars.brand = "Staging", from environments/staging.yaml:1'
+    assert title("--var", "brand=Mine") == '# vars.brand = "Mine", from --var'
+    assert title("--public-var", "brand", RECONCILER_VAR_BRAND="Theirs") == '# vars.brand = "Theirs", from RECONCILER_VAR_BRAND'
+
+
+def test_the_effective_configuration_says_where_each_value_comes_from(project: Cli) -> None:
+    lines = [line.strip() for line in project("config", "render", "--env", "staging").stdout.splitlines()]
+    assert "sandbox: staging.db  # from environments/staging.yaml:2" in lines
+    assert "id: org_staging  # from environments/staging.yaml:3" in lines
+    assert "visibility: unlisted  # from environments/staging.yaml:5" in lines
+    assert not any(line.startswith("labs") for line in lines)
+
+
+def test_two_environments_are_compared(project: Cli) -> None:
+    done = project("config", "diff", "staging", "production")
+    assert done.exit_code == 0
+    assert done.stdout == (
+        "service.sandbox: staging.db -> production.db\n"
+        "acme.id: org_staging -> org_acme\n"
+        "acme.title: Staging -> Acme\n"
+        "acme/site/docs.visibility: unlisted -> public\n"
+        "acme/site/labs: only in production\n"
+    )
+    assert done.stderr == "5 differences between staging and production.\n"
+    assert project("config", "diff", "staging", "staging").stdout == ""
+
+
+def test_a_saved_plan_is_for_one_environment(project: Cli) -> None:
+    assert project("plan", "--env", "staging", "--out", "plan.json").exit_code == 0
+    other = project("apply", "--env", "production", "--plan", "plan.json")
+    assert other.exit_code in (3, 6)
+    assert "staging" in other.stderr
+    assert project("apply", "--env", "staging", "--plan", "plan.json").exit_code == 0
+
+
+def test_a_value_that_an_environment_sets_is_not_accepted_into_the_file_of_all(project: Cli) -> None:
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    site = next(
+        row.split()[2] for row in project("state", "list", "--env", "staging").stdout.splitlines() if row.startswith("acme/site/docs ")
+    )
+    path = f"/orgs/org_staging/sites/{site}"
+    assert project("api", "PATCH", path, "-f", "visibility=share-link", "--sandbox", "staging.db", "--env", "staging").exit_code == 0
+    done = project("drift", "--env", "staging", "--accept", "acme/site/docs.visibility")
+    assert done.exit_code == 4
+    assert "acme/site/docs.visibility is set by a patch of the environment" in done.stderr
+    assert "Change the patch: environments/staging.yaml:5:44." in done.stderr
+    assert (project.root / "reconciler.yaml").read_text() == PROJECT
+
+
+def test_fmt_lays_out_the_files_of_environments(project: Cli) -> None:
+    project.write("environments/staging.yaml", STAGING.replace("vars: {brand: Staging}", "vars:   {brand:  Staging}"))
+    assert project("fmt", "--check").exit_code == 1
+    assert "environments/staging.yaml" in project("fmt").stdout.splitlines()
+
+
+def test_an_include_never_takes_the_file_of_an_environment(project: Cli) -> None:
+    project.write("more/team.yaml", "teams: {writers: {title: Writers}}\n")
+    project.edit("reconciler.yaml", "project: docs\n", 'project: docs\ninclude: ["**/*.yaml"]\n')
+    assert project("validate", "--env", "production").stdout == "docs is valid: 6 resources in 3 files.\n"
+
+
+def test_a_url_that_only_an_environment_names_gets_no_token_before_it_is_confirmed(project: Cli) -> None:
+    project.edit("environments/staging.yaml", "{sandbox: staging.db}", '{baseUrl: "https://evil.example.com"}')
+    done = project("plan", "--env", "staging", env={"RECONCILER_TOKEN": "t0ken-t0ken"})
+    assert done.exit_code == 3
+    assert "is only named in the YAML, and you have not confirmed it" in done.stderr
+
+
+def test_an_expression_of_an_environment_is_evaluated_where_the_project_file_has_none(project: Cli) -> None:
+    project.edit("reconciler.yaml", "    title: ${{ vars.brand }}\n", "")
+    project.edit("environments/staging.yaml", "{sandbox: staging.db}", "{sandbox: '${{ env.name }}-box.db'}")
+    assert "sandbox: staging-box.db" in project("config", "render", "--env", "staging").stdout
