@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from reconciler.address import Address
 from reconciler.errors import StateError
@@ -26,6 +26,35 @@ NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose 
 DONE: Final = ("done", "recovered")
 REMEMBERED: Final = timedelta(days=30)  # longer than any service restores what was deleted
 SLACK: Final = timedelta(minutes=10)  # machines that share a state may differ in their clocks
+
+
+# Statements are made once: to make one takes longer than to run it.
+_SCOPE: Final[dict[str, Any]] = {name: bindparam(name) for name in ("project", "environment", "service")}
+_ROW: Final = select(states.c.id, states.c.lineage, states.c.serial, states.c.digest_key).filter_by(**_SCOPE)
+_STATE: Final = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service).where(
+    states.c.id == bindparam("of")
+)
+_ENDED: Final = (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id)
+_CREATED_OR_DELETED: Final = (
+    select(journal.c.address, journal.c.verb, journal.c.kind, journal.c.target)
+    .join(outcomes, _ENDED)
+    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(DONE), outcomes.c.at >= bindparam("since"))
+    .where(journal.c.verb.in_(("create", "delete")))
+    .order_by(outcomes.c.id)
+)
+_MARKED: Final = (
+    select(journal.c.address, journal.c.kind, journal.c.writes)
+    .join(outcomes, _ENDED)
+    .where(outcomes.c.state == bindparam("of"), outcomes.c.status.in_(NOT_MADE), journal.c.verb == "create")
+    .where(journal.c.writes.like(f'%"{PREFIX}%'))
+)
+_OTHERS: Final = (
+    select(bindings.c.kind, bindings.c.id, states.c.project, states.c.environment)
+    .join(states, states.c.id == bindings.c.state)
+    .where(states.c.service == _SCOPE["service"])
+    .where((states.c.project != _SCOPE["project"]) | (states.c.environment != _SCOPE["environment"]))
+    .order_by(states.c.project)
+)
 
 
 @dataclass(frozen=True)
@@ -48,8 +77,7 @@ class Scope:
 
 def find(connection: Connection, scope: Scope) -> Any:
     """The scope's row: id, lineage, serial, digest_key; None where nothing was ever remembered."""
-    found = select(states.c.id, states.c.lineage, states.c.serial, states.c.digest_key)
-    return connection.execute(found.filter_by(**scope.columns)).one_or_none()
+    return connection.execute(_ROW, scope.columns).one_or_none()
 
 
 def has_seen(connection: Connection, state: int) -> bool:
@@ -75,8 +103,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
 
     `lag`: how long a list may lack what was written.
     """
-    found = select(states.c.lineage, states.c.serial, states.c.project, states.c.environment, states.c.service)
-    row = connection.execute(found.where(states.c.id == state)).one_or_none()
+    row = connection.execute(_STATE, {"of": state}).one_or_none()
     if row is None:
         raise StateError("the state was removed while it was in use", hint="Run again to recreate it.")
     scope = Scope(row.project, row.environment or None, row.service)
@@ -110,7 +137,7 @@ def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -
         return {}
     done = (
         select(journal.c.address, journal.c.verb, journal.c.deadline, outcomes.c.bound)
-        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
+        .join(outcomes, _ENDED)
         .where(outcomes.c.state == state, outcomes.c.status.in_(DONE), outcomes.c.at >= (now - lag - SLACK).isoformat())
         .where(journal.c.deadline.is_not(None))
         .order_by(outcomes.c.id)
@@ -131,15 +158,8 @@ def _recent(connection: Connection, state: int, lag: timedelta, now: datetime) -
 
 def _deleted(connection: Connection, state: int, tracked: Collection[Address], now: datetime) -> dict[Address, tuple[str, str]]:
     """Kind and id of what was deleted lately, by the address it had; without the addresses that something has now, or had since."""
-    done = (
-        select(journal.c.address, journal.c.verb, journal.c.kind, journal.c.target)
-        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
-        .where(outcomes.c.state == state, outcomes.c.status.in_(DONE), outcomes.c.at >= (now - REMEMBERED).isoformat())
-        .where(journal.c.verb.in_(("create", "delete")))
-        .order_by(outcomes.c.id)
-    )
     result: dict[Address, tuple[str, str]] = {}
-    for row in connection.execute(done):
+    for row in connection.execute(_CREATED_OR_DELETED, {"of": state, "since": (now - REMEMBERED).isoformat()}):
         try:
             address = Address.parse(row.address)
         except ValueError as error:
@@ -152,20 +172,14 @@ def _deleted(connection: Connection, state: int, tracked: Collection[Address], n
 
 def _marks(connection: Connection, state: int) -> dict[tuple[str, str], Address]:
     """The marks of creates that ended without making what has the mark, as far as anyone knew."""
-    ended = (
-        select(journal.c.address, journal.c.kind, journal.c.writes)
-        .join(outcomes, (outcomes.c.state == journal.c.state) & (outcomes.c.intent == journal.c.id))
-        .where(outcomes.c.state == state, outcomes.c.status.in_(NOT_MADE), journal.c.verb == "create")
-        .where(journal.c.writes.like(f'%"{PREFIX}%'))
-    )
-    found: dict[tuple[str, str], Address] = {}
-    for row in connection.execute(ended):
+    marks: dict[tuple[str, str], Address] = {}
+    for row in connection.execute(_MARKED, {"of": state}):
         what = f"an intent of {row.address}"
         try:
-            found |= {(row.kind, value): Address.parse(row.address) for value in rows.mapping(row.writes, what).values() if is_mark(value)}
+            marks |= {(row.kind, value): Address.parse(row.address) for value in rows.mapping(row.writes, what).values() if is_mark(value)}
         except (TypeError, ValueError) as error:
             raise rows.damaged(what) from error
-    return found
+    return marks
 
 
 Others = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
@@ -174,17 +188,10 @@ Others = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 
 def read_others(connection: Connection, scope: Scope) -> Others:
     """What other projects and environments track on the same service."""
-    others = (
-        select(bindings.c.kind, bindings.c.id, states.c.project, states.c.environment)
-        .join(states, states.c.id == bindings.c.state)
-        .where(states.c.service == scope.service)
-        .where((states.c.project != scope.project) | (states.c.environment != scope.columns["environment"]))
-        .order_by(states.c.project)
-    )
-    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in connection.execute(others):
-        found.setdefault((row.kind, row.id), []).append((row.project, row.environment))
-    return found
+    owners: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in connection.execute(_OTHERS, scope.columns):
+        owners.setdefault((row.kind, row.id), []).append((row.project, row.environment))
+    return owners
 
 
 def read_projects(connection: Connection, scope: Scope) -> dict[str, dict[Address, str]]:

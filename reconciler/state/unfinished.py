@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, insert, select
+from sqlalchemy import Connection, bindparam, insert, select
 
 from reconciler.model import Consent
 from reconciler.state.tables.rows import damaged, from_json, to_json
@@ -20,23 +20,26 @@ STATE_COMMANDS: Final = "state "  # how commands begin that change only what is 
 LOOKED: Final = 100  # runs, as far back as it is looked
 WHAT: Final = "what a run was allowed to open"
 
+_OTHERS: Final = (runs.c.state == bindparam("of"), runs.c.id != bindparam("by"), runs.c.command.not_like(f"{STATE_COMMANDS}%"))
+_NEWEST: Final = select(runs.c.exit_code).where(*_OTHERS).order_by(runs.c.started.desc()).limit(LOOKED)
+_ALLOWED: Final = (
+    select(runs.c.exit_code, consents.c.value)
+    .outerjoin(consents, (consents.c.state == runs.c.state) & (consents.c.run == runs.c.id))
+    .where(*_OTHERS)
+    .order_by(runs.c.started.desc())
+    .limit(LOOKED)
+)
+
 
 def is_unfinished(connection: Connection, state: int, *, by: str) -> bool:
     """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
-    newest = select(runs.c.exit_code).where(*_others(state, by)).order_by(runs.c.started.desc())
-    codes = (code for code in connection.execute(newest.limit(LOOKED)).scalars() if code not in SENT_NOTHING)
+    codes = (code for code in connection.execute(_NEWEST, {"of": state, "by": by}).scalars() if code not in SENT_NOTHING)
     return next(codes, DONE) != DONE
 
 
 def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[Consent]:
     """Those of the newest run that was allowed anything, or continued one that was; none where a run came to its end since."""
-    found = (
-        select(runs.c.exit_code, consents.c.value)
-        .outerjoin(consents, (consents.c.state == runs.c.state) & (consents.c.run == runs.c.id))
-        .where(*_others(state, by))
-        .order_by(runs.c.started.desc())
-    )
-    for row in connection.execute(found.limit(LOOKED)):
+    for row in connection.execute(_ALLOWED, {"of": state, "by": by}):
         if row.exit_code == DONE:
             break
         if row.value is not None:
@@ -49,10 +52,6 @@ def write_consents(connection: Connection, state: int, run: str, given: Collecti
     if given or read_consents(connection, state, by=run):
         value = to_json([list(_columns(consent)) for consent in sorted(given)], WHAT)
         connection.execute(insert(consents).values(state=state, run=run, value=value))
-
-
-def _others(state: int, by: str) -> tuple[ColumnElement[bool], ...]:
-    return runs.c.state == state, runs.c.id != by, runs.c.command.not_like(f"{STATE_COMMANDS}%")
 
 
 def _columns(consent: Consent) -> tuple[str, ...]:

@@ -6,12 +6,15 @@ In: a connection inside a transaction. Out: today's address by the former one. F
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, bindparam, delete, insert, select
 
 from reconciler.address import Address
 from reconciler.state.tables import schema
 from reconciler.state.tables.rows import chunks, damaged
+
+_ALL: Final = select(schema.renames).where(schema.renames.c.state == bindparam("of")).order_by(schema.renames.c.old)
 
 
 def write_renames(connection: Connection, state: int, fulfilled: Mapping[Address, Address]) -> None:
@@ -23,7 +26,7 @@ def write_renames(connection: Connection, state: int, fulfilled: Mapping[Address
 
 def read_renames(connection: Connection, state: int) -> dict[Address, Address]:
     """What is remembered; raises StateError where it is broken."""
-    rows = connection.execute(select(schema.renames).where(schema.renames.c.state == state).order_by(schema.renames.c.old)).all()
+    rows = connection.execute(_ALL, {"of": state}).all()
     try:
         return {Address.parse(row.old): Address.parse(row.new) for row in rows}
     except (TypeError, ValueError) as error:

@@ -5,15 +5,16 @@ In: a connection inside a transaction. Out: `Rules`, or its row. Forbidden: deci
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from reconciler.model import Guards, Rules
 from reconciler.state.tables import schema
 from reconciler.state.tables.rows import damaged, from_json, inserting, to_json
 
 WHAT = "the rules of the project"
+_VALUE: Final = select(schema.rules.c.value).where(schema.rules.c.state == bindparam("of"))
 
 
 def write_rules(connection: Connection, state: int, found: Rules) -> None:
@@ -25,7 +26,7 @@ def write_rules(connection: Connection, state: int, found: Rules) -> None:
 
 def read_rules(connection: Connection, state: int) -> Rules | None:
     """What is remembered, None where nothing is; raises StateError where it is broken."""
-    text = connection.execute(select(schema.rules.c.value).where(schema.rules.c.state == state)).scalar()
+    text = connection.execute(_VALUE, {"of": state}).scalar()
     if text is None:
         return None
     return rules_of(from_json(text, WHAT))
