@@ -138,7 +138,7 @@ class Loading:
             self._evaluate_overlay(self.overlay, evaluation)
         made = self._made(split, top, maps)
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
-        return replace(made, sensitive=given.secrets)
+        return replace(made, sensitive=given.secrets, texts={**files.texts, **evaluation.texts})
 
     def _environment(self, files: Files) -> Node | None:
         """The file of the environment that is chosen."""

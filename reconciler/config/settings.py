@@ -59,12 +59,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Project:
-    """A project as loaded. `sensitive`: values from the environment, to be masked wherever text leaves the program."""
+    """A project as loaded. `sensitive`: values from the environment, to be masked wherever text leaves the program. `texts`: the
+    SHA-256 of every file that was read, also by an expression, by its name below the project."""
 
     settings: Settings
     desired: Desired
     sensitive: frozenset[str] = field(default=frozenset(), repr=False)
     warnings: tuple[str, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @cached_property
     def digest(self) -> str:

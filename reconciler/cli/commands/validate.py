@@ -24,11 +24,18 @@ def command(screen: Screen, /, **words: Any) -> None:
     Example:
       reconciler validate examples/acme
     """
+    from reconciler.cli.wiring.checked import Checked
+
+    options = Options.of(screen, words)
+    checked = Checked.of(options)
+    sentence = checked.sentence() if checked is not None else None
+    if sentence is not None:
+        screen.out(sentence)
+        return
     from reconciler.cli.wiring.connect import load
     from reconciler.kinds import load as load_kinds
     from reconciler.report.words import count
 
-    options = Options.of(screen, words)
     try:
         project = load(screen, options, load_kinds())
     except ConfigError as error:
@@ -38,7 +45,10 @@ def command(screen: Screen, /, **words: Any) -> None:
             place = options.project if options.project.is_dir() else options.project.parent
             screen.made(github_problems(screen.masked_data(error.problems), folder="" if place == Path() else place.as_posix()))
         raise
-    declared = [one for one in project.desired.resources.values() if not one.implied]
-    screen.out(
-        f"{project.settings.project} is valid: {count(len(declared), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
+    resources = [resource for resource in project.desired.resources.values() if not resource.implied]
+    sentence = (
+        f"{project.settings.project} is valid: {count(len(resources), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
     )
+    screen.out(sentence)
+    if checked is not None:
+        checked.remember(screen, project, sentence)

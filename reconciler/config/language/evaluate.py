@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -38,7 +39,7 @@ def _room_for(values: int) -> bool:
 class Files:
     """The files of one project. `seen`: every YAML file read, in order. `values`: how many they contain. `most`: how many they
     may contain. `room`: whether so many more fit into memory; asked once there are more than `unguarded`. `literal`: the names of those in
-    which no expression can be."""
+    which no expression can be. `texts`: the SHA-256 of each by name."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class Files:
         self.seen: list[Path] = []
         self.values = 0
         self.literal: set[str] = set()
+        self.texts: dict[str, str] = {}
 
     def read(self, name: str) -> Node | None:
         """The nodes of a file, expressions as they are written; None, with the problems noted, where it cannot be read."""
@@ -68,6 +70,7 @@ class Files:
             return None
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
             raise self._too_large(name, f"there is not enough memory for the project: it contains {self.values:,} values before this file")
+        self.texts[name] = sha256(text).hexdigest()
         if MARK.encode() not in text and b"\\" not in text:  # an escape in double quotes could spell it
             self.literal.add(name)
         document = read(text, name)
@@ -89,7 +92,7 @@ class Evaluation:
     """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made.
 
     What evaluates them is imported at the first one: most projects have few or none, and it takes longer to import than to run. `literal`:
-    the names of files in which none can be.
+    the names of files in which none can be. `texts`: the SHA-256 of what `file()` gave out, by name.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Evaluation:
         self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
         self.literal = literal
         self.refused: Sequence[Path] = ()
+        self.texts: dict[str, str] = {}
 
     def refuse(self, paths: list[Path]) -> None:
         """From now on `file()` does not give these out."""
@@ -121,7 +125,7 @@ class Evaluation:
             vars=self.variables.values,
             tainted=self.variables.tainted,
             env_name=self.environment,
-            file=ProjectFiles(self.root, self.refused),
+            file=ProjectFiles(self.root, self.refused, texts=self.texts),
             work=self.work,
         )
 

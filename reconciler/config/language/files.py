@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Collection
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -19,10 +20,10 @@ _COMPANIONS: Final = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside
 
 
 class ProjectFiles:
-    """`root`: the project's directory. `refused`: files that are never given out."""
+    """`root`: the project's directory. `refused`: files that are never given out. `texts`: gets the SHA-256 of each that is, by name."""
 
-    def __init__(self, root: Path, refused: Collection[Path] = ()) -> None:
-        self.root = root.resolve()
+    def __init__(self, root: Path, refused: Collection[Path] = (), *, texts: dict[str, str] | None = None) -> None:
+        self.root, self.texts = root.resolve(), texts if texts is not None else {}
         self.refused = frozenset(Path(f"{one.resolve()}{more}") for one in refused for more in _COMPANIONS)
 
     def __call__(self, path: str) -> str:
@@ -42,6 +43,7 @@ class ProjectFiles:
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "its name is not a valid path"
             raise ExpressionError(f"{shown} cannot be read: {reason[:1].lower()}{reason[1:]}") from None
+        self.texts[path] = sha256(text).hexdigest()
         if len(text) > FILE_MAX:
             raise ExpressionError(f"{shown} is larger than {FILE_MAX // 2**20} MiB")
         try:
