@@ -21,7 +21,8 @@ class Expected:
     """What concerns a run under way, beside the `world` that its requests led to.
 
     `first`: when the plan's reading began. `loose`: fields whose value is not known, because the run wrote them and no answer showed what
-    became of them; the next reading tells.
+    became of them; the next reading tells. `unsure`: objects whose chosen child is the service's choice now. `reshaped`: (kind, container)
+    whose objects the service rearranged. `doubts`: whether the effect of any request is not known.
     """
 
     def __init__(self, kinds: Kinds, actual: Actual) -> None:
@@ -30,8 +31,9 @@ class Expected:
         self.loose: dict[Key, set[str]] = defaultdict(set)
         self.first = actual.read_at if actual.read_at is not None else float("-inf")
         self._read: dict[Key, float] = {}
-        self._unsure: set[Key] = set()  # whose chosen child is the service's choice now
-        self._reshaped: set[Key] = set()  # (kind, container) whose objects the service rearranged
+        self.unsure: set[Key] = set()
+        self.reshaped: set[Key] = set()
+        self.doubts = False
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object as it should be; None where there is none."""
@@ -58,19 +60,20 @@ class Expected:
         shown = {name: value for name, value in seen.items() if name in writes and name not in choices and value is not UNSET}
         self.loose[(kind.name, id)] |= {name for name in writes if kind.fields[name].lossy and name not in choices and name not in shown}
         if choices:
-            self._unsure.discard((kind.name, id))
+            self.unsure.discard((kind.name, id))
         self.world.wrote(step, kind, id, {**writes, **shown}, body)
 
     def doubted(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
         """A request on the object was sent, and its end is not known."""
+        self.doubts = True
         self.loose[(kind.name, id)] |= set(writes)
         self.world.unplace(kind.name, id)
         if any(kind.fields[name].role is Role.CHOICE for name in writes):
-            self._unsure.add((kind.name, id))
+            self.unsure.add((kind.name, id))
 
     def _rearranged(self, one: Observed, names: Collection[str]) -> None:
         """The service rearranged all objects of some kinds in the container of an object."""
-        self._reshaped |= {(name, one.within.get(str(self.kinds[one.kind].within), "")) for name in names}
+        self.reshaped |= {(name, one.within.get(str(self.kinds[one.kind].within), "")) for name in names}
 
     def deleted(self, kind: Kind, id: str) -> None:
         """A delete was done, with what goes along."""
@@ -80,7 +83,7 @@ class Expected:
         for gone in self.world.deleted(kind, id):
             if any(gone.flags.values()):
                 containers = [field for field in self.kinds[gone.kind].fields.values() if field.container]
-                self._unsure |= {*gone.within.items(), *((str(field.to), str(gone.values.get(field.name))) for field in containers)}
+                self.unsure |= {*gone.within.items(), *((str(field.to), str(gone.values.get(field.name))) for field in containers)}
 
     # -- what a reading shows --------------------------------------------------------------------------------------------------------
 
@@ -107,11 +110,11 @@ class Expected:
         """Whether the service changes the field by itself after what this run did: it named something that is gone, or was rearranged."""
         if any(text in self.world.removed for text in ids_in(expected) if expected is not UNSET):
             return True
-        return (field.container or field.unique) and (kind.name, old.within.get(kind.within or "", "")) in self._reshaped
+        return (field.container or field.unique) and (kind.name, old.within.get(kind.within or "", "")) in self.reshaped
 
     def chosen(self, kind: Kind, id: str, now: World) -> Iterator[tuple[Field, Any, Any]]:
         """The choices of an object that are not as they should be: (field, expected id, id now)."""
-        if (kind.name, id) in self._unsure:
+        if (kind.name, id) in self.unsure:
             return
         before, after = self.world.chosen(kind.name, id), now.chosen(kind.name, id)
         for field in kind.fields.values():

@@ -58,7 +58,8 @@ class ApplyOptions:
 
     `deadline`: seconds one request may take, everything included, at most `SEND_SECONDS_MAX`; it is written into every intent. `selection`:
     what the run is limited to. `stop`: when set, nothing new is started. `fresh`: what was read longer ago, in seconds, is read again
-    before it is written. `nonce`: randomness, eight hexadecimal digits, where a created object gets a marker as its name first.
+    before it is written. `verify`: what is read again at the end: what was written, with what lists with it, or everything. `nonce`:
+    randomness, eight hexadecimal digits, where a created object gets a marker as its name first.
     """
 
     deadline: float
@@ -67,6 +68,7 @@ class ApplyOptions:
     on_error: Literal["continue", "stop"] = "continue"
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     fresh: float = FRESH
+    verify: Literal["written", "full"] = "written"
     nonce: Callable[[], str] | None = None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.apply.answer import Answers
+from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Edited, Observed, Result, State, Status, Step
@@ -39,7 +40,8 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
     kinds, desired, selection, state = task.kinds, task.desired, task.options.selection, task.journal.state()
     written = _written(results)
     try:
-        actual = await observe(task.writer, kinds, desired, state)
+        actual = await read_written(task, answers, results) if task.options.verify == "written" else None
+        actual = actual if actual is not None else await observe(task.writer, kinds, desired, state)
     except ServiceError as error:
         unread = tuple(address for address in written if address in state.bindings)
         return Found(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
@@ -63,8 +65,7 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
         consequences |= {step.id} if edits else set()
         edited += edits
         leftover += [] if edits or step.address in leftover else [step.address]
-    for address, seen in look.learned(told).items():
-        task.journal.note(address, sent={}, seen=seen)
+    task.journal.note_seen(look.learned(told))
     untold = set(state.bindings) - told - undone - set(answers.unseen)
     task.journal.remember(bind=[one for one in again.memory.bind.values() if one.address in untold])
     return Found(tuple(edited), tuple(leftover), unverified)

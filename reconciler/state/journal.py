@@ -232,6 +232,15 @@ class Journal:
         with self._writing() as connection:
             self._merge(connection, [(address, sent, seen)])
 
+    def note_seen(self, seen: Mapping[Address, Mapping[str, Any]]) -> None:
+        """Merge what was seen into bindings, all of them in one transaction; nothing where nothing was."""
+        changes: list[tuple[Address, Mapping[str, Any], Mapping[str, Any]]] = [
+            (address, {}, seen[address]) for address in seen if seen[address]
+        ]
+        if changes:
+            with self._writing() as connection:
+                self._merge(connection, changes)
+
     def carry_out(self, plan: str) -> None:
         """Write down that this run carries out the saved plan with this digest; the serial stays."""
         with self._database.write() as connection:

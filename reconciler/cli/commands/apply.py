@@ -38,13 +38,20 @@ if TYPE_CHECKING:
     show_default=True,
     help="Stop after the first failed request, or continue with independent ones.",
 )
+@click.option(
+    "--verify",
+    type=click.Choice(["written", "full"]),
+    default="written",
+    show_default=True,
+    help="After the last request, read again what was written, or everything.",
+)
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def command(
-    screen: Screen, /, file: Path | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"], full: bool,
-    report: tuple[tuple[str, Path], ...], **words: Any,
+    screen: Screen, /, file: Path | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"],
+    verify: Literal["written", "full"], full: bool, report: tuple[tuple[str, Path], ...], **words: Any,
 ) -> int:  # fmt: skip
     """Apply the project: resolve the requests in doubt of earlier runs, plan, ask for confirmation, apply, verify.
 
@@ -105,7 +112,7 @@ def command(
                 screen.say("Nothing was applied.")
                 journal.finish(exit_code=declined, summary={})
                 return declined
-            outcome = session.apply(planned, on_error=on_error)
+            outcome = session.apply(planned, on_error=on_error, verify=verify)
             code = exits.of_outcome(outcome, signal=session.signal)
             if use is not None:
                 outcome, code = use.ended(outcome, code)

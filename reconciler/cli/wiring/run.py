@@ -225,13 +225,15 @@ class Session:
         made = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
         return replace(planned, plan=prove(self.kinds, self.desired, state, actual, made, selection=selection))
 
-    def apply(self, planned: Planned, *, on_error: Literal["continue", "stop"]) -> Outcome:
+    def apply(
+        self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"
+    ) -> Outcome:  # fmt: skip
         """Carry out a plan; the first signal stops it calmly, and `signal` keeps its number."""
         steps = planned.plan.steps
         with self.narration.phase(f"Applying {len(steps):,} request{'s' if len(steps) != 1 else ''}", steps) if steps else nullcontext():
-            return self._runner.run(self._apply(planned, on_error))
+            return self._runner.run(self._apply(planned, on_error, verify))
 
-    async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"]) -> Outcome:
+    async def _apply(self, planned: Planned, on_error: Literal["continue", "stop"], verify: Literal["written", "full"]) -> Outcome:
         from reconciler.apply import ApplyOptions, apply
 
         plan = replace(planned.plan, consents=()) if self.alone else planned.plan
@@ -248,7 +250,7 @@ class Session:
                 self.writer, self.kinds, self.desired, plan, planned.actual, self.journal,
                 ApplyOptions(
                     deadline=self.project.settings.timeout, selection=self.selection, listener=self.narration, on_error=on_error,
-                    stop=stop, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
+                    stop=stop, verify=verify, nonce=(lambda: secrets.token_hex(4)) if self.project.settings.marks else None,
                 ),
             )  # fmt: skip
         self.signal = heard.number if stop.is_set() else None

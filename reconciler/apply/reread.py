@@ -1,0 +1,111 @@
+"""What a run has written, read again with what lists with it; the rest is as the plan read it and as this run changed it. Only GET.
+
+In: a run whose steps have all ended. Out: `Actual`, as if everything had been read; None where only reading everything tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from reconciler.address import Address
+from reconciler.apply.answer import Answers
+from reconciler.apply.look import look
+from reconciler.apply.task import Task
+from reconciler.model import Actual, Observed, Result, Status, Step
+from reconciler.plan.simulate import Key, World
+from reconciler.resource import Kinds, Role
+
+
+async def read_written(task: Task, answers: Answers, results: Mapping[int, Result]) -> Actual | None:
+    """Read what was written; None where a request's effect is not known, and where something that should exist was not shown.
+
+    Raises `ServiceError` where the service refuses the token.
+    """
+    if answers.expected.doubts or any(result.status is Status.IN_DOUBT for result in results.values()):
+        return None
+    steps = [result.step for _, result in sorted(results.items()) if result.status is Status.DONE]
+    world, written = answers.expected.world, _Written(task.kinds, answers)
+    objects = {(one.kind, one.id): one for step in steps for one in written.by(step)}
+    objects |= {(one.kind, one.id): one for one in written.rearranged()}
+    now = await look(task.writer, task.kinds, objects.values(), world, ordered=written.ordered(steps) & objects.keys())
+    failed = {unknown.kind for unknown in now.unknown}
+    missing = {key for key in objects if now.find(*key) is None}
+    if any(kind not in failed for kind, _ in missing) or any(_lacking(task.kinds, world, now)):
+        return None
+    return _overlaid(world.actual(), now, missing)
+
+
+class _Written:
+    """Which objects a run has written, or changed by what it wrote."""
+
+    def __init__(self, kinds: Kinds, answers: Answers) -> None:
+        self.kinds, self.ids, self.expected = kinds, answers.ids, answers.expected
+
+    def _object(self, kind: str, address: Address) -> Iterator[Observed]:
+        observed = self.expected.find(kind, self.ids.get(address, ""))
+        if observed is not None:
+            yield observed
+
+    def by(self, step: Step) -> Iterator[Observed]:
+        """What a step wrote: its object, what that brought along, and the children of which it chose one."""
+        kind = self.kinds[step.kind]
+        for observed in self._object(kind.name, step.address) if step.verb != "delete" else ():
+            yield observed
+            for name in step.writes:
+                field = kind.fields[name]
+                if field.role is Role.CHOICE:
+                    yield from self.expected.world.inside(str(field.to), kind.name, observed.id)
+        for name, _, child in step.brings:
+            yield from self._object(name, child)
+
+    def rearranged(self) -> Iterator[Observed]:
+        """What the service changed by itself: the siblings that it rearranged, and the children of which it chose another one."""
+        world = self.expected.world
+        for name, container in self.expected.reshaped:
+            yield from world.inside(name, str(self.kinds[name].within), container)
+        for name, id in self.expected.unsure:
+            for field in self.kinds[name].fields.values() if name in self.kinds else ():
+                if field.role is Role.CHOICE:
+                    yield from world.inside(str(field.to), name, id)
+
+    def ordered(self, steps: list[Step]) -> set[Key]:
+        """The objects whose place among their siblings is new."""
+        placed = [(step.kind, step.address) for step in steps if step.verb in ("create", "move", "restore")]
+        placed += [(step.kind, step.address) for step in steps if any(self.kinds[step.kind].fields[name].container for name in step.writes)]
+        placed += [(name, child) for step in steps for name, _, child in step.brings]
+        return {(kind, self.ids.get(address, "")) for kind, address in placed}
+
+
+def _lacking(kinds: Kinds, world: World, now: Actual) -> Iterator[Key]:
+    """What should exist, and is not in a list that is complete."""
+    for name, scope in now.complete:
+        kind = kinds[name]
+        outer = {kind.within, *(field.to for field in kind.fields.values() if field.container)} - {None}
+        for container in outer:
+            for observed in world.inside(name, str(container), scope):
+                if observed.deleted_at is None and now.find(name, observed.id) is None:
+                    yield name, observed.id
+
+
+def _overlaid(model: Actual, now: Actual, missing: set[Key]) -> Actual:
+    """The model with what was read in place of what it had; what could not be read is not in it."""
+    objects = {}
+    for name, some in model.objects.items():
+        shown = now.objects.get(name, {})
+        kept = {id: observed for id, observed in some.items() if id not in shown and (name, id) not in missing}
+        objects[name] = kept | {id: _ranked(some.get(id), observed) for id, observed in shown.items()}
+    return replace(
+        model,
+        objects=objects,
+        complete=model.complete | now.complete,
+        absent=model.absent - {(name, id) for name, some in objects.items() for id in some},
+        unknown=(*model.unknown, *now.unknown),
+        date=now.date or model.date,
+        elsewhere={**model.elsewhere, **now.elsewhere},
+    )
+
+
+def _ranked(old: Observed | None, now: Observed) -> Observed:
+    """An object as it was read; one that was read by itself has the place that is known of it."""
+    return now if now.rank is not None or old is None or old.rank is None else replace(now, rank=old.rank)
