@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import yaml
@@ -105,6 +105,7 @@ class Org:
     url: str | None = None  # of the state; None: a file below `root`
     settle: float | None = None  # seconds that a lost request may take; None: no request outlives its run
     nonce: Callable[[], str] | None = None  # where what is made is marked first
+    verify: Literal["written", "full"] = "written"
     made: Plan | None = None  # what the last apply planned, after so many requests:
     planned: int = 0
 
@@ -210,7 +211,7 @@ class Org:
                         made,
                         actual,
                         journal,
-                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce),
+                        ApplyOptions(deadline=self.deadline, fresh=self.fresh, nonce=self.nonce, verify=self.verify),
                     )
                     if outcome.went_through and made.memory.rules is not None:
                         journal.remember_rules(made.memory.rules)
