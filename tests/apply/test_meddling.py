@@ -28,7 +28,7 @@ from tests.proofs import sampled, stride
 from tests.small import applied, small
 
 ORG = f"/orgs/{ORGANIZATION}"
-STRIDE = stride(9)  # of the requests before which somebody edits
+STRIDE = stride(13)  # of the requests before which somebody edits
 TEAM, FOUR, ATTIC, FLAT = "acme/team/writers", "acme/space/four", "acme/collection/attic", "acme/site/flat"
 
 

@@ -8,8 +8,9 @@ import random
 import pytest
 
 from tests.hostile.fuzz import SHARES, TARGETS, fuzz
+from tests.proofs import tries
 
-RUNS = 6_000
+RUNS = tries(6_000, 3_000)
 
 
 def test_every_target_has_its_share() -> None:

@@ -210,7 +210,7 @@ def put(value: Any, at: tuple[Any, ...], new: Any) -> Any:
 
 
 @sampled
-@settings(max_examples=tries(300, 60), suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(300, 20), suppress_health_check=[*SLOW, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_tampering_with_any_leaf_lets_nothing_run_that_a_fresh_plan_has_not(tmp_path: Path, data: st.DataObject) -> None:
     saving, fresh, document = scene()

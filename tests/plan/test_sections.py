@@ -183,7 +183,7 @@ def test_the_first_section_takes_in_what_is_there_and_only_the_rest_is_replaced(
         [{"section": "w", "title": "Other", "spaces": ["a", "d"]}],
         [{"section": "z", "title": "Third", "spaces": ["f", "e", "a"]}, {"section": "x", "title": "First", "spaces": ["b"]}],
         [{"group": "g", "title": "Group", "structure": SECTIONS}],
-    ], 3),
+    ], 2),
 )  # fmt: skip
 def test_there_and_back_leaves_nothing_over(org: Org, other: list[Any]) -> None:
     through(org, SECTIONS)

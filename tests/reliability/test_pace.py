@@ -36,6 +36,7 @@ def test_a_client_that_leaves_a_part_unused_is_seen(monkeypatch: pytest.MonkeyPa
     assert "of the pace that is allowed" in whats(ran("told", runs=10))
 
 
+@proof
 def test_a_client_that_learns_nothing_from_refusals_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Pace, "_slow_down", lambda self, *given: None)
     said = whats(ran("blind", runs=1))

@@ -19,13 +19,12 @@ from tests.reliability import faults, kill, marker, races, statements
 from tests.reliability.__main__ import database, main, one
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
-from tests.state import server
 
 pytestmark = pytest.mark.timeout(900)  # each takes seconds, unless the machine is busy
 
 SHORT = list(jobs("short", ()))
 FIRST = {job.experiment: job for job in reversed(SHORT)}.values()  # of each experiment; a part of these runs on a push
-PART = 4
+PART = 8
 
 
 def part(job: Job) -> Job:
@@ -38,14 +37,9 @@ def name(job: Job) -> str:
     return f"{job.experiment}-{job.words['name']}-{job.words.get('seed', 0)}-{job.database}"
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[str]:
-    programs = server.binaries()
-    if programs is None:
-        server.missing()
-    else:
-        with server.running(programs) as url:
-            yield url
+@pytest.fixture
+def postgres(postgres_url: str) -> str:
+    return postgres_url
 
 
 @pytest.mark.parametrize(
@@ -106,6 +100,7 @@ def test_a_recovery_that_sends_again_at_once_makes_things_twice(monkeypatch: pyt
         assert "too much" in whats(kill.run("tiny", found, like="late", first=True))
 
 
+@proof
 def test_a_recovery_that_knows_no_ids_takes_what_is_not_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Journal.commit
     monkeypatch.setattr(Journal, "commit", lambda self, given, ended: real(self, [replace(intent, lookup=()) for intent in given], ended))
@@ -113,6 +108,7 @@ def test_a_recovery_that_knows_no_ids_takes_what_is_not_its_own(monkeypatch: pyt
         assert "too much" in whats(kill.run("tiny", found, like="done", first=True))
 
 
+@proof
 def test_a_create_that_is_retried_makes_things_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Writer.send
 
@@ -141,12 +137,14 @@ def test_a_request_without_an_intent_is_seen(monkeypatch: pytest.MonkeyPatch) ->
         assert "sent without an intent" in whats(statements.run("tiny", found, runs=60, first=True))
 
 
+@proof
 def test_a_create_that_comes_late_and_bears_no_mark_is_there_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reconciler.apply.step.marked", lambda kind, step, nonce: step)
     with sqlite() as found:
         assert any("too much: team" in whats(marker.run("tiny", found, seed=seed, runs=1, only="team 1.0 0")) for seed in range(6))
 
 
+@proof
 def test_two_writers_are_seen(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lease, "check", lambda self, connection: None)
     monkeypatch.setattr(races, "STOPS", ("during ",))

@@ -15,7 +15,7 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from reconciler.sandbox.app import GROUPS
-from tests.proofs import proof
+from tests.proofs import proof, tries
 from tests.sandbox.box import ADA
 from tests.sandbox.world import World
 
@@ -27,7 +27,7 @@ SERVED: Final = {
     if isinstance(route, APIRoute)
     for method in route.methods
 }
-EXAMPLES: Final = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", "4"))  # of each operation and mode
+EXAMPLES: Final = int(os.environ.get("RECONCILER_SERVICE_EXAMPLES", tries(4, 2)))  # of each operation and mode
 
 
 # The one check that some operations are excused from: `positive_data_acceptance`. What the document allows is refused because of ...
