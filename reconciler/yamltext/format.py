@@ -28,7 +28,7 @@ def layout(text: str, shape: Shape) -> str:
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     before = parse(plain)
     for each in (shape, ANY):  # an alias must not come before its anchor: then the keys stay where they are
-        made = Writer(parse(plain)).text(each)
+        made = Writer(before).text(each)
         if same(before, made):
             return made
     raise ReconcilerError("this file cannot be formatted without changing its meaning")
