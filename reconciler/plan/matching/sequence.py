@@ -20,6 +20,13 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
     opened: set[Address] = set()
     done: set[Address] = set()
     for start in resources.values():
+        container, names = start.address.container, keys[start.kind]
+        if start.address in done:
+            continue
+        if (container is None or container in done) and not any(isinstance(start.values.get(name), Address) for name in names):
+            done.add(start.address)  # as nearly all: it waits for nothing
+            yield start
+            continue
         waiting = [start]
         while waiting:
             declared = waiting[-1]
