@@ -62,9 +62,9 @@ def retitled(case: Prepared) -> None:
 
 
 @contextmanager
-def prepared(shape: str, size: int, service: Serving) -> Iterator[Prepared]:
+def prepared(shape: str, size: int, service: Serving, *, cache: Path = CACHE) -> Iterator[Prepared]:
     """A fresh copy of the project and its state; what a run leaves beside them is dropped with it."""
-    source = _source(shape, size)
+    source = _source(shape, size, cache)
     with TemporaryDirectory(prefix="reconciler-benchmark-") as name:
         folder = Path(name)
         shutil.copytree(source, folder, dirs_exist_ok=True)
@@ -81,16 +81,16 @@ def unapplied(shape: str, size: int, service: Serving) -> Iterator[Prepared]:
         yield Prepared(Path(name), service)
 
 
-def _source(shape: str, size: int) -> Path:
+def _source(shape: str, size: int, cache: Path) -> Path:
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in SOURCES)).hexdigest()[:12]
-    folder = CACHE / f"{shape}-{size}-{digest}"
+    folder = cache / f"{shape}-{size}-{digest}"
     if not folder.exists():
         with serving(shape, size, 0) as service, unapplied(shape, size, service) as made:
             print(f"Preparing {shape} with {size:,} objects, once …", file=sys.stderr, flush=True)
             cost = made.reconciler("apply", "--yes", "--create-state", "--max-concurrency", "64")
             if cost.code != 0 or any(method != "GET" for method in service.count()):
                 sys.exit(f"the project could not be prepared ({service.count()}):\n{(made.folder / 'log.txt').read_text()[-2000:]}")
-            partial = CACHE / f"{folder.name}.{made.folder.name}"
+            partial = cache / f"{folder.name}.{made.folder.name}"
             shutil.copytree(made.folder, partial, ignore=shutil.ignore_patterns("log.txt", ".reconciler", "*-wal", "*-shm"))
             partial.rename(folder)
     return folder

@@ -9,14 +9,19 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import httpx
 import pytest
 
 from benchmarks import projects
+from benchmarks.prepare import prepared
+from benchmarks.report import chart, table
+from benchmarks.rows import Row, bare, measure
 from benchmarks.service.answers import Service
 from benchmarks.service.contents import before, contents
 from benchmarks.service.memory import Memory
+from benchmarks.serving import serving
 from tests.harness import SEED, Org, Recording
 
 SIZE = 150
@@ -98,6 +103,25 @@ def test_the_service_answers_like_the_sandbox(tmp_path: Path) -> None:
     assert Counter(method for method, _ in ours.requests) == Counter(method for method, _ in theirs.requests)
     for our, their in zip(answers(ours), answers(theirs), strict=True):
         assert our == their
+
+
+def test_a_measured_plan_is_counted_by_the_service_and_its_requests_can_be_sent_bare(tmp_path: Path) -> None:
+    with serving("flat", 20, 0) as service, prepared("flat", 20, service, cache=tmp_path / "cache") as case:
+        plan = measure(case, "plan")
+        assert plan.cost.said.startswith("No changes.")
+        assert plan.gets == len(plan.targets) > 0
+        assert plan.writes == 0
+        assert min(plan.cost.wall, plan.cost.cpu, plan.cost.memory) > 0
+        service.restart()
+        assert bare(case, plan.targets) > 0
+        assert service.count() == {"GET": plan.gets}
+
+
+def test_a_report_has_a_line_for_each_row_and_a_bar_for_each_time() -> None:
+    rows = [Row("`plan` & more", "1 s", "bare", "2x", True, {"reconciler": 1.0, "bare GETs": 0.5}), Row("memory", "9 MB", "", "", None)]
+    assert [line.count("|") for line in table(rows).splitlines()] == [6] * 4
+    bars = fromstring(chart(rows)).findall("{http://www.w3.org/2000/svg}rect")
+    assert float(bars[0].attrib["width"]) == 2 * float(bars[1].attrib["width"])
 
 
 def people() -> dict[str, object]:
