@@ -171,10 +171,10 @@ def _refusals(app: FastAPI) -> None:
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         parts = []
-        for one in error.errors()[:5]:
-            if one["type"] == "json_invalid":
+        for problem in error.errors()[:5]:
+            if problem["type"] == "json_invalid":
                 parts.append("body: not JSON")
                 continue
-            place = ".".join(str(part) for part in one["loc"][1:])
-            parts.append(f"{place or 'body'}: {one['msg'].removeprefix('Value error, ')}")
+            place = ".".join(str(part) for part in problem["loc"][1:])
+            parts.append(f"{place or 'body'}: {problem['msg'].removeprefix('Value error, ')}")
         return _error(400, "; ".join(parts))

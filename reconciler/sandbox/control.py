@@ -16,10 +16,10 @@ router = APIRouter(prefix="/_sandbox", include_in_schema=False)
 
 async def service(request: Request) -> Service:
     """The service, for whoever holds the control token."""
-    found: Service = request.app.state.service
-    if found.control is None or request.headers.get("authorization") != f"Bearer {found.control}":
+    running: Service = request.app.state.service
+    if running.control is None or request.headers.get("authorization") != f"Bearer {running.control}":
         raise Fault(401, "control endpoints require the token that the server was started with")
-    return found
+    return running
 
 
 Controlled = Depends(service)
@@ -33,31 +33,31 @@ def _sane(field: str, moment: datetime) -> datetime:
 
 
 @router.get("/identity")
-async def identity(found: Service = Controlled) -> Any:
-    return {"identity": found.store.identity}
+async def identity(running: Service = Controlled) -> Any:
+    return {"identity": running.store.identity}
 
 
 @router.get("/readers")
 async def readers(
     organization: str | None = None,
     condition: list[str] = Query(default=[]),
-    found: Service = Controlled,
+    running: Service = Controlled,
 ) -> Any:
     """Who can read every object. `condition`: ask about visitors for whom it is true too, beside the conditions on the way to an object."""
-    if organization is not None and found.store.find("organization", organization) is None:
+    if organization is not None and running.store.find("organization", organization) is None:
         raise Fault(400, f"organization: unknown organization {organization}")
-    return {"items": audience(found.store, organization, [frozenset([one]) for one in condition])}
+    return {"items": audience(running.store, organization, [frozenset([claim]) for claim in condition])}
 
 
 @router.get("/clock")
-async def clock(found: Service = Controlled) -> Any:
-    return {"now": found.store.stamp(), "still": found.store.meta("clock") is not None}
+async def clock(running: Service = Controlled) -> Any:
+    return {"now": running.store.stamp(), "still": running.store.meta("clock") is not None}
 
 
 @router.put("/clock")
-async def set_clock(body: ClockSet, found: Service = Controlled) -> Any:
+async def set_clock(body: ClockSet, running: Service = Controlled) -> Any:
     """`now` stops the clock at a moment; `advance` moves it by seconds, standing or running."""
-    store = found.store
+    store = running.store
     if body.now is not None:
         try:
             moment = datetime.fromisoformat(body.now)

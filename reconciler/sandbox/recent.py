@@ -14,13 +14,13 @@ _READING: Final = ("GET", "HEAD", "OPTIONS")
 def note(service: Service, method: str, path: str, status: int) -> None:
     """Note one request that is being answered."""
     store = service.store
-    one = {"at": store.stamp(), "method": method, "path": path[:400], "status": status}
+    request = {"at": store.stamp(), "method": method, "path": path[:400], "status": status}
     if method in _READING:
-        service.readings.append(one)
+        service.readings.append(request)
         del service.readings[:-READINGS]
         return
     with store.write():
-        store.connection.execute("insert into requests (at, method, path, status) values (:at, :method, :path, :status)", one)
+        store.connection.execute("insert into requests (at, method, path, status) values (:at, :method, :path, :status)", request)
         store.connection.execute("delete from requests where id <= (select max(id) from requests) - ?", (WRITES,))
 
 
@@ -28,4 +28,4 @@ def newest(service: Service, count: int) -> list[dict[str, Any]]:
     """The last requests, newest first."""
     rows = service.store.connection.execute("select at, method, path, status from requests order by id desc limit ?", (count,))
     writes = [dict(zip(_KEYS, row, strict=True)) for row in rows]
-    return sorted([*writes, *service.readings[-count:][::-1]], key=lambda one: str(one["at"]), reverse=True)[:count]
+    return sorted([*writes, *service.readings[-count:][::-1]], key=lambda request: str(request["at"]), reverse=True)[:count]

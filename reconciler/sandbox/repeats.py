@@ -21,7 +21,7 @@ async def said_once(request: Request) -> None:
 
 def _single(dependant: Dependant) -> Iterator[str]:
     """The parameters of an operation that are no lists."""
-    yield from (one.alias for one in dependant.query_params if not _listed(one.field_info.annotation))
+    yield from (parameter.alias for parameter in dependant.query_params if not _listed(parameter.field_info.annotation))
     for below in dependant.dependencies:
         yield from _single(below)
 

@@ -55,7 +55,10 @@ class Caller:
                 member = self.store.find("member", f"{organization}:{self.user}")
             else:
                 members = self.store.select("member", organization=organization)
-                member = next((one for one in members if one["role"] == "admin"), None) or {"id": "nobody", "role": "admin"}
+                member = next((candidate for candidate in members if candidate["role"] == "admin"), None) or {
+                    "id": "nobody",
+                    "role": "admin",
+                }
             if member is not None:
                 return member
         raise Fault(404, f"organization {organization} not found")
@@ -77,15 +80,15 @@ class Caller:
 
     def get(self, kind: str, id: str, organization: str | None = None, container: str | None = None) -> Object:
         """An object the caller may see. Raises 404 for all others."""
-        found = self.store.find(kind, id)
+        object_ = self.store.find(kind, id)
         if (
-            found is None
-            or (organization is not None and found["organization"] != organization)
-            or (container is not None and found.get("site") != container)
-            or not self._belongs(str(found.get("organization", found["id"])))
+            object_ is None
+            or (organization is not None and object_["organization"] != organization)
+            or (container is not None and object_.get("site") != container)
+            or not self._belongs(str(object_.get("organization", object_["id"])))
         ):
             raise Fault(404, f"{kind} {id} not found")
-        return found
+        return object_
 
     def _belongs(self, organization: str) -> bool:
         return self.user is None or self.store.find("member", f"{organization}:{self.user}") is not None
@@ -98,20 +101,20 @@ def who(service: Service, authorization: str, method: str) -> Caller:
         raise Fault(401, "an access token is required: Authorization: Bearer <ACCESS_TOKEN>")
     known = service.store.token(token.strip())
     if known is not None:
-        found = Caller(service, known[0], known[2])
+        calling = Caller(service, known[0], known[2])
     elif service.control is not None and token.strip() == service.control:
-        found = Caller(service, None, "write")
+        calling = Caller(service, None, "write")
     else:
         raise Fault(401, "the access token is unknown")
-    if found.access != "write" and method not in ("GET", "HEAD"):
+    if calling.access != "write" and method not in ("GET", "HEAD"):
         raise Fault(403, "this access token is read-only")
-    return found
+    return calling
 
 
 async def caller(request: Request) -> Caller:
     """The caller, known before the request was looked at."""
-    found: Caller = request.scope["caller"]
-    return found
+    calling: Caller = request.scope["caller"]
+    return calling
 
 
 Calling = Depends(caller)
@@ -143,7 +146,7 @@ def listing(items: Sequence[T], paging: Paging, show: Any = None) -> dict[str, A
         if start < 0:
             raise Fault(400, "page is not a page token of this service")
     part: Iterable[Any] = items[start : start + paging.limit]
-    answer: dict[str, Any] = {"items": [show(one) for one in part] if show else list(part), "count": len(items)}
+    answer: dict[str, Any] = {"items": [show(item) for item in part] if show else list(part), "count": len(items)}
     if start + paging.limit < len(items):
         token = base64.urlsafe_b64encode(f"from:{start + paging.limit}".encode()).decode()
         answer = {"next": {"page": token}, **answer}

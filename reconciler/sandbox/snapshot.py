@@ -60,8 +60,8 @@ class Reset(BaseModel):
 
 
 @router.get("/export")
-async def export(found: Service = Controlled) -> Any:
-    return exported(found.store)
+async def export(running: Service = Controlled) -> Any:
+    return exported(running.store)
 
 
 def exported(store: Store) -> dict[str, Any]:
@@ -78,11 +78,11 @@ def exported(store: Store) -> dict[str, Any]:
 
 
 @router.post("/reset")
-async def reset(body: Reset, found: Service = Controlled) -> Any:
+async def reset(body: Reset, running: Service = Controlled) -> Any:
     """Everything but the file's identity goes: objects, tokens, rules of misbehaviour, the log, the clock that was set."""
     if body.seed is not None and body.export is not None:
         raise Fault(400, "seed, export: expected one of them")
-    store = found.store
+    store = running.store
     try:
         with store.write():
             _empty(store)

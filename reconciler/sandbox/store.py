@@ -31,8 +31,8 @@ class Rows(Sequence[Object]):
     def __getitem__(self, index: int | slice) -> Object | list[Object]:
         if isinstance(index, slice):
             return [json.loads(text) for text in self.texts[index]]
-        found: Object = json.loads(self.texts[index])
-        return found
+        value: Object = json.loads(self.texts[index])
+        return value
 
 
 class Store(File):
@@ -90,14 +90,14 @@ class Store(File):
 
     def find_all(self, kind: str, ids: Iterable[str]) -> dict[str, Object]:
         """Those of the objects that exist, by id."""
-        found: dict[str, Object] = {}
+        objects: dict[str, Object] = {}
         wanted = list(dict.fromkeys(ids))
         for start in range(0, len(wanted), 500):
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
             rows = self.connection.execute(f"select id, data from objects where kind = ? and id in ({marks})", (kind, *part))  # noqa: S608
-            found |= {id: json.loads(data) for id, data in rows}
-        return found
+            objects |= {id: json.loads(data) for id, data in rows}
+        return objects
 
     def in_site(self, site: str, *kinds: str) -> list[tuple[str, Object]]:
         """Objects of some kinds anywhere in a site, with their kinds; those of one row in their order."""
@@ -179,14 +179,14 @@ class Store(File):
         return True
 
     def _last(self, container: str, *, but: tuple[str, str]) -> float:
-        where = "container = ? and not (kind = ? and id = ?)"
-        found: float | None = self.connection.execute(f"select max(position) from objects where {where}", (container, *but)).fetchone()[0]  # noqa: S608
-        return found or 0.0
+        query = "select max(position) from objects where container = ? and not (kind = ? and id = ?)"
+        position: float | None = self.connection.execute(query, (container, *but)).fetchone()[0]
+        return position or 0.0
 
     def _spread(self, container: str, *, but: tuple[str, str]) -> None:
         """Give the siblings room between them again."""
         rows = self.connection.execute("select kind, id from objects where container = ? order by position, id", (container,)).fetchall()
-        for rank, entry in enumerate((one for one in rows if one != but), start=1):
+        for rank, entry in enumerate((sibling for sibling in rows if sibling != but), start=1):
             self.connection.execute("update objects set position = ? where kind = ? and id = ?", (rank * STEP, *entry))
 
     def placed(self, kind: str, id: str) -> str | None:

@@ -31,8 +31,8 @@ class View:
 
     def of_site(self, site: str, visible: Callable[[Object], bool] = lambda site_space: True) -> View:
         """Read what a site holds at once, for a list of its parts; of its site spaces those that are visible."""
-        rows = {at: [one for one in row if visible(one)] for at, row in variants(self.store, site).items()}
-        spaces = self.store.find_all("space", (one["_space"] for row in rows.values() for one in row))
+        rows = {at: [item for item in row if visible(item)] for at, row in variants(self.store, site).items()}
+        spaces = self.store.find_all("space", (item["_space"] for row in rows.values() for item in row))
         self._site = (site, rows, spaces)
         return self
 
@@ -149,13 +149,13 @@ class View:
         if self._site is None:
             self.of_site(data["site"])
         assert self._site is not None
-        shown = [self.site_space(one) for one in self._site[1].get(data["id"], [])]
+        shown = [self.site_space(item) for item in self._site[1].get(data["id"], [])]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         published = f"{self.base}/published/{data['site']}/{quote(data['path'])}"
         return {"object": "site-section", **kept, "siteSpaces": shown, "urls": {"published": published}}
 
     def group(self, data: Object) -> Object:
-        children = [self.section(one) for one in self.store.select("section", container=f"group:{data['id']}")]
+        children = [self.section(item) for item in self.store.select("section", container=f"group:{data['id']}")]
         kept = {key: value for key, value in _public(data).items() if key not in ("organization", "site")}
         return {"object": "site-section-group", **kept, "children": children}
 

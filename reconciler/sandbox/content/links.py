@@ -68,21 +68,25 @@ class Book:
 
     def to(self, kind: str, target: str) -> list[Object]:
         """The pages that lead to a page or a file, each once."""
-        found = dict.fromkeys(one.page for one in self.links() if (one.kind, one.space, one.target) == (kind, self.space["id"], target))
-        return [one for id in found if (one := self.reference("page", self.space["id"], id)) is not None]
+        pages = dict.fromkeys(
+            reference.page
+            for reference in self.links()
+            if (reference.kind, reference.space, reference.target) == (kind, self.space["id"], target)
+        )
+        return [reference for id in pages if (reference := self.reference("page", self.space["id"], id)) is not None]
 
     def reference(self, kind: str, space: str, target: str) -> Object | None:
         """What is referred to, with all that it is in; None where it is not there."""
         if kind == "url":
             return {"kind": kind, "url": target}
-        there = self._embedded(space)
-        if there is None:
+        embedded = self._embedded(space)
+        if embedded is None:
             return None
-        made = {"kind": kind, "organization": there.organization, "space": there.space}
+        made = {"kind": kind, "organization": embedded.organization, "space": embedded.space}
         if kind == "space":
             return made
-        part = (there.pages if kind == "page" else there.files).get(target)
-        context = {"type": "revision", "revision": there.revision}
+        part = (embedded.pages if kind == "page" else embedded.files).get(target)
+        context = {"type": "revision", "revision": embedded.revision}
         return {**made, "versionContext": context, kind: part} if part is not None else None
 
     def shown(self, link: Link) -> Object:
@@ -98,11 +102,11 @@ class Book:
 
     def _embed(self, space: str) -> Embedded:
         store, view = self.caller.store, View(self.caller)
-        found = self.space if space == self.space["id"] else store.find("space", space)
-        assert found is not None
-        content = ContentView(self.caller, found, self.revision if found is self.space else current(store, found), Flags())
+        other = self.space if space == self.space["id"] else store.find("space", space)
+        assert other is not None
+        content = ContentView(self.caller, other, self.revision if other is self.space else current(store, other), Flags())
         revision = content.revision()
-        organization = store.find("organization", found["organization"])
+        organization = store.find("organization", other["organization"])
         assert organization is not None
         pages: dict[str, Object] = {}
         waiting = [*revision["pages"]]
@@ -111,7 +115,7 @@ class Book:
             pages[str(page["id"])] = page
             waiting += page["pages"]
         files = {str(file["id"]): file for file in revision["files"]}
-        return Embedded(view.organization(organization), view.space(found), revision, pages, files)
+        return Embedded(view.organization(organization), view.space(other), revision, pages, files)
 
     def _of(self, id: str) -> Iterator[Link]:
         page = self.pages[id]
@@ -134,32 +138,32 @@ class Book:
         if parts[0] == "spaces" and len(parts) == 2:
             return Link(page, "space", parts[1], parts[1], _said(self._inside(parts[1]) is not None))
         if parts[0] == "spaces" and len(parts) == 4 and parts[2] == "pages":
-            there = self._inside(parts[1])
-            return Link(page, "page", parts[1], parts[3], _said(there is not None and parts[3] in there[1]))
+            inside = self._inside(parts[1])
+            return Link(page, "page", parts[1], parts[3], _said(inside is not None and parts[3] in inside[1]))
         wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), plain) if plain.startswith(".") else plain.strip("/"))
         wanted = wanted.removesuffix(".md")
-        found = self._paths.get(wanted)
-        return Link(page, "page", own, found or wanted, _said(found is not None))
+        target = self._paths.get(wanted)
+        return Link(page, "page", own, target or wanted, _said(target is not None))
 
     def _inside(self, space: str) -> tuple[str, set[str]] | None:
         """The revision and the pages of a space of the organization that is not deleted."""
         if space not in self._seen:
-            found = self.caller.store.find("space", space)
+            other = self.caller.store.find("space", space)
             self._seen[space] = None
-            if found is not None and found["organization"] == self.space["organization"] and not found.get("deletedAt"):
-                self._seen[space] = str(found["revision"]), set(flat(found.get("_pages"))[0])
+            if other is not None and other["organization"] == self.space["organization"] and not other.get("deletedAt"):
+                self._seen[space] = str(other["revision"]), set(flat(other.get("_pages"))[0])
         return self._seen[space]
 
 
-def _said(there: bool) -> str:
-    return "ok" if there else "broken"
+def _said(exists: bool) -> str:
+    return "ok" if exists else "broken"
 
 
 def listed(book: Book, paging: Paging, status: str | None = None, page: str | None = None, main: Book | None = None) -> Any:
     """A list of links with its `stats`, which count without the filter; `main`: the space's own content, for a change request."""
     links = book.links(page)
-    broken = [(one.page, one.kind, one.space, one.target) for one in links if one.status == "broken"]
-    before = {(one.page, one.kind, one.space, one.target) for one in main.links() if one.status == "broken"} if main else set(broken)
-    shown = [one for one in links if status in (None, one.status)]
-    stats = {"total": len(links), "broken": {"total": len(broken), "changeRequest": sum(one not in before for one in broken)}}
+    broken = [(link.page, link.kind, link.space, link.target) for link in links if link.status == "broken"]
+    before = {(link.page, link.kind, link.space, link.target) for link in main.links() if link.status == "broken"} if main else set(broken)
+    shown = [link for link in links if status in (None, link.status)]
+    stats = {"total": len(links), "broken": {"total": len(broken), "changeRequest": sum(link not in before for link in broken)}}
     return {**listing(shown, paging, book.shown), "stats": stats}

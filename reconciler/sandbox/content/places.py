@@ -47,10 +47,10 @@ class Place:
 
     def content(self) -> tuple[Object, Object]:
         """The space and the revision that is shown of it."""
-        found, store = self.find(), self.caller.store
-        if found.request is None:
-            return found.space, revisions.current(store, found.space)
-        return found.space, revisions.revision(store, found.space, found.request["revision"])
+        target, store = self.find(), self.caller.store
+        if target.request is None:
+            return target.space, revisions.current(store, target.space)
+        return target.space, revisions.revision(store, target.space, target.request["revision"])
 
 
 async def space_place(spaceId: str, caller: Caller = Calling) -> Place:

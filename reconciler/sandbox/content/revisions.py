@@ -33,20 +33,20 @@ def replies_to(comment: str) -> str:
 
 def space_of(caller: Caller, id: str, needs: str | None = None) -> Object:
     """A space to read, or one that is not deleted for whoever has at least the role in `needs`."""
-    found = caller.get("space", id)
+    space = caller.get("space", id)
     if needs is not None:
-        if caller.rank(found["organization"]) < RANKS.index(needs):
+        if caller.rank(space["organization"]) < RANKS.index(needs):
             raise Fault(403, f"you need the role {needs} for this")
-        if found.get("deletedAt"):
+        if space.get("deletedAt"):
             raise Fault(404, f"space {id} is deleted")
-    return found
+    return space
 
 
 def find_request(store: Store, space: str, id: str) -> Object | None:
     """A change request of a space by its id or its number."""
-    found = store.find(REQUEST, id)
-    if found is not None and found["space"] == space:
-        return found
+    request = store.find(REQUEST, id)
+    if request is not None and request["space"] == space:
+        return request
     if id.isascii() and id.isdigit() and len(id) <= DIGITS:
         rows = store.rows(REQUEST, container=requests_of(space))
         return rows[int(id) - 1] if 0 < int(id) <= len(rows) else None  # none is ever removed: the nth has the number n
@@ -54,10 +54,10 @@ def find_request(store: Store, space: str, id: str) -> Object | None:
 
 
 def request_of(caller: Caller, space: Object, id: str) -> Object:
-    found = find_request(caller.store, space["id"], id)
-    if found is None:
+    request = find_request(caller.store, space["id"], id)
+    if request is None:
         raise Fault(404, f"change request {id} not found")
-    return found
+    return request
 
 
 # -- revisions ---------------------------------------------------------------------------------------------------------------------
@@ -196,26 +196,26 @@ def update(caller: Caller, space: Object, request: Object) -> Object:
 
 def recount(store: Store, space: Object) -> None:
     """Count a space's change requests and its open comments again."""
-    status = Counter(one["status"] for one in store.select(REQUEST, container=requests_of(space["id"])))
+    status = Counter(request["status"] for request in store.select(REQUEST, container=requests_of(space["id"])))
     space |= {"changeRequests": status.total(), "changeRequestsOpen": status["open"], "changeRequestsDraft": status["draft"]}
     space["comments"] = count_comments(store, comments_of(space["id"]))
     store.save("space", space)
 
 
 def count_comments(store: Store, container: str) -> int:
-    return sum(one["status"] == "open" for one in store.select(COMMENT, container=container))
+    return sum(comment["status"] == "open" for comment in store.select(COMMENT, container=container))
 
 
 def _all_of(store: Store, space: str) -> list[tuple[str, str]]:
     """Everything that belongs to a space, by kind and key."""
     requests = [one["id"] for one in store.select(REQUEST, container=requests_of(space))]
-    found = [(REQUEST, id) for id in requests]
-    found += [(REVISION, one["_pk"]) for one in store.select(REVISION, container=f"revisions:{space}")]
+    keys = [(REQUEST, id) for id in requests]
+    keys += [(REVISION, one["_pk"]) for one in store.select(REVISION, container=f"revisions:{space}")]
     for row in (comments_of(space), *(comments_of(space, id) for id in requests)):
         for comment in store.select(COMMENT, container=row):
-            found.append((COMMENT, comment["id"]))
-            found += [(REPLY, one["id"]) for one in store.select(REPLY, container=replies_to(comment["id"]))]
-    return found
+            keys.append((COMMENT, comment["id"]))
+            keys += [(REPLY, one["id"]) for one in store.select(REPLY, container=replies_to(comment["id"]))]
+    return keys
 
 
 def give_away(store: Store, space: str, organization: str) -> None:

@@ -38,9 +38,9 @@ def _node(where: str, node: Any, only_blocks: bool) -> None:
         raise ValueError(f"{where}.object: expected block")
     if node["object"] == "block" and not isinstance(node.get("type"), str):
         raise ValueError(f"{where}.type: expected a text")
-    for name, kind, said in (("key", str, "a text"), ("isVoid", bool, "true or false"), ("data", dict, "an object")):
+    for name, kind, expected in (("key", str, "a text"), ("isVoid", bool, "true or false"), ("data", dict, "an object")):
         if name in node and not isinstance(node[name], kind):
-            raise ValueError(f"{where}.{name}: expected {said}")
+            raise ValueError(f"{where}.{name}: expected {expected}")
 
 
 def empty() -> dict[str, Any]:

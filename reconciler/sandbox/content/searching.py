@@ -49,7 +49,7 @@ def _walk(pages: Any) -> Iterator[tuple[Object, list[Object]]]:
 
 
 def _pages(value: Any) -> list[Object]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _text(page: Object, name: str) -> str:
@@ -63,8 +63,8 @@ def _result(app: str, page: Object, above: list[Object], words: list[str]) -> Ob
         "id": str(page.get("id", "")),
         "title": _text(page, "title"),
         "path": path,
-        "sections": [one for one in _sections(app, path, _text(page, "markdown")) if _holds(one, words)],
-        "ancestors": [{"title": _text(one, "title")} for one in above],
+        "sections": [item for item in _sections(app, path, _text(page, "markdown")) if _holds(item, words)],
+        "ancestors": [{"title": _text(item, "title")} for item in above],
         "urls": {"app": f"{app}/{path}"},
     }
 
@@ -77,7 +77,7 @@ def _holds(section: Object, words: list[str]) -> bool:
 def _sections(app: str, path: str, markdown: str) -> list[Object]:
     """The parts of a text below its headings; what stands before the first has no title."""
     parts = re.split(r"^#{1,6}[ \t]+(.*)$", markdown, flags=re.MULTILINE)
-    found: list[Object] = []
+    sections: list[Object] = []
     taken: set[str] = set()
     for title, body in zip(["", *parts[1::2]], parts[::2], strict=True):
         if not title and not body.strip():
@@ -89,5 +89,5 @@ def _sections(app: str, path: str, markdown: str) -> list[Object]:
             id = f"{wanted}-{number}"
         taken.add(id)
         address = f"{path}#{id}" if title else path
-        found.append({"id": id, "title": title.strip(), "path": address, "body": body.strip(), "urls": {"app": f"{app}/{address}"}})
-    return found
+        sections.append({"id": id, "title": title.strip(), "path": address, "body": body.strip(), "urls": {"app": f"{app}/{address}"}})
+    return sections

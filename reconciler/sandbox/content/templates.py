@@ -35,7 +35,7 @@ class TemplateApply(Template):
 def applied(store: Store, space: Object, template: Template, pages: list[Any], files: list[Any], at: str = "") -> list[Any]:
     """The pages with the template's behind them. Raises 400 for a reference that leads nowhere; `at`: where the template was given."""
     now = store.stamp()
-    path = free_path(template.id, {str(one.get("path")) for one in flat(pages)[0].values()})
+    path = free_path(template.id, {str(item.get("path")) for item in flat(pages)[0].values()})
     page: Object = {"id": store.new_id("pag"), "title": template.id[:50], "slug": path, "path": path, "type": "document"}
     page |= {"createdAt": now, "updatedAt": now, "pages": []}
     lines = []
@@ -46,7 +46,7 @@ def applied(store: Store, space: Object, template: Template, pages: list[Any], f
         if not isinstance(target, str):
             raise Fault(400, f"{where}.{key}: expected the id of what is referred to")
         if kind == "file":
-            if target not in {str(one["id"]) for one in files}:
+            if target not in {str(item["id"]) for item in files}:
                 raise Fault(400, f"{where}.file: there is no file {target}")
             lines.append(f"[{name}](/files/{target})")
         if kind == "openapi":

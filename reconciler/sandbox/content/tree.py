@@ -29,17 +29,17 @@ def inside_of(store: Store, collection: str) -> Iterator[tuple[str, Object]]:
     """Everything in a collection, at any depth."""
     waiting = [collection]
     while waiting:
-        for kind, one in store.mixed(container_of(waiting.pop())):
-            yield kind, one
+        for kind, item in store.mixed(container_of(waiting.pop())):
+            yield kind, item
             if kind == "collection":
-                waiting.append(one["id"])
+                waiting.append(item["id"])
 
 
 def leave_sites(store: Store, space: str, organization: str) -> None:
     """Take a space out of the sites of an organization."""
-    for stands in store.select("site-space", organization=organization):
-        if stands["_space"] == space:
-            remove_site_space(store, stands)
+    for site_space in store.select("site-space", organization=organization):
+        if site_space["_space"] == space:
+            remove_site_space(store, site_space)
 
 
 def owner(store: Store, kind: str, data: Object, organization: str) -> Object:
@@ -98,11 +98,11 @@ def _visibility(now: str, parent: str | None) -> str:
 
 def delete_collection(store: Store, collection: str) -> None:
     """Delete a collection with all it holds; the spaces in it softly."""
-    for kind, one in list(inside_of(store, collection)):
+    for kind, item in list(inside_of(store, collection)):
         if kind == "space":
-            delete_space(store, one)
+            delete_space(store, item)
         else:
-            store.remove("collection", one["id"])
+            store.remove("collection", item["id"])
     store.remove("collection", collection)
 
 
@@ -118,14 +118,14 @@ def purge(store: Store) -> None:
     if not _due(store, limit):
         return
     with store.write():
-        for one in _due(store, limit):
-            store.remove("space", one["id"])
-            revisions.forget(store, one["id"])
-            leave_sites(store, one["id"], one["organization"])
+        for item in _due(store, limit):
+            store.remove("space", item["id"])
+            revisions.forget(store, item["id"])
+            leave_sites(store, item["id"], item["organization"])
 
 
 def _due(store: Store, limit: datetime) -> list[Object]:
-    return [one for one in store.deleted() if datetime.fromisoformat(one["deletedAt"]) <= limit]
+    return [item for item in store.deleted() if datetime.fromisoformat(item["deletedAt"]) <= limit]
 
 
 def restore(store: Store, data: Object) -> Object:

@@ -38,8 +38,8 @@ class Flags:
 def person(caller: Caller, organization: str, user: str) -> Object:
     """A user, also one who left."""
     store, base = caller.store, caller.service.base
-    found = store.find("member", f"{organization}:{user}") or account(store, user) or {"displayName": user, "email": ""}
-    shown = {"id": user, "displayName": found["displayName"], "email": found["email"]}
+    member = store.find("member", f"{organization}:{user}") or account(store, user) or {"displayName": user, "email": ""}
+    shown = {"id": user, "displayName": member["displayName"], "email": member["email"]}
     return {"object": "user", **shown, "photoURL": f"{base}/photos/{user}", "urls": {"location": f"{base}/v1/users/{user}"}}
 
 
@@ -52,14 +52,19 @@ class ContentView:
 
     def revision(self) -> Object:
         shown = {name: value for name, value in self.kept.items() if not name.startswith("_")}
-        made = {"object": "revision", **self._seen(shown), "pages": self.pages(), "files": [self.file(one) for one in self.kept["_files"]]}
+        made = {
+            "object": "revision",
+            **self._seen(shown),
+            "pages": self.pages(),
+            "files": [self.file(item) for item in self.kept["_files"]],
+        }
         request = self.caller.store.find(revisions.REQUEST, self.kept["_request"]) if self.kept.get("_request") else None
         if request is not None:
             made["mergedFrom"] = RequestView(self.caller, self.space).request(request)
         return {**made, "reusableContents": [], "variables": self._variables(), "urls": {"app": f"{self.app}/~/revisions/{made['id']}"}}
 
     def pages(self) -> list[Object]:
-        return [self.page(one) for one in self.kept["_pages"]]
+        return [self.page(item) for item in self.kept["_pages"]]
 
     def page(self, page: Object) -> Object:
         """A page with those below it."""
@@ -72,7 +77,7 @@ class ContentView:
             made.pop("computedSeed", None)
             if self.flags.computed:
                 made |= {"computedSeed": self.kept["id"], "markdown": self._computed(page)}
-        made["pages"] = [self.page(one) for one in page.get("pages") or []]
+        made["pages"] = [self.page(item) for item in page.get("pages") or []]
         return made
 
     def file(self, file: Object) -> Object:
@@ -89,10 +94,10 @@ class ContentView:
             return made
         known = {"page": page.get("variables"), "space": self._variables()}
 
-        def value(found: re.Match[str]) -> str:
-            scope, name = found.groups()
+        def value(match: re.Match[str]) -> str:
+            scope, name = match.groups()
             if scope == "visitor":
-                return "" if evaluate == "true" else found[0]
+                return "" if evaluate == "true" else match[0]
             variables = known[scope]
             return str(variables.get(name.removeprefix("vars."), "")) if isinstance(variables, dict) else ""
 
@@ -103,15 +108,15 @@ class ContentView:
         return data if self.flags.git else {name: value for name, value in data.items() if name != "git"}
 
     def _variables(self) -> Object:
-        found = self.space.get("_variables")
-        return found if isinstance(found, dict) else {}
+        variables = self.space.get("_variables")
+        return variables if isinstance(variables, dict) else {}
 
     def _computed(self, page: Object) -> str:
         """The text of a computed page: the text it has, then the specification it is made from."""
         parts = [page["markdown"]] if isinstance(page.get("markdown"), str) and page["markdown"] else []
         dependencies = page["computed"].get("dependencies")
-        for one in dependencies.values() if isinstance(dependencies, dict) else ():
-            ref = one.get("ref") if isinstance(one, dict) else None
+        for item in dependencies.values() if isinstance(dependencies, dict) else ():
+            ref = item.get("ref") if isinstance(item, dict) else None
             id = ref.get("spec") if isinstance(ref, dict) else None
             spec = self.caller.store.find("openapi", id) if isinstance(id, str) else None
             if spec is not None and spec["organization"] == self.space["organization"]:
@@ -123,7 +128,7 @@ class RequestView:
     """Builds answers about change requests; looks a space up once."""
 
     def __init__(self, caller: Caller, *spaces: Object) -> None:
-        self.caller, self.spaces = caller, {one["id"]: one for one in spaces}
+        self.caller, self.spaces = caller, {item["id"]: item for item in spaces}
 
     def request(self, data: Object) -> Object:
         id, space, base = data["id"], self.spaces[data["space"]], self.caller.service.base
@@ -151,9 +156,9 @@ class CommentView:
     def comment(self, data: Object) -> Object:
         replies = self.caller.store.select(revisions.REPLY, container=revisions.replies_to(data["id"]))
         repliers: dict[str, Any] = {}
-        for one in replies:
-            by = repliers.setdefault(one["_by"], {"updatedAt": "", "count": 0, "user": self._person(one["_by"])})
-            by |= {"updatedAt": max(by["updatedAt"], one.get("editedAt", one["postedAt"])), "count": by["count"] + 1}
+        for item in replies:
+            by = repliers.setdefault(item["_by"], {"updatedAt": "", "count": 0, "user": self._person(item["_by"])})
+            by |= {"updatedAt": max(by["updatedAt"], item.get("editedAt", item["postedAt"])), "count": by["count"] + 1}
         made = {**self._shown("comment", data), "replies": len(replies), "repliers": list(repliers.values())}
         if data.get("_resolvedBy"):
             made["resolvedBy"] = self._person(data["_resolvedBy"])
@@ -175,10 +180,10 @@ class CommentView:
         }
 
     def _reactions(self, data: Object) -> list[Object]:
-        found: dict[str, list[Object]] = {}
-        for one in data["_reactions"]:
-            found.setdefault(one["emoji"], []).append({"user": self._person(one["user"]), "reactedAt": one["at"]})
-        return [{"emoji": emoji, "count": len(users), "users": users} for emoji, users in found.items()]
+        by_emoji: dict[str, list[Object]] = {}
+        for item in data["_reactions"]:
+            by_emoji.setdefault(item["emoji"], []).append({"user": self._person(item["user"]), "reactedAt": item["at"]})
+        return [{"emoji": emoji, "count": len(users), "users": users} for emoji, users in by_emoji.items()]
 
     def _person(self, user: str) -> Object:
         if user not in self._people:

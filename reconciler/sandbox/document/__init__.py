@@ -47,11 +47,11 @@ class Operation:
 @cache
 def operations() -> tuple[Operation, ...]:
     """All of them, in the order of the reference."""
-    found = []
+    listed = []
     for line in Path(__file__).with_name("operations.tsv").read_text(encoding="utf-8").splitlines():
         method, path, statuses, shape, summary = line.split("\t")
-        found.append(Operation(method, path, tuple(statuses.split(",")), shape, summary))
-    return tuple(found)
+        listed.append(Operation(method, path, tuple(statuses.split(",")), shape, summary))
+    return tuple(listed)
 
 
 @cache
@@ -86,22 +86,22 @@ def document(app: FastAPI) -> dict[str, Any]:
     return made
 
 
-def _describe(operation: dict[str, Any], one: Operation | None) -> None:
+def _describe(operation: dict[str, Any], known: Operation | None) -> None:
     refusals = {status: {"description": why, "content": _json(ref("error"))} for status, why in _REFUSALS.items()}
-    if one is not None and "/adaptive-schema" in one.path:  # the reference documents it there
+    if known is not None and "/adaptive-schema" in known.path:  # the reference documents it there
         refusals["500"] = {"description": "Unexpected error.", "content": _json(ref("error"))}
-    if one is None:
+    if known is None:
         operation["responses"] = {**operation["responses"], **refusals}
         return
-    operation["summary"] = one.summary
-    schema = answer(one.shape)
-    success: dict[str, Any] = {"description": one.summary}
-    example = examples().get(f"{one.method} {one.path}", {})
+    operation["summary"] = known.summary
+    schema = answer(known.shape)
+    success: dict[str, Any] = {"description": known.summary}
+    example = examples().get(f"{known.method} {known.path}", {})
     if schema is not None:
         success["content"] = _json(schema, example.get("answer"))
     if "request" in example:
         operation["requestBody"]["content"]["application/json"]["example"] = example["request"]
-    operation["responses"] = {**dict.fromkeys(one.statuses, success), **refusals}
+    operation["responses"] = {**dict.fromkeys(known.statuses, success), **refusals}
 
 
 def _json(schema: Schema, example: Any = None) -> dict[str, Any]:

@@ -53,14 +53,21 @@ def read(store: Store) -> list[Entry]:
     if text is None:
         return []
     return [
-        Entry(One.validate_python(one["rule"]), one["label"], one["seen"], one["injected"], tuple(one["kept"]) if one["kept"] else None)
-        for one in json.loads(text)
+        Entry(
+            One.validate_python(entry["rule"]),
+            entry["label"],
+            entry["seen"],
+            entry["injected"],
+            tuple(entry["kept"]) if entry["kept"] else None,
+        )
+        for entry in json.loads(text)
     ]
 
 
 def _write(store: Store, entries: Sequence[Entry]) -> None:
     kept = [
-        {"rule": one.rule.model_dump(), "label": one.label, "seen": one.seen, "injected": one.injected, "kept": one.kept} for one in entries
+        {"rule": entry.rule.model_dump(), "label": entry.label, "seen": entry.seen, "injected": entry.injected, "kept": entry.kept}
+        for entry in entries
     ]
     if kept:
         store.set_meta(KEY, json.dumps(kept))

@@ -17,15 +17,15 @@ class Closing(Protocol):
 
 def transport(receive: Receive) -> Closing | None:
     """The connection behind a request that came through the server, which binds `receive` to what it knows of the request."""
-    found: Closing | None = getattr(getattr(receive, "__self__", None), "transport", None)
-    return found
+    closing: Closing | None = getattr(getattr(receive, "__self__", None), "transport", None)
+    return closing
 
 
 async def cut(receive: Receive) -> None:
     """Send what was written, then close. Raises `ConnectionCut` where there is no connection."""
-    found = transport(receive)
-    if found is None:
+    closing = transport(receive)
+    if closing is None:
         raise ConnectionCut("the sandbox cut the connection")
-    found.close()
+    closing.close()
     while (await receive())["type"] != "http.disconnect":
         pass

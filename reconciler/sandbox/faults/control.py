@@ -23,40 +23,40 @@ class FaultsSet(BaseModel):
     rules: Annotated[list[AnyRule], Field(max_length=100)]
 
 
-def _shown(found: Service) -> Any:
-    rules = [one.shown() for one in book.read(found.store)]
-    return {"rules": rules, "late": [{key: one[key] for key in ("method", "path")} for one in late.waiting(found.store)]}
+def _shown(running: Service) -> Any:
+    rules = [rule.shown() for rule in book.read(running.store)]
+    return {"rules": rules, "late": [{key: rule[key] for key in ("method", "path")} for rule in late.waiting(running.store)]}
 
 
 @router.get("")
-async def show_faults(found: Service = Controlled) -> Any:
-    return _shown(found)
+async def show_faults(running: Service = Controlled) -> Any:
+    return _shown(running)
 
 
 @router.put("")
-async def set_faults(body: FaultsSet, found: Service = Controlled) -> Any:
+async def set_faults(body: FaultsSet, running: Service = Controlled) -> Any:
     labels = [label(rule, index) for index, rule in enumerate(body.rules)]
-    twice = next((one for index, one in enumerate(labels) if one in labels[:index] or one == book.OF_HEADER), None)
+    twice = next((item for index, item in enumerate(labels) if item in labels[:index] or item == book.OF_HEADER), None)
     if twice is not None:
         raise Fault(400, f"rules: {twice} is the name of another rule")
-    book.set_rules(found.store, body.rules)
-    return _shown(found)
+    book.set_rules(running.store, body.rules)
+    return _shown(running)
 
 
 @router.delete("", status_code=204)
-async def clear_faults(found: Service = Controlled) -> Response:
+async def clear_faults(running: Service = Controlled) -> Response:
     """Everything goes well from now on; the log stays, and so do writes that are late."""
-    book.set_rules(found.store, [])
+    book.set_rules(running.store, [])
     return Response(status_code=204)
 
 
 @router.get("/log")
-async def show_log(found: Service = Controlled) -> Any:
-    items = log.entries(found.store)
+async def show_log(running: Service = Controlled) -> Any:
+    items = log.entries(running.store)
     return {"items": items, "count": len(items)}
 
 
 @router.delete("/log", status_code=204)
-async def clear_log(found: Service = Controlled) -> Response:
-    log.clear(found.store)
+async def clear_log(running: Service = Controlled) -> Response:
+    log.clear(running.store)
     return Response(status_code=204)

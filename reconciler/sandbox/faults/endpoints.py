@@ -27,7 +27,7 @@ class Endpoints:
         """A request as rules see it."""
         method, path, query = scope["method"], scope["path"], scope["query_string"].decode("latin-1")
         for methods, pattern, template, operation in self._known:
-            found = pattern.fullmatch(path) if method in methods else None
-            if found is not None:
-                return Call(method, path, template, operation, found.groupdict(), query, body)
+            match = pattern.fullmatch(path) if method in methods else None
+            if match is not None:
+                return Call(method, path, template, operation, match.groupdict(), query, body)
         return Call(method, path, query=query, body=body)

@@ -86,10 +86,10 @@ class _Request:
 
     async def run(self, chosen: Sequence[Chosen]) -> None:
         last = chosen[-1] if chosen and chosen[-1].rule.ends else None
-        others = [one for one in chosen if one is not last]
-        for one in others:
-            if isinstance(one.rule, Latency):
-                await asyncio.sleep(one.rule.seconds)
+        others = [rule for rule in chosen if rule is not last]
+        for rule in others:
+            if isinstance(rule.rule, Latency):
+                await asyncio.sleep(rule.rule.seconds)
         if last is not None and await self._instead(last):
             return
         answer = await self._effect(others)
@@ -134,12 +134,12 @@ class _Request:
 
     async def _not_really(self, rule: Checkout | Conflicts) -> Answer | None:
         """200 although nothing was done, for an object that is there and that the caller may change."""
-        found = (await self._look(self.call.path.rsplit("/", 1)[0])).json()
-        if not isinstance(found, dict) or "object" not in found:
+        listed = (await self._look(self.call.path.rsplit("/", 1)[0])).json()
+        if not isinstance(listed, dict) or "object" not in listed:
             return None
         if isinstance(rule, Checkout):
             return answers.of_json(200, {"type": "checkout", "sessionId": self.service.store.new_id("checkout")})
-        return answers.of_json(200, {"revision": found.get("revision", ""), "result": "conflicts"})
+        return answers.of_json(200, {"revision": listed.get("revision", ""), "result": "conflicts"})
 
     async def _look(self, path: str) -> Answer:
         return await collect(self.app, {**self.scope, "method": "GET", "path": path, "raw_path": path.encode(), "query_string": b""}, b"")
@@ -150,27 +150,27 @@ class _Request:
         """Let the service do it, misled by the rules that do not end."""
         scope, body, store, past = dict(self.scope), self.call.body, self.service.store, self.faults.past
         deletes: Chosen | None = None
-        for one in chosen:
-            match one.rule:
+        for item in chosen:
+            match item.rule:
                 case PositionIgnored():
                     body = _without(self.call.json(), "position")
                     scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"content-length"]
                 case UnstablePages() as rule:
                     query = _shifted(self.call.query, -1 if rule.how == "repeat" else 1)
                     if query is None:
-                        book.retract(store, one)
+                        book.retract(store, item)
                     else:
                         scope["query_string"] = query.encode()
                 case ListLag() as rule:
                     then = past.at(store, rule)
                     if then is None:
-                        book.retract(store, one)
+                        book.retract(store, item)
                     else:
                         caller = scope["caller"]
                         scope["caller"] = replace(caller, service=replace(caller.service, store=then))
                 case DeleteReset():
-                    deletes = one
-        rules = [one.rule for one in book.read(store)] if self.call.writes else []
+                    deletes = item
+        rules = [item.rule for item in book.read(store)] if self.call.writes else []
         kept = self.call.writes and past.before_write(store, rules)
         before = store.connection.total_changes
         answer = await collect(self.app, scope, body)

@@ -18,7 +18,7 @@ KEY: Final = "late"
 def keep(store: Store, scope: Scope, body: bytes, seconds: float) -> None:
     """Write down a request, to be done after so many seconds of the clock."""
     headers = Headers(scope=scope)
-    one = {
+    request = {
         "due": store.now().timestamp() + seconds,
         "method": scope["method"],
         "path": scope["path"],
@@ -27,13 +27,13 @@ def keep(store: Store, scope: Scope, body: bytes, seconds: float) -> None:
         "body": body.decode("latin-1"),
     }
     with store.write():
-        _write(store, [*waiting(store), one])
+        _write(store, [*waiting(store), request])
 
 
 def waiting(store: Store) -> list[dict[str, Any]]:
     """The requests that are not done yet."""
-    found: list[dict[str, Any]] = json.loads(store.meta(KEY) or "[]")
-    return found
+    requests: list[dict[str, Any]] = json.loads(store.meta(KEY) or "[]")
+    return requests
 
 
 def _write(store: Store, requests: list[dict[str, Any]]) -> None:
@@ -51,16 +51,16 @@ async def catch_up(app: ASGIApp, service: Service, scope: Scope) -> None:
     now = store.now().timestamp()
     with store.write():
         all = waiting(store)
-        due = sorted((one for one in all if one["due"] <= now), key=lambda one: float(one["due"]))
-        _write(store, [one for one in all if one["due"] > now])
-    for one in due:
-        headers = one["headers"]
+        due = sorted((request for request in all if request["due"] <= now), key=lambda request: float(request["due"]))
+        _write(store, [request for request in all if request["due"] > now])
+    for request in due:
+        headers = request["headers"]
         try:
-            caller = who(service, headers["authorization"], one["method"])
+            caller = who(service, headers["authorization"], request["method"])
         except Fault:
             continue  # the token is not known any more
         inner = dict(scope)
-        inner |= {"method": one["method"], "path": one["path"], "raw_path": one["path"].encode(), "caller": caller}
-        inner["query_string"] = one["query"].encode("latin-1")
+        inner |= {"method": request["method"], "path": request["path"], "raw_path": request["path"].encode(), "caller": caller}
+        inner["query_string"] = request["query"].encode("latin-1")
         inner["headers"] = [(name.encode(), value.encode("latin-1")) for name, value in headers.items() if value]
-        await collect(app, inner, one["body"].encode("latin-1"))
+        await collect(app, inner, request["body"].encode("latin-1"))

@@ -24,7 +24,7 @@ class Past:
 
     def before_write(self, store: Store, rules: Sequence[AnyRule]) -> bool:
         """Keep a copy where a rule may need it, else let go of all. Whether one was kept."""
-        lags = [one for one in rules if isinstance(one, ListLag)]
+        lags = [rule for rule in rules if isinstance(rule, ListLag)]
         if self._of is not store or not lags:
             self.forget()
             self._of = store
@@ -41,9 +41,9 @@ class Past:
         if not changed:
             self._copies.pop()[1].close()
             return
-        lags = [one for one in rules if isinstance(one, ListLag)]
-        writes = max((one.writes or 0 for one in lags), default=0)
-        oldest = self._copies[-1][0] - timedelta(seconds=max((one.seconds or 0.0 for one in lags), default=0.0))
+        lags = [rule for rule in rules if isinstance(rule, ListLag)]
+        writes = max((rule.writes or 0 for rule in lags), default=0)
+        oldest = self._copies[-1][0] - timedelta(seconds=max((rule.seconds or 0.0 for rule in lags), default=0.0))
         while len(self._copies) > KEPT or (len(self._copies) > max(1, writes) and self._copies[0][0] < oldest):
             self._copies.popleft()[1].close()
 
@@ -54,7 +54,7 @@ class Past:
         if rule.writes is not None:
             return self._copies[max(0, len(self._copies) - rule.writes)][1]
         then = store.now() - timedelta(seconds=rule.seconds or 0.0)
-        return next((one for moment, one in self._copies if moment > then), None)
+        return next((copy for moment, copy in self._copies if moment > then), None)
 
     def forget(self) -> None:
         while self._copies:

@@ -266,9 +266,9 @@ def parse(text: str | bytes) -> AnyRule:
         return One.validate_json(text)
     except ValidationError as error:
         parts = []
-        for one in error.errors()[:5]:
-            place = ".".join(str(part) for part in one["loc"][1:])
-            parts.append(f"{place}: {one['msg']}" if place else one["msg"])
+        for problem in error.errors()[:5]:
+            place = ".".join(str(part) for part in problem["loc"][1:])
+            parts.append(f"{place}: {problem['msg']}" if place else problem["msg"])
         raise WrongRule("; ".join(parts)) from error
 
 

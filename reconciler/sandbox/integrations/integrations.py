@@ -25,38 +25,38 @@ def administrates(caller: Caller, organization: str) -> bool:
     return belongs(caller, organization) and caller.rank(organization) >= RANKS.index("admin")
 
 
-def sees(caller: Caller, one: Object) -> bool:
+def sees(caller: Caller, integration: Object) -> bool:
     """Whether an integration exists for the caller: a private one only for the organization that published it."""
-    return one["visibility"] != "private" or belongs(caller, one["_organization"])
+    return integration["visibility"] != "private" or belongs(caller, integration["_organization"])
 
 
 def get(caller: Caller, name: str) -> Object:
     """An integration the caller may see. Raises 404 for all others."""
-    found = caller.store.find(KIND, name)
-    if found is None or not sees(caller, found):
+    integration = caller.store.find(KIND, name)
+    if integration is None or not sees(caller, integration):
         raise Fault(404, f"integration {name} not found")
-    return found
+    return integration
 
 
 def own(caller: Caller, name: str) -> Object:
     """An integration the caller administrates. Raises 404 for other organizations', 403 without the role."""
-    found = get(caller, name)
-    if not belongs(caller, found["_organization"]):
+    integration = get(caller, name)
+    if not belongs(caller, integration["_organization"]):
         raise Fault(404, f"integration {name} not found among those of your organizations")
-    caller.admin(found["_organization"])
-    return found
+    caller.admin(integration["_organization"])
+    return integration
 
 
 def publisher(caller: Caller, named: str) -> Object:
     """The organization an id or a subdomain names. Raises 404 where there is none the caller is in."""
-    found = caller.store.find("organization", named)
-    if found is None:
-        named_so = (one for one in caller.store.select("organization") if one.get("hostname") == named)
-        found = next((one for one in named_so if belongs(caller, one["id"])), None)
-    if found is None:
+    integration = caller.store.find("organization", named)
+    if integration is None:
+        named_so = (item for item in caller.store.select("organization") if item.get("hostname") == named)
+        integration = next((item for item in named_so if belongs(caller, item["id"])), None)
+    if integration is None:
         raise Fault(404, f"organization {named} not found")
-    caller.admin(found["id"])
-    return found
+    caller.admin(integration["id"])
+    return integration
 
 
 def publish(caller: Caller, name: str, body: Publish) -> Object:
@@ -68,9 +68,9 @@ def publish(caller: Caller, name: str, body: Publish) -> Object:
     if last is not None and last["_organization"] != owner:
         own(caller, name)
         raise Fault(400, f"organization: {name} is published by another organization")
-    said = body.model_dump(exclude_unset=True, include={"blocks", "contentSources", "externalLinks", "configurations"})
+    given = body.model_dump(exclude_unset=True, include={"blocks", "contentSources", "externalLinks", "configurations"})
     made: Object = {"_pk": name, "name": name, "version": last["version"] + 1 if last else 1, "title": body.title, "verified": False}
-    made |= {field: getattr(body, field) for field in SHOWN} | {"configurations": {}} | said
+    made |= {field: getattr(body, field) for field in SHOWN} | {"configurations": {}} | given
     made |= {"_organization": owner, "_runtime": body.runtime, "_icon": bool(body.icon), "_previews": len(body.previewImages)}
     if body.contentSecurityPolicy:
         made["contentSecurityPolicy"] = body.contentSecurityPolicy
@@ -84,35 +84,35 @@ def publish(caller: Caller, name: str, body: Publish) -> Object:
 
 def remove(caller: Caller, name: str) -> None:
     """Remove an integration with its installations and events; nothing where there is none for the caller."""
-    found, store = caller.store.find(KIND, name), caller.store
-    if found is None or not sees(caller, found):
+    integration, store = caller.store.find(KIND, name), caller.store
+    if integration is None or not sees(caller, integration):
         return
-    if not administrates(caller, found["_organization"]):
+    if not administrates(caller, integration["_organization"]):
         raise Fault(403, f"only admins of the organization that published {name} can delete it")
     for kind in (INSTALLATION, EVENT):
-        for one in store.select(kind, container=f"{kind}:{name}"):
-            store.remove(kind, one["id"])
+        for item in store.select(kind, container=f"{kind}:{name}"):
+            store.remove(kind, item["id"])
     store.remove(KIND, name)
 
 
-def matches(one: Object, wanted: Mapping[str, Any]) -> bool:
+def matches(integration: Object, wanted: Mapping[str, Any]) -> bool:
     """Whether an integration is among those a list was asked for; what was not asked for is None."""
     search, blocks, sources, target = wanted["search"], wanted["blocks"], wanted["contentSources"], wanted["target"]
     return (
-        (search is None or any(search.casefold() in one[field].casefold() for field in ("name", "title")))
-        and (wanted["category"] is None or wanted["category"] in one["categories"])
-        and (wanted["scope"] is None or wanted["scope"] in one["scopes"])
-        and (wanted["owner"] is None or one["_organization"] == wanted["owner"])
-        and (target is None or one["target"] in (target, "all"))
-        and (blocks is None or bool(one["blocks"]) == blocks)
-        and (sources is None or bool(one["contentSources"]) == sources)
-        and (not wanted["blockDomain"] or any(_unfurls(one, domain) for domain in wanted["blockDomain"]))
+        (search is None or any(search.casefold() in integration[field].casefold() for field in ("name", "title")))
+        and (wanted["category"] is None or wanted["category"] in integration["categories"])
+        and (wanted["scope"] is None or wanted["scope"] in integration["scopes"])
+        and (wanted["owner"] is None or integration["_organization"] == wanted["owner"])
+        and (target is None or integration["target"] in (target, "all"))
+        and (blocks is None or bool(integration["blocks"]) == blocks)
+        and (sources is None or bool(integration["contentSources"]) == sources)
+        and (not wanted["blockDomain"] or any(_unfurls(integration, domain) for domain in wanted["blockDomain"]))
     )
 
 
-def _unfurls(one: Object, domain: str) -> bool:
+def _unfurls(integration: Object, domain: str) -> bool:
     """Whether a block takes links to a domain; a block's domain stands for those below it too."""
-    hosts = {_host(link) for block in one["blocks"] for link in block.get("urlUnfurl", [])} - {""}
+    hosts = {_host(link) for block in integration["blocks"] for link in block.get("urlUnfurl", [])} - {""}
     return any(domain.lower() == host or domain.lower().endswith(f".{host}") for host in hosts)
 
 
@@ -123,22 +123,22 @@ def _host(link: str) -> str:
         return ""
 
 
-def show(caller: Caller, one: Object, view: View | None = None) -> Object:
+def show(caller: Caller, integration: Object, view: View | None = None) -> Object:
     """The integration as the service shows it; the organization that published it as much as the caller may see of it."""
-    name, owner, base = one["name"], one["_organization"], caller.service.base
+    name, owner, base = integration["name"], integration["_organization"], caller.service.base
     urls = {
         "location": f"{base}/v1/integrations/{name}",
         "app": f"{base}/app/integrations/{name}",
         "assets": f"{base}/files/integrations/{name}",
         "publicEndpoint": f"{base}/integrations/{name}",
     }
-    if one["_icon"]:
+    if integration["_icon"]:
         urls["icon"] = f"{urls['assets']}/icon"
     organization = caller.store.find("organization", owner)
     return {
         "object": KIND,
-        **{key: value for key, value in one.items() if not key.startswith("_")},
-        "previewImages": [f"{urls['assets']}/previews/{number}" for number in range(one["_previews"])],
+        **{key: value for key, value in integration.items() if not key.startswith("_")},
+        "previewImages": [f"{urls['assets']}/previews/{number}" for number in range(integration["_previews"])],
         **({"owner": _owner(caller, organization, view or View(caller))} if organization else {}),
         "urls": urls,
         "permissions": {"admin": administrates(caller, owner)},

@@ -67,8 +67,8 @@ def _outcome(store: Store, organization: str, url: str) -> str:
     """The error the processing of an address ends with, or nothing."""
     given = store.find("spec-file", f"{organization}:{url}")
     if given is None:
-        seeded = (one for one in store.select("openapi", organization=organization) if one.get("_file") and one.get("sourceURL") == url)
-        given = {"text": one["_file"]} if (one := next(seeded, None)) is not None else None
+        seeded = (spec for spec in store.select("openapi", organization=organization) if spec.get("_file") and spec.get("sourceURL") == url)
+        given = {"text": spec["_file"]} if (spec := next(seeded, None)) is not None else None
     if given is None:
         return FIXTURES.get(url, "FETCH_ERROR")
     return _parsed(given["text"])
@@ -80,10 +80,10 @@ def _parsed(text: str) -> str:
 
 def _is_openapi(text: str) -> bool:
     try:
-        found = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, Loader=_LOADER)  # noqa: S506  a safe one
+        content = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, Loader=_LOADER)  # noqa: S506  a safe one
     except (yaml.YAMLError, ValueError, TypeError, RecursionError, OverflowError):
         return False
-    return isinstance(found, dict) and any(isinstance(found.get(name), str | float | int) for name in ("openapi", "swagger"))
+    return isinstance(content, dict) and any(isinstance(content.get(name), str | float | int) for name in ("openapi", "swagger"))
 
 
 def _results(now: float, spec: Object) -> tuple[str, Object]:

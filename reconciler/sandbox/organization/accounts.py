@@ -10,8 +10,8 @@ def account(store: Store, user: str | None) -> Object | None:
     """The id, address and name of someone who is or was a member anywhere."""
     if user is None:
         return None
-    found = next((one for one in store.select("member") if one["id"] == user), None) or store.find("account", user)
-    return {name: found[name] for name in ("id", "email", "displayName")} if found else None
+    member = next((item for item in store.select("member") if item["id"] == user), None) or store.find("account", user)
+    return {name: member[name] for name in ("id", "email", "displayName")} if member else None
 
 
 def keep(store: Store, member: Object) -> None:
@@ -27,10 +27,10 @@ def domain(address: str) -> str:
 def lets_in(organization: Object, at: str) -> bool:
     """Whether whoever has an address at that domain may join."""
     domains = organization["emailDomains"]
-    return bool(at) and isinstance(domains, list) and at in [str(one).lower().lstrip("@") for one in domains]
+    return bool(at) and isinstance(domains, list) and at in [str(item).lower().lstrip("@") for item in domains]
 
 
 def own_domain(caller: Caller) -> str:
     """The domain of the caller's address; the control token has none. Every address is taken as verified."""
-    found = account(caller.store, caller.user)
-    return domain(found["email"]) if found else ""
+    member = account(caller.store, caller.user)
+    return domain(member["email"]) if member else ""

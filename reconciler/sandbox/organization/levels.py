@@ -26,17 +26,17 @@ class Levels:
     def of(cls, store: Store, organization: str) -> Levels:
         """Read all collections once: the level of each is the highest of its own and those around it."""
         collections = {collection["id"]: collection for collection in store.select("collection", organization=organization)}
-        found: dict[str, int] = {}
+        levels: dict[str, int] = {}
         for id in collections:
             chain: list[str] = []
             at: str | None = id
-            while at is not None and at in collections and at not in found and at not in chain:
+            while at is not None and at in collections and at not in levels and at not in chain:
                 chain.append(at)
                 at = collections[at].get("parent")
-            around = found.get(at, NONE) if at is not None else NONE
+            around = levels.get(at, NONE) if at is not None else NONE
             for inner in reversed(chain):
-                around = found[inner] = max(around, rank(collections[inner].get("defaultLevel")))
-        return cls(found)
+                around = levels[inner] = max(around, rank(collections[inner].get("defaultLevel")))
+        return cls(levels)
 
     def space(self, space: Object) -> int:
         """The rank every member has in a space, who is neither an admin nor a guest; nobody has any in a deleted one."""

@@ -31,7 +31,7 @@ class Sketch:
             "clock": self.store.stamp(),
             "still": self.store.meta("clock") is not None,
             "file": self.store.db.name,
-            "organizations": [self._organization(one) for one in self.store.select("organization")],
+            "organizations": [self._organization(item) for item in self.store.select("organization")],
             "requests": requests,
         }
 
@@ -39,7 +39,7 @@ class Sketch:
         id = data["id"]
         self.left, self.more = SHOWN_MAX, 0
         members, teams = self.store.select("member", organization=id), self.store.select("team", organization=id)
-        names = {one["id"]: one["displayName"] for one in members}
+        names = {item["id"]: item["displayName"] for item in members}
         content = self._level(collection_container(id, None), 0)
         sites = self.store.select("site", organization=id, newest=True)
         return {
@@ -47,12 +47,14 @@ class Sketch:
             "title": data["title"],
             "members": members[:SHOWN_MAX],
             "members_more": max(0, len(members) - SHOWN_MAX),
-            "teams": [{"title": one["title"], "people": [names.get(user, user) for user in one["_members"]]} for one in teams[:SHOWN_MAX]],
+            "teams": [
+                {"title": item["title"], "people": [names.get(user, user) for user in item["_members"]]} for item in teams[:SHOWN_MAX]
+            ],
             "teams_more": max(0, len(teams) - SHOWN_MAX),
             "content": content,
             "content_more": self.more,
             "spaces": self.store.count("space", id),
-            "sites": [self._site(one) for one in sites[:SHOWN_MAX]],
+            "sites": [self._site(item) for item in sites[:SHOWN_MAX]],
             "sites_more": max(0, len(sites) - SHOWN_MAX),
             "saml": self.store.select("saml", organization=id),
             "specs": self.store.select("openapi", organization=id),
@@ -60,16 +62,16 @@ class Sketch:
 
     def _level(self, container: str, depth: int) -> list[dict[str, Any]]:
         """One row of siblings of the content tree, with what stands in the collections among them."""
-        found = []
+        nodes = []
         row = self.store.mixed(container, most=self.left)
         self.left -= len(row)
         self.more += self.store.count_in(container) - len(row)
-        for kind, one in row:
-            made = {"kind": kind, "id": one["id"], "title": one["title"], "emoji": one.get("emoji") or "", "gone": self._left_of(one)}
+        for kind, item in row:
+            made = {"kind": kind, "id": item["id"], "title": item["title"], "emoji": item.get("emoji") or "", "gone": self._left_of(item)}
             if kind == "collection" and depth < DEPTH_MAX:
-                made["inside"] = self._level(container_of(one["id"]), depth + 1)
-            found.append(made)
-        return found
+                made["inside"] = self._level(container_of(item["id"]), depth + 1)
+            nodes.append(made)
+        return nodes
 
     def _left_of(self, data: Object) -> str:
         """Of a deleted space, how long it can still be restored."""
@@ -92,31 +94,31 @@ class Sketch:
             "address": data.get("_proxy") or data.get("basename") or id,
             "tabs": self._tabs(level(id), 0),
             "pages": self._variants(row(id)),
-            "links": [one for _, one in self.store.in_site(id, "share-link")],
+            "links": [item for _, item in self.store.in_site(id, "share-link")],
         }
 
     def _tabs(self, container: str, depth: int) -> list[dict[str, Any]]:
         """Sections and groups in the order of the page's top."""
-        found = []
-        for kind, one in self.store.mixed(container):
-            made = {"kind": kind, "title": one["title"], "default": one.get("default", False), "condition": one.get("condition") or ""}
+        nodes = []
+        for kind, item in self.store.mixed(container):
+            made = {"kind": kind, "title": item["title"], "default": item.get("default", False), "condition": item.get("condition") or ""}
             if kind == "group":
-                made["inside"] = self._tabs(level("", one["id"]), depth + 1) if depth < DEPTH_MAX else []
+                made["inside"] = self._tabs(level("", item["id"]), depth + 1) if depth < DEPTH_MAX else []
             else:
-                made |= {"path": one["path"], "pages": self._variants(row("", one["id"]))}
-            found.append(made)
-        return found
+                made |= {"path": item["path"], "pages": self._variants(row("", item["id"]))}
+            nodes.append(made)
+        return nodes
 
     def _variants(self, container: str) -> list[dict[str, Any]]:
         placed = self.store.select("site-space", container=container)
-        spaces = self.store.find_all("space", (one["_space"] for one in placed))
+        spaces = self.store.find_all("space", (item["_space"] for item in placed))
         return [
             {
-                "title": spaces[one["_space"]]["title"] if one["_space"] in spaces else "a deleted space",
-                "gone": one["_space"] not in spaces or bool(spaces[one["_space"]].get("deletedAt")),
-                "path": one["path"],
-                "default": one["default"],
-                "condition": one.get("condition") or "",
+                "title": spaces[item["_space"]]["title"] if item["_space"] in spaces else "a deleted space",
+                "gone": item["_space"] not in spaces or bool(spaces[item["_space"]].get("deletedAt")),
+                "path": item["path"],
+                "default": item["default"],
+                "condition": item.get("condition") or "",
             }
-            for one in placed
+            for item in placed
         ]

@@ -18,7 +18,7 @@ _HEADERS: Final = {
 
 def visible(text: object) -> str:
     """A text with what cannot be seen, or would turn the line around, written out."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", str(text))
+    return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", str(text))
 
 
 def _environment() -> Environment:

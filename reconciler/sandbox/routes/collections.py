@@ -31,13 +31,13 @@ async def remove_collection(collectionId: str, caller: Caller = Calling) -> Resp
 @router.patch("/collections/{collectionId}")
 async def change_collection(collectionId: str, body: CollectionPatch, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = caller.get("collection", collectionId)
-        caller.creator(found["organization"])
-        found |= body.given()
-        if not found.get("description"):
-            found.pop("description", None)
-        caller.store.save("collection", found)
-    return View(caller).collection(found)
+        collection = caller.get("collection", collectionId)
+        caller.creator(collection["organization"])
+        collection |= body.given()
+        if not collection.get("description"):
+            collection.pop("description", None)
+        caller.store.save("collection", collection)
+    return View(caller).collection(collection)
 
 
 @router.get("/collections/{collectionId}/spaces")
@@ -50,34 +50,34 @@ async def list_collection_spaces(collectionId: str, paging: Paging = Paged, call
 @router.post("/collections/{collectionId}/move")
 async def move_collection(collectionId: str, body: ContentMove, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = caller.get("collection", collectionId)
-        caller.creator(found["organization"])
-        found = move_content(caller, "collection", found, body)
-    return View(caller).collection(found)
+        collection = caller.get("collection", collectionId)
+        caller.creator(collection["organization"])
+        collection = move_content(caller, "collection", collection, body)
+    return View(caller).collection(collection)
 
 
 @router.post("/collections/{collectionId}/transfer")
 async def transfer_collection(collectionId: str, body: Transfer, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = caller.get("collection", collectionId)
-        caller.admin(found["organization"])
+        collection = caller.get("collection", collectionId)
+        caller.admin(collection["organization"])
         caller.admin(body.organization)
-        if body.organization == found["organization"]:
+        if body.organization == collection["organization"]:
             raise Fault(409, f"collection {collectionId} belongs to {body.organization} already")
-        found.pop("parent", None)
+        collection.pop("parent", None)
         caller.store.place("collection", collectionId, f"root:{body.organization}")
-        found = owner(caller.store, "collection", found, body.organization)
-        for kind, one in inside_of(caller.store, collectionId):
-            owner(caller.store, kind, one, body.organization)
-    return View(caller).collection(found)
+        collection = owner(caller.store, "collection", collection, body.organization)
+        for kind, item in inside_of(caller.store, collectionId):
+            owner(caller.store, kind, item, body.organization)
+    return View(caller).collection(collection)
 
 
 @router.get("/orgs/{organizationId}/collections")
 async def list_collections(organizationId: str, nested: bool = Query(True), paging: Paging = Paged, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
     by_parent: dict[str | None, list[dict[str, Any]]] = {}
-    for one in caller.store.select("collection", organization=organizationId):
-        by_parent.setdefault(one.get("parent"), []).append(one)
+    for item in caller.store.select("collection", organization=organizationId):
+        by_parent.setdefault(item.get("parent"), []).append(item)
     ordered: list[dict[str, Any]] = []
     waiting = list(reversed(by_parent.get(None, [])))
     while waiting:

@@ -54,9 +54,9 @@ async def create_group(organizationId: str, siteId: str, body: GroupCreate, call
 async def remove_group(organizationId: str, siteId: str, siteSectionGroupId: str, caller: Caller = Calling) -> Response:
     caller.creator(organizationId)
     with caller.store.write():
-        found = caller.store.find("group", siteSectionGroupId)
-        if found is not None and found["organization"] == organizationId and found["site"] == siteId:
-            structure.delete_group(caller.store, found)
+        group = caller.store.find("group", siteSectionGroupId)
+        if group is not None and group["organization"] == organizationId and group["site"] == siteId:
+            structure.delete_group(caller.store, group)
     return Response(status_code=204)
 
 
@@ -64,21 +64,21 @@ async def remove_group(organizationId: str, siteId: str, siteSectionGroupId: str
 async def change_group(organizationId: str, siteId: str, siteSectionGroupId: str, body: GroupPatch, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
-        found |= body.given()
-        if found.get("icon") is None:
-            found.pop("icon", None)
-        caller.store.save("group", found)
-    return View(caller).group(found)
+        group = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
+        group |= body.given()
+        if group.get("icon") is None:
+            group.pop("icon", None)
+        caller.store.save("group", group)
+    return View(caller).group(group)
 
 
 @router.post("/{siteSectionGroupId}/sections", status_code=201)
 async def join_group(organizationId: str, siteId: str, siteSectionGroupId: str, body: GroupJoin, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
-        _join(caller.store, found, structure.part(caller, organizationId, siteId, "section", body.sectionId), "sectionId")
-    return View(caller).group(found)
+        group = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
+        _join(caller.store, group, structure.part(caller, organizationId, siteId, "section", body.sectionId), "sectionId")
+    return View(caller).group(group)
 
 
 @router.delete("/{siteSectionGroupId}/sections/{siteSectionId}", status_code=204)
@@ -100,8 +100,8 @@ async def move_group(organizationId: str, siteId: str, siteSectionGroupId: str, 
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
+        group = structure.part(caller, organizationId, siteId, "group", siteSectionGroupId)
         sides = structure.anchors(body.position, "id", ("group", siteSectionGroupId))
-        if not store.place("group", siteSectionGroupId, structure.level(siteId, found.get("sectionGroup")), **sides):
+        if not store.place("group", siteSectionGroupId, structure.level(siteId, group.get("sectionGroup")), **sides):
             raise Fault(400, "position names a section or a group on another level")
-    return View(caller).group(found)
+    return View(caller).group(group)

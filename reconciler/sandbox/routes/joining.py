@@ -20,8 +20,8 @@ PRIVATE = ("billing", "trial", "blocked", "internal_billingMigration")
 async def remove_link_invite(organizationId: str, inviteId: str, caller: Caller = Calling) -> Response:
     caller.admin(organizationId)
     with caller.store.write():
-        found = caller.store.find("link-invite", inviteId)
-        if found is not None and found["organization"] == organizationId:
+        invite = caller.store.find("link-invite", inviteId)
+        if invite is not None and invite["organization"] == organizationId:
             caller.store.remove("link-invite", inviteId)
     return Response(status_code=204)
 

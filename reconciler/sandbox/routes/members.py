@@ -19,10 +19,10 @@ router = APIRouter(prefix="/orgs/{organizationId}/members", tags=["Organization 
 
 def _member(caller: Caller, organization: str, user: str) -> Object:
     caller.member(organization)
-    found = caller.store.find("member", f"{organization}:{user}")
-    if found is None:
+    member = caller.store.find("member", f"{organization}:{user}")
+    if member is None:
         raise Fault(404, f"member {user} not found")
-    return found
+    return member
 
 
 def _show(view: View, member: Object) -> Object:
@@ -45,15 +45,15 @@ async def list_members(
     caller: Caller = Calling,
 ) -> Any:
     caller.member(organizationId)
-    found = caller.store.select("member", organization=organizationId, newest=order == "desc")
+    members = caller.store.select("member", organization=organizationId, newest=order == "desc")
     if role is not None:
-        found = [one for one in found if (one["role"] or "guest") == role]
+        members = [item for item in members if (item["role"] or "guest") == role]
     if search:
-        found = [one for one in found if search.lower() in f"{one['displayName']}\n{one['email']}".lower()]
+        members = [item for item in members if search.lower() in f"{item['displayName']}\n{item['email']}".lower()]
     if sort == "lastSeenAt":
-        found.sort(key=_seen, reverse=order == "desc")
+        members.sort(key=_seen, reverse=order == "desc")
     view = View(caller)
-    return listing(found, paging, lambda one: _show(view, one))
+    return listing(members, paging, lambda item: _show(view, item))
 
 
 @router.get("/{userId}")
@@ -80,20 +80,20 @@ async def remove_member(organizationId: str, userId: str, caller: Caller = Calli
 async def change_member(organizationId: str, userId: str, body: MemberPatch, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
     with caller.store.write():
-        found = _member(caller, organizationId, userId)
-        found |= body.given()
-        caller.store.save("member", found)
-    return _show(View(caller), found)
+        member = _member(caller, organizationId, userId)
+        member |= body.given()
+        caller.store.save("member", member)
+    return _show(View(caller), member)
 
 
 @router.post("/{userId}/sso")
 async def add_sso_member(organizationId: str, userId: str, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
     with caller.store.write():
-        found = _member(caller, organizationId, userId)
-        found["_sso"] = True
-        caller.store.save("member", found)
-    return _show(View(caller), found)
+        member = _member(caller, organizationId, userId)
+        member["_sso"] = True
+        caller.store.save("member", member)
+    return _show(View(caller), member)
 
 
 @router.get("/{userId}/spaces")
@@ -104,9 +104,9 @@ async def list_member_spaces(
     spaces: Sequence[Object] = caller.store.rows("space", organization=organizationId, alive=True, newest=order == "desc", by="updatedAt")
     levels, role = Levels.of(caller.store, organizationId), member["role"]
     if role != "admin":
-        spaces = [one for one in spaces if levels.member(role, one) is not None]
+        spaces = [item for item in spaces if levels.member(role, item) is not None]
     view = View(caller)
-    return listing(spaces, paging, lambda one: {"permission": levels.member(role, one), "space": view.space(one)})
+    return listing(spaces, paging, lambda item: {"permission": levels.member(role, item), "space": view.space(item)})
 
 
 @router.get("/{userId}/teams")
@@ -114,8 +114,8 @@ async def list_member_teams(
     organizationId: str, userId: str, title: str | None = None, paging: Paging = Paged, caller: Caller = Calling
 ) -> Any:
     _member(caller, organizationId, userId)
-    teams = [one for one in caller.store.select("team", organization=organizationId, newest=True) if userId in one["_members"]]
+    teams = [item for item in caller.store.select("team", organization=organizationId, newest=True) if userId in item["_members"]]
     if title:
-        teams = [one for one in teams if title.lower() in one["title"].lower()]
+        teams = [item for item in teams if title.lower() in item["title"].lower()]
     view = View(caller)
-    return listing(teams, paging, lambda one: {"team": view.team(one), "member": {"role": "read"}})
+    return listing(teams, paging, lambda item: {"team": view.team(item), "member": {"role": "read"}})

@@ -19,14 +19,14 @@ router = APIRouter(prefix="/orgs/{organizationId}/openapi", tags=["OpenAPI speci
 
 def _find(caller: Caller, organization: str, slug: str) -> Object | None:
     caller.member(organization)
-    return next((one for one in caller.store.select("openapi", organization=organization) if one["slug"] == slug), None)
+    return next((item for item in caller.store.select("openapi", organization=organization) if item["slug"] == slug), None)
 
 
 def _get(caller: Caller, organization: str, slug: str) -> Object:
-    found = _find(caller, organization, slug)
-    if found is None:
+    spec = _find(caller, organization, slug)
+    if spec is None:
         raise Fault(404, f"OpenAPI specification {slug} not found")
-    return found
+    return spec
 
 
 def _create(caller: Caller, organization: str, slug: str, source: SpecSource) -> Object:
@@ -45,8 +45,8 @@ def _create(caller: Caller, organization: str, slug: str, source: SpecSource) ->
 async def list_specs(organizationId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
     view = View(caller)
-    found = caller.store.select("openapi", organization=organizationId)
-    return listing(found, paging, lambda one: specs.show(caller, one, view))
+    documents = caller.store.select("openapi", organization=organizationId)
+    return listing(documents, paging, lambda item: specs.show(caller, item, view))
 
 
 @router.post("", status_code=201)
@@ -70,26 +70,26 @@ async def put_spec(organizationId: str, specSlug: str, body: SpecPut, response: 
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = _find(caller, organizationId, specSlug)
-        if found is None:
+        spec = _find(caller, organizationId, specSlug)
+        if spec is None:
             if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", specSlug) or len(specSlug) > 100:
                 raise Fault(400, "slug: alphanumeric groups separated by single hyphens, lower case, 1 to 100 characters")
             response.status_code = 201
-            found = _create(caller, organizationId, specSlug, body.source)
+            spec = _create(caller, organizationId, specSlug, body.source)
         else:
-            found = specs.begin(store, found, body.source.url, body.source.text)
-            store.save("openapi", found)
-    return specs.show(caller, found)
+            spec = specs.begin(store, spec, body.source.url, body.source.text)
+            store.save("openapi", spec)
+    return specs.show(caller, spec)
 
 
 @router.delete("/{specSlug}", status_code=204)
 async def remove_spec(organizationId: str, specSlug: str, caller: Caller = Calling) -> Response:
     caller.creator(organizationId)
     with caller.store.write():
-        found = _find(caller, organizationId, specSlug)
-        if found is not None:
-            specs.keep_file(caller.store, found)
-            caller.store.remove("openapi", found["id"])
+        spec = _find(caller, organizationId, specSlug)
+        if spec is not None:
+            specs.keep_file(caller.store, spec)
+            caller.store.remove("openapi", spec["id"])
     return Response(status_code=204)
 
 
@@ -97,8 +97,8 @@ async def remove_spec(organizationId: str, specSlug: str, caller: Caller = Calli
 async def change_spec(organizationId: str, specSlug: str, body: SpecPatch, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        found = _get(caller, organizationId, specSlug)
-        found |= body.given()
-        found["updatedAt"] = caller.store.stamp()
-        caller.store.save("openapi", found)
-    return specs.show(caller, found)
+        spec = _get(caller, organizationId, specSlug)
+        spec |= body.given()
+        spec["updatedAt"] = caller.store.stamp()
+        caller.store.save("openapi", spec)
+    return specs.show(caller, spec)

@@ -22,5 +22,5 @@ async def search_organization(
     caller.member(organizationId)
     base = caller.service.base
     spaces = candidates(caller.store.rows("space", organization=organizationId, alive=True).texts, query)
-    found = [one for one in spaces if found_in(one, query)]
-    return listing(found, paging, lambda one: {"id": one["id"], "title": one["title"], "pages": find_pages(base, one, query)})
+    results = [item for item in spaces if found_in(item, query)]
+    return listing(results, paging, lambda item: {"id": item["id"], "title": item["title"], "pages": find_pages(base, item, query)})

@@ -16,9 +16,9 @@ router = APIRouter(tags=["Organizations"])
 @router.get("/orgs")
 async def list_organizations(paging: Paging = Paged, caller: Caller = Calling) -> Any:
     mine = []
-    for one in caller.store.select("organization"):
-        if caller.user is None or caller.store.find("member", f"{one['id']}:{caller.user}") is not None:
-            mine.append(one)
+    for item in caller.store.select("organization"):
+        if caller.user is None or caller.store.find("member", f"{item['id']}:{caller.user}") is not None:
+            mine.append(item)
     return listing(mine, paging, View(caller).organization)
 
 
@@ -32,17 +32,17 @@ async def get_organization(organizationId: str, caller: Caller = Calling) -> Any
 async def change_organization(organizationId: str, body: OrganizationPatch, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
     with caller.store.write():
-        found = caller.get("organization", organizationId)
+        organization = caller.get("organization", organizationId)
         given = body.given()
         content = given.get("defaultContent")
         site = caller.store.find("site", content["site"]) if content is not None else None
         if content is not None and (site is None or site["organization"] != organizationId):
             raise Fault(400, f"defaultContent.site: there is no site {content['site']}")
         if "logo" in given:
-            found["_logo"] = given.pop("logo")
+            organization["_logo"] = given.pop("logo")
         if "defaultContent" in given and given["defaultContent"] is None:
-            found.pop("defaultContent", None)
+            organization.pop("defaultContent", None)
             given.pop("defaultContent")
-        found |= given
-        caller.store.save("organization", found)
-    return View(caller).organization(found)
+        organization |= given
+        caller.store.save("organization", organization)
+    return View(caller).organization(organization)

@@ -26,17 +26,17 @@ async def get_published_site(organizationId: str, siteId: str, shareKey: str | N
     view = View(caller).of_site(siteId, visible.site_space)
     shown = view.site(site)
     in_sections = structure.sections(caller.store, siteId)
-    sections = [one for one in in_sections if visible.section(one)]
-    standing = [one for one in structure.site_spaces(caller.store, siteId) if visible.site_space(one)]
+    sections = [item for item in in_sections if visible.section(item)]
+    standing = [item for item in structure.site_spaces(caller.store, siteId) if visible.site_space(item)]
     if in_sections:
-        parts = {"type": "sections", "structure": [view.section(one) for one in sections]}
+        parts = {"type": "sections", "structure": [view.section(item) for item in sections]}
     else:
-        parts = {"type": "siteSpaces", "structure": [view.site_space(one) for one in standing]}
+        parts = {"type": "siteSpaces", "structure": [view.site_space(item) for item in standing]}
     look = customization(site["title"], f"{caller.service.base}/files/{siteId}", shown["urls"]["published"])
     return {
         "object": "published-content-site",
         "site": shown,
         "structure": parts,
-        "customizations": {"site": look, "siteSpaces": {one["id"]: look for one in standing}},
+        "customizations": {"site": look, "siteSpaces": {item["id"]: look for item in standing}},
         "scripts": [],
     }

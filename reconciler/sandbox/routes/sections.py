@@ -22,7 +22,7 @@ async def list_sections(
     caller = reader(caller, organizationId, siteId, shareKey)
     structure.site_of(caller, organizationId, siteId)
     visible = shown(caller, siteId)
-    sections = [one for one in structure.sections(caller.store, siteId) if visible.section(one)]
+    sections = [item for item in structure.sections(caller.store, siteId) if visible.section(item)]
     return listing(sections, paging, View(caller).of_site(siteId, visible.site_space).section)
 
 
@@ -37,7 +37,7 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
         made: dict[str, Any] = {
             "id": store.new_id("sitesc"),
             "title": body.title,
-            "path": structure.free_path(body.title, {one["path"] for one in others}),
+            "path": structure.free_path(body.title, {item["path"] for item in others}),
             "default": not others,
             "organization": organizationId,
             "site": siteId,
@@ -55,9 +55,9 @@ async def create_section(organizationId: str, siteId: str, body: SectionCreate, 
 async def remove_section(organizationId: str, siteId: str, siteSectionId: str, caller: Caller = Calling) -> Response:
     caller.creator(organizationId)
     with caller.store.write():
-        found = caller.store.find("section", siteSectionId)
-        if found is not None and found["organization"] == organizationId and found["site"] == siteId:
-            structure.delete_section(caller.store, found)
+        section = caller.store.find("section", siteSectionId)
+        if section is not None and section["organization"] == organizationId and section["site"] == siteId:
+            structure.delete_section(caller.store, section)
     return Response(status_code=204)
 
 
@@ -66,22 +66,22 @@ async def change_section(organizationId: str, siteId: str, siteSectionId: str, b
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = structure.part(caller, organizationId, siteId, "section", siteSectionId)
+        section = structure.part(caller, organizationId, siteId, "section", siteSectionId)
         given = body.given()
         if "path" in given:
             structure.take_path(given["path"], siteSectionId, structure.sections(store, siteId))
         if "defaultSiteSpace" in given:
             chosen = given.pop("defaultSiteSpace")
             siblings = store.select("site-space", container=structure.row(siteId, siteSectionId))
-            if chosen not in {one["id"] for one in siblings}:
+            if chosen not in {item["id"] for item in siblings}:
                 raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} in the section")
             structure.choose(store, "site-space", siblings, chosen)
-        found |= given
+        section |= given
         for name in ("condition", "icon", "description"):
-            if found.get(name) is None:
-                found.pop(name, None)
-        store.save("section", found)
-    return View(caller).section(found)
+            if section.get(name) is None:
+                section.pop(name, None)
+        store.save("section", section)
+    return View(caller).section(section)
 
 
 @router.post("/{siteSectionId}/move")
@@ -89,8 +89,8 @@ async def move_section(organizationId: str, siteId: str, siteSectionId: str, bod
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = structure.part(caller, organizationId, siteId, "section", siteSectionId)
+        section = structure.part(caller, organizationId, siteId, "section", siteSectionId)
         sides = structure.anchors(body.position, "siteSection", ("section", siteSectionId))
-        if not store.place("section", siteSectionId, structure.level(siteId, found.get("sectionGroup")), **sides):
+        if not store.place("section", siteSectionId, structure.level(siteId, section.get("sectionGroup")), **sides):
             raise Fault(400, "position names a section on another level")
-    return View(caller).section(found)
+    return View(caller).section(section)

@@ -43,8 +43,8 @@ async def create_share_link(organizationId: str, siteId: str, body: ShareLinkCre
 @router.delete("/{shareLinkId}", status_code=204)
 async def remove_share_link(organizationId: str, siteId: str, shareLinkId: str, caller: Caller = Calling) -> Response:
     caller.creator(organizationId)
-    found = caller.store.find("share-link", shareLinkId)
-    if found is not None and found["organization"] == organizationId and found["site"] == siteId:
+    link = caller.store.find("share-link", shareLinkId)
+    if link is not None and link["organization"] == organizationId and link["site"] == siteId:
         caller.store.remove("share-link", shareLinkId)
     return Response(status_code=204)
 
@@ -53,7 +53,7 @@ async def remove_share_link(organizationId: str, siteId: str, shareLinkId: str, 
 async def change_share_link(organizationId: str, siteId: str, shareLinkId: str, body: ShareLinkPatch, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        found = structure.part(caller, organizationId, siteId, "share-link", shareLinkId)
-        found |= body.given()
-        caller.store.save("share-link", found)
-    return View(caller).share_link(found)
+        link = structure.part(caller, organizationId, siteId, "share-link", shareLinkId)
+        link |= body.given()
+        caller.store.save("share-link", link)
+    return View(caller).share_link(link)

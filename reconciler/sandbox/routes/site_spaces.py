@@ -27,10 +27,10 @@ async def list_site_spaces(
     caller = reader(caller, organizationId, siteId, shareKey)
     structure.site_of(caller, organizationId, siteId)
     visible = shown(caller, siteId)
-    found = [one for one in structure.site_spaces(caller.store, siteId) if visible.site_space(one)]
+    site_spaces = [item for item in structure.site_spaces(caller.store, siteId) if visible.site_space(item)]
     if default is not None:
-        found = [one for one in found if one["default"] == default]
-    return listing(found, paging, View(caller).of_site(siteId).site_space)
+        site_spaces = [item for item in site_spaces if item["default"] == default]
+    return listing(site_spaces, paging, View(caller).of_site(siteId).site_space)
 
 
 @router.post("", status_code=201)
@@ -44,7 +44,7 @@ async def create_site_space(organizationId: str, siteId: str, body: SiteSpaceCre
         if section is not None:
             structure.part(caller, organizationId, siteId, "section", section)
         else:
-            section = next((one["id"] for one in structure.sections(store, siteId) if one["default"]), None)
+            section = next((item["id"] for item in structure.sections(store, siteId) if item["default"]), None)
         made = structure.new_site_space(store, site, space, section)
     return View(caller).site_space(made)
 
@@ -54,9 +54,9 @@ async def remove_site_space(organizationId: str, siteId: str, siteSpaceId: str, 
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = store.find("site-space", siteSpaceId)
-        if found is not None and found["organization"] == organizationId and found["site"] == siteId:
-            structure.remove_site_space(store, found)
+        site_space = store.find("site-space", siteSpaceId)
+        if site_space is not None and site_space["organization"] == organizationId and site_space["site"] == siteId:
+            structure.remove_site_space(store, site_space)
     return Response(status_code=204)
 
 
@@ -65,19 +65,19 @@ async def change_site_space(organizationId: str, siteId: str, siteSpaceId: str, 
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
+        site_space = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
         given = body.given()
         if "path" in given:
-            siblings = store.select("site-space", container=structure.row(siteId, found.get("section")))
+            siblings = store.select("site-space", container=structure.row(siteId, site_space.get("section")))
             structure.take_path(given["path"], siteSpaceId, siblings)
         if "spaceId" in given:
-            found["_space"] = caller.get("space", given.pop("spaceId"), organizationId)["id"]
+            site_space["_space"] = caller.get("space", given.pop("spaceId"), organizationId)["id"]
         if "condition" in given and given["condition"] is None:
-            found.pop("condition", None)
+            site_space.pop("condition", None)
             given.pop("condition")
-        found |= given
-        store.save("site-space", found)
-    return View(caller).site_space(found)
+        site_space |= given
+        store.save("site-space", site_space)
+    return View(caller).site_space(site_space)
 
 
 @router.post("/{siteSpaceId}/move")
@@ -85,8 +85,8 @@ async def move_site_space(organizationId: str, siteId: str, siteSpaceId: str, bo
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
+        site_space = structure.part(caller, organizationId, siteId, "site-space", siteSpaceId)
         sides = structure.anchors(body.position, "siteSpace", ("site-space", siteSpaceId))
-        if not store.place("site-space", siteSpaceId, structure.row(siteId, found.get("section")), **sides):
+        if not store.place("site-space", siteSpaceId, structure.row(siteId, site_space.get("section")), **sides):
             raise Fault(400, "position names a site space that is not a sibling")
-    return View(caller).site_space(found)
+    return View(caller).site_space(site_space)

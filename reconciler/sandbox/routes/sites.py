@@ -32,16 +32,16 @@ async def list_sites(
     caller.member(organizationId)
     sites: Sequence[Object] = caller.store.rows("site", organization=organizationId, newest=True)
     if isinstance(caller, Visitor) and caller.reader is not None:
-        sites = [one for one in sites if Gate.of(caller.store, one).opens(caller.reader)]
+        sites = [item for item in sites if Gate.of(caller.store, item).opens(caller.reader)]
     if space is not None:
-        holding = {one["site"] for one in caller.store.select("site-space", organization=organizationId) if one["_space"] == space}
-        sites = [one for one in sites if one["id"] in holding]
+        holding = {item["site"] for item in caller.store.select("site-space", organization=organizationId) if item["_space"] == space}
+        sites = [item for item in sites if item["id"] in holding]
     if title:
-        sites = [one for one in sites if title.lower() in one["title"].lower()]
+        sites = [item for item in sites if title.lower() in item["title"].lower()]
     if published is not None:
-        sites = [one for one in sites if one["published"] == published]
+        sites = [item for item in sites if item["published"] == published]
     if type is not None:
-        sites = [one for one in sites if one["type"] == type]
+        sites = [item for item in sites if item["type"] == type]
     return listing(sites, paging, View(caller).of_sites(organizationId).site)
 
 
@@ -87,9 +87,9 @@ async def get_site(organizationId: str, siteId: str, caller: Caller = Calling) -
 async def remove_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Response:
     caller.creator(organizationId)
     with caller.store.write():
-        found = caller.store.find("site", siteId)
-        if found is not None and found["organization"] == organizationId:
-            structure.delete_site(caller.store, found)
+        site = caller.store.find("site", siteId)
+        if site is not None and site["organization"] == organizationId:
+            structure.delete_site(caller.store, site)
     return Response(status_code=204)
 
 
@@ -98,37 +98,37 @@ async def change_site(organizationId: str, siteId: str, body: SitePatch, caller:
     caller.creator(organizationId)
     store = caller.store
     with store.write():
-        found = structure.site_of(caller, organizationId, siteId)
+        site = structure.site_of(caller, organizationId, siteId)
         given = body.given()
         if "basename" in given:
             others = store.select("site", organization=organizationId)
-            if any(one["basename"] == given["basename"] and one["id"] != siteId for one in others):
+            if any(item["basename"] == given["basename"] and item["id"] != siteId for item in others):
                 raise Fault(400, f"basename: {given['basename']} is taken in the organization")
         if "proxy" in given:
-            found["_proxy"] = given.pop("proxy")
+            site["_proxy"] = given.pop("proxy")
         all_sections = structure.sections(store, siteId)
         if "defaultSiteSection" in given:
             chosen = given.pop("defaultSiteSection")
-            if chosen not in {one["id"] for one in all_sections}:
+            if chosen not in {item["id"] for item in all_sections}:
                 raise Fault(400, f"defaultSiteSection: there is no section {chosen} in the site")
             structure.choose(store, "section", all_sections, chosen)
         if "defaultSiteSpace" in given:
             chosen = given.pop("defaultSiteSpace")
-            home = next((one["id"] for one in all_sections if one["default"]), None)
+            home = next((item["id"] for item in all_sections if item["default"]), None)
             siblings = store.select("site-space", container=structure.row(siteId, home))
-            if chosen not in {one["id"] for one in siblings}:
+            if chosen not in {item["id"] for item in siblings}:
                 raise Fault(400, f"defaultSiteSpace: there is no site space {chosen} at the root or in the default section")
             structure.choose(store, "site-space", siblings, chosen)
-        found |= given
-        store.save("site", found)
-    return View(caller).site(found)
+        site |= given
+        store.save("site", site)
+    return View(caller).site(site)
 
 
 @router.post("/{siteId}/publish")
 async def publish_site(organizationId: str, siteId: str, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        found = structure.site_of(caller, organizationId, siteId)
-        found["published"] = True
-        caller.store.save("site", found)
-    return View(caller).site(found)
+        site = structure.site_of(caller, organizationId, siteId)
+        site["published"] = True
+        caller.store.save("site", site)
+    return View(caller).site(site)

@@ -49,8 +49,8 @@ def _page(pages: list[Any], id: str) -> Object:
 def _file(revision: Object, id: str) -> Object:
     for file in revision["_files"]:
         if str(file["id"]) == id:
-            found: Object = file
-            return found
+            wanted: Object = file
+            return wanted
     raise Fault(404, f"file {id} not found")
 
 

@@ -17,11 +17,11 @@ router = APIRouter(tags=["Spaces"])
 
 
 def _active(caller: Caller, id: str) -> Object:
-    found = caller.get("space", id)
-    caller.creator(found["organization"])
-    if found.get("deletedAt"):
+    space = caller.get("space", id)
+    caller.creator(space["organization"])
+    if space.get("deletedAt"):
         raise Fault(404, f"space {id} is deleted")
-    return found
+    return space
 
 
 @router.get("/spaces/{spaceId}")
@@ -34,21 +34,21 @@ async def get_space(spaceId: str, shareKey: str | None = None, caller: Caller = 
 async def remove_space(spaceId: str, caller: Caller = Calling) -> Response:
     with caller.store.write():
         if caller.store.find("space", spaceId) is not None:
-            found = caller.get("space", spaceId)
-            caller.creator(found["organization"])
-            delete_space(caller.store, found)
+            space = caller.get("space", spaceId)
+            caller.creator(space["organization"])
+            delete_space(caller.store, space)
     return Response(status_code=204)
 
 
 @router.patch("/spaces/{spaceId}")
 async def change_space(spaceId: str, body: SpacePatch, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = _active(caller, spaceId)
-        found |= body.given()
-        found["emoji"] = found.get("emoji") or ""
-        found["updatedAt"] = caller.store.stamp()
-        caller.store.save("space", found)
-    return View(caller).space(found)
+        space = _active(caller, spaceId)
+        space |= body.given()
+        space["emoji"] = space.get("emoji") or ""
+        space["updatedAt"] = caller.store.stamp()
+        caller.store.save("space", space)
+    return View(caller).space(space)
 
 
 @router.post("/spaces/{spaceId}/duplicate", status_code=201)
@@ -61,28 +61,28 @@ async def duplicate_space(spaceId: str, caller: Caller = Calling) -> Any:
 @router.post("/spaces/{spaceId}/restore")
 async def restore_space(spaceId: str, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = caller.get("space", spaceId)
-        caller.creator(found["organization"])
-        found = restore(caller.store, found)
-    return View(caller).space(found)
+        space = caller.get("space", spaceId)
+        caller.creator(space["organization"])
+        space = restore(caller.store, space)
+    return View(caller).space(space)
 
 
 @router.post("/spaces/{spaceId}/move")
 async def move_space(spaceId: str, body: ContentMove, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = move_content(caller, "space", _active(caller, spaceId), body)
-    return View(caller).space(found)
+        space = move_content(caller, "space", _active(caller, spaceId), body)
+    return View(caller).space(space)
 
 
 @router.post("/spaces/{spaceId}/transfer")
 async def transfer_space(spaceId: str, body: Transfer, caller: Caller = Calling) -> Any:
     with caller.store.write():
-        found = _active(caller, spaceId)
-        caller.admin(found["organization"])
+        space = _active(caller, spaceId)
+        caller.admin(space["organization"])
         caller.admin(body.organization)
-        if body.organization == found["organization"]:
+        if body.organization == space["organization"]:
             raise Fault(409, f"space {spaceId} belongs to {body.organization} already")
-        found.pop("parent", None)
+        space.pop("parent", None)
         caller.store.place("space", spaceId, f"root:{body.organization}")
-        found = owner(caller.store, "space", found, body.organization)
-    return View(caller).space(found)
+        space = owner(caller.store, "space", space, body.organization)
+    return View(caller).space(space)

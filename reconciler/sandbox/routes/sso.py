@@ -19,8 +19,8 @@ def _team(caller: Caller, organization: str, given: Object) -> Object:
     if "defaultTeam" in given:
         team = given.pop("defaultTeam")
         if team is not None:
-            found = caller.store.find("team", team)
-            if found is None or found["organization"] != organization:
+            known = caller.store.find("team", team)
+            if known is None or known["organization"] != organization:
                 raise Fault(400, f"defaultTeam: there is no team {team}")
         given["_team"] = team
     return given
@@ -58,8 +58,8 @@ async def get_saml(organizationId: str, samlProviderId: str, caller: Caller = Ca
 @router.delete("/saml/{samlProviderId}", status_code=204)
 async def remove_saml(organizationId: str, samlProviderId: str, caller: Caller = Calling) -> Response:
     caller.admin(organizationId)
-    found = caller.store.find("saml", samlProviderId)
-    if found is not None and found["organization"] == organizationId:
+    provider = caller.store.find("saml", samlProviderId)
+    if provider is not None and provider["organization"] == organizationId:
         caller.store.remove("saml", samlProviderId)
     return Response(status_code=204)
 
@@ -68,15 +68,15 @@ async def remove_saml(organizationId: str, samlProviderId: str, caller: Caller =
 async def change_saml(organizationId: str, samlProviderId: str, body: SamlPatch, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
     with caller.store.write():
-        found = caller.get("saml", samlProviderId, organizationId)
-        found |= _team(caller, organizationId, body.given())
-        caller.store.save("saml", found)
-    return View(caller).saml(found)
+        provider = caller.get("saml", samlProviderId, organizationId)
+        provider |= _team(caller, organizationId, body.given())
+        caller.store.save("saml", provider)
+    return View(caller).saml(provider)
 
 
 @router.get("/sso")
 async def list_sso(organizationId: str, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
     view = View(caller)
-    shown = [view.saml(one) for one in caller.store.select("saml", organization=organizationId)]
-    return {"items": [{"id": one["id"], "label": one["label"], "startURL": one["service"]["startURL"]} for one in shown]}
+    shown = [view.saml(item) for item in caller.store.select("saml", organization=organizationId)]
+    return {"items": [{"id": item["id"], "label": item["label"], "startURL": item["service"]["startURL"]} for item in shown]}

@@ -20,9 +20,9 @@ async def list_teams(
     caller.member(organizationId)
     teams = caller.store.select("team", organization=organizationId, newest=True)
     if owner is not None:
-        teams = [one for one in teams if one["_owner"] == owner]
+        teams = [item for item in teams if item["_owner"] == owner]
     if title:
-        teams = [one for one in teams if title.lower() in one["title"].lower()]
+        teams = [item for item in teams if title.lower() in item["title"].lower()]
     return listing(teams, paging, View(caller).team)
 
 
@@ -54,8 +54,8 @@ async def get_team(organizationId: str, teamId: str, caller: Caller = Calling) -
 @router.delete("/{teamId}", status_code=204)
 async def remove_team(organizationId: str, teamId: str, caller: Caller = Calling) -> Response:
     caller.admin(organizationId)
-    found = caller.store.find("team", teamId)
-    if found is not None and found["organization"] == organizationId:
+    team = caller.store.find("team", teamId)
+    if team is not None and team["organization"] == organizationId:
         caller.store.remove("team", teamId)
     return Response(status_code=204)
 
@@ -64,7 +64,7 @@ async def remove_team(organizationId: str, teamId: str, caller: Caller = Calling
 async def change_team(organizationId: str, teamId: str, body: TeamPatch, caller: Caller = Calling) -> Any:
     caller.admin(organizationId)
     with caller.store.write():
-        found = caller.get("team", teamId, organizationId)
-        found["title"] = body.title
-        caller.store.save("team", found)
-    return View(caller).team(found)
+        team = caller.get("team", teamId, organizationId)
+        team["title"] = body.title
+        caller.store.save("team", team)
+    return View(caller).team(team)

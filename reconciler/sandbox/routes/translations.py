@@ -16,8 +16,8 @@ router = APIRouter(prefix="/orgs/{organizationId}/translations", tags=["Translat
 @router.get("")
 async def list_translations(organizationId: str, paging: Paging = Paged, caller: Caller = Calling) -> Any:
     caller.member(organizationId)
-    found = caller.store.rows(KIND, organization=organizationId)
-    return listing(found, paging, lambda one: translations.show(caller, one))
+    rows = caller.store.rows(KIND, organization=organizationId)
+    return listing(rows, paging, lambda item: translations.show(caller, item))
 
 
 @router.post("", status_code=201)
@@ -37,17 +37,17 @@ async def get_translation(organizationId: str, translationId: str, caller: Calle
 async def put_translation(organizationId: str, translationId: str, body: TranslationPut, caller: Caller = Calling) -> Any:
     caller.creator(organizationId)
     with caller.store.write():
-        found = caller.get(KIND, translationId, organizationId)
-        found |= {"instructions": body.instructions, "updatedAt": caller.store.stamp()}
-        caller.store.save(KIND, found)
-    return translations.show(caller, found)
+        translation = caller.get(KIND, translationId, organizationId)
+        translation |= {"instructions": body.instructions, "updatedAt": caller.store.stamp()}
+        caller.store.save(KIND, translation)
+    return translations.show(caller, translation)
 
 
 @router.delete("/{translationId}", status_code=204)
 async def remove_translation(organizationId: str, translationId: str, caller: Caller = Calling) -> Response:
     caller.creator(organizationId)
-    found = caller.store.find(KIND, translationId)
-    if found is not None and found["organization"] == organizationId:
+    translation = caller.store.find(KIND, translationId)
+    if translation is not None and translation["organization"] == organizationId:
         caller.store.remove(KIND, translationId)
     return Response(status_code=204)
 

@@ -106,12 +106,12 @@ class Audience:
             population |= self.holders.get(way.gate.site["id"], {})
         classes = dict.fromkeys([*(way.conditions for way in ways), *sorted(self.asked, key=sorted)])
         population |= {name: reader for name, reader in map(_visitor, classes) if reader is not None}
-        found = []
+        audience = []
         for name, reader in population.items():
             by_itself = opened(visibility, reader, has_key=False) and not reader.agent
             if by_itself or any(way.gate.opens(reader) and self._passes(name, reader, way.conditions) for way in ways):
-                found.append(_read(name))
-        return found
+                audience.append(_read(name))
+        return audience
 
     def _passes(self, name: str, reader: Reader, conditions: Conditions) -> bool:
         if not conditions or reader.agent:

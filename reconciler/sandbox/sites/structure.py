@@ -34,25 +34,25 @@ def part(caller: Caller, organization: str, site: str, kind: str, id: str) -> Ob
 def _tree(store: Store, site: str) -> list[tuple[str, Object]]:
     """The sections and groups of a site in the order of its visitors, what is in a group right after it."""
     rows: dict[str | None, list[tuple[str, Object]]] = {}
-    for kind, one in store.in_site(site, "section", "group"):
-        rows.setdefault(one.get("sectionGroup"), []).append((kind, one))
-    found: list[tuple[str, Object]] = []
+    for kind, part in store.in_site(site, "section", "group"):
+        rows.setdefault(part.get("sectionGroup"), []).append((kind, part))
+    walked: list[tuple[str, Object]] = []
     waiting = rows.get(None, [])[::-1]
     while waiting:
-        found.append(waiting.pop())
-        if found[-1][0] == "group":
-            waiting += rows.get(found[-1][1]["id"], [])[::-1]
-    return found
+        walked.append(waiting.pop())
+        if walked[-1][0] == "group":
+            waiting += rows.get(walked[-1][1]["id"], [])[::-1]
+    return walked
 
 
 def sections(store: Store, site: str) -> list[Object]:
     """The sections of a site in the order of its visitors, those in groups where their group stands."""
-    return [one for kind, one in _tree(store, site) if kind == "section"]
+    return [section for kind, section in _tree(store, site) if kind == "section"]
 
 
 def groups(store: Store, site: str) -> list[Object]:
     """The groups of a site, each before those in it."""
-    return [one for kind, one in _tree(store, site) if kind == "group"]
+    return [group for kind, group in _tree(store, site) if kind == "group"]
 
 
 def variants(store: Store, site: str) -> dict[str | None, list[Object]]:
@@ -66,7 +66,7 @@ def variants(store: Store, site: str) -> dict[str | None, list[Object]]:
 def site_spaces(store: Store, site: str) -> list[Object]:
     """The site spaces of a site: those at its root, then those of its sections."""
     rows = variants(store, site)
-    return [one for at in (None, *(section["id"] for section in sections(store, site))) for one in rows.get(at, [])]
+    return [site_space for at in (None, *(section["id"] for section in sections(store, site))) for site_space in rows.get(at, [])]
 
 
 def slug(title: str) -> str:
@@ -178,9 +178,9 @@ KINDS = {"site-section": "section", "site-section-group": "group", "site-space":
 def anchors(position: Any, key: str, mine: tuple[str, str]) -> dict[str, tuple[str, str] | None]:
     """The anchor of a move's position as `Store.place` takes it. Raises 400 for two anchors or the moved object itself."""
     named = {side: getattr(position, side) for side in ("before", "after")}
-    found = {side: (KINDS[anchor.type], getattr(anchor, key)) if anchor else None for side, anchor in named.items()}
-    if found["before"] and found["after"]:
+    sides = {side: (KINDS[anchor.type], getattr(anchor, key)) if anchor else None for side, anchor in named.items()}
+    if sides["before"] and sides["after"]:
         raise Fault(400, "position has both before and after")
-    if mine in found.values():
+    if mine in sides.values():
         raise Fault(400, "position names the moved object itself")
-    return found
+    return sides

@@ -38,7 +38,7 @@ def _object(where: str, schema: dict[str, Any]) -> None:
     if schema.get("additionalProperties", False) is not False:
         raise Fault(400, f"{where}.additionalProperties: expected false")
     required = schema.get("required", [])
-    if not isinstance(required, list) or not all(isinstance(one, str) for one in required) or len(set(required)) < len(required):
+    if not isinstance(required, list) or not all(isinstance(item, str) for item in required) or len(set(required)) < len(required):
         raise Fault(400, f"{where}.required: expected a list of different names")
     _described(where, schema)
 
@@ -58,7 +58,7 @@ def _described(where: str, schema: dict[str, Any]) -> None:
 def conditions(schema: dict[str, Any]) -> list[dict[str, str]]:
     """One condition for each attribute of a checked schema, those that are not signed last."""
     found = []
-    own = {name: one for name, one in schema["properties"].items() if name != UNSIGNED}
+    own = {name: item for name, item in schema["properties"].items() if name != UNSIGNED}
     unsigned = schema["properties"].get(UNSIGNED, {"properties": {}})["properties"]
     for base, attributes in (("visitor.claims", own), (f"visitor.claims.{UNSIGNED}", unsigned)):
         for name, attribute in attributes.items():
