@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from benchmarks.rows import Row
 
-MET = {True: "yes", False: "no", None: "not measured"}
+MET = {True: "yes", False: "no", None: ""}
 COLOURS = {"reconciler": "#2f6fde", "bare GETs": "#9aa4b2", "bound": "#9aa4b2", "decK": "#d9822b", "Terraform": "#7b42bc"}
 WIDTH, LEFT, BAR, GAP = 860, 330, 14, 12
 

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from benchmarks import projects
+from benchmarks.longest import longest
 from benchmarks.prepare import prepared
 from benchmarks.report import chart, table
 from benchmarks.rows import Row, bare, measure
@@ -115,6 +116,12 @@ def test_a_measured_plan_is_counted_by_the_service_and_its_requests_can_be_sent_
         service.restart()
         assert bare(case, plan.targets) > 0
         assert service.count() == {"GET": plan.gets}
+
+
+def test_the_longest_sequence_counts_what_a_step_needs_and_what_it_follows() -> None:
+    steps = [{"id": 1, "needs": [], "after": []}, {"id": 2, "needs": [1], "after": []}, {"id": 3, "needs": [], "after": [2, 1]}]
+    assert longest(steps) == 3
+    assert longest([]) == 0
 
 
 def test_a_report_has_a_line_for_each_row_and_a_bar_for_each_time() -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Iterator
 
+from benchmarks.measure import run
 from benchmarks.prepare import Prepared, prepared, retitled, unapplied
 from benchmarks.rows import LATENCY, Extent, Row, measure, shown
 from benchmarks.serving import serving
@@ -49,7 +50,4 @@ def critical_path(case: Prepared) -> int:
     """The most requests of a first apply of which each requires the one before it, by a plan that is made for this only."""
     report = case.folder / "plan.json"
     measure(case, "plan", "--report", f"json={report}")
-    depths: dict[int, int] = {}
-    for step in json.loads(report.read_text(encoding="utf-8"))["steps"]:
-        depths[step["id"]] = 1 + max((depths.get(before, 0) for before in (*step["needs"], *step["after"])), default=0)
-    return max(depths.values())
+    return int(run([sys.executable, "-m", "benchmarks.longest", str(report)], log=case.folder / "longest.txt").said)
