@@ -19,7 +19,7 @@ from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
     from reconciler.client.clock import Clock, SystemClock
-    from reconciler.client.conversation import Answer, Listener, Silent
+    from reconciler.client.conversation import Answer, Heard, Listener, Silent
     from reconciler.client.paging import PAGE_SIZE, Listing
     from reconciler.client.paths import encode
     from reconciler.client.retry import RetryClass
@@ -31,6 +31,7 @@ __all__ = [
     "PAGE_SIZE",
     "Answer",
     "Clock",
+    "Heard",
     "Listener",
     "Listing",
     "Reader",
@@ -49,7 +50,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "clock": "Clock SystemClock",
-            "conversation": "Answer Listener Silent",
+            "conversation": "Answer Heard Listener Silent",
             "paging": "PAGE_SIZE Listing",
             "paths": "encode",
             "retry": "RetryClass",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import count
 from typing import Any, Final, Protocol
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from reconciler.client.clock import Clock
 from reconciler.client.exchange import Exchange, Outcome
@@ -32,17 +32,18 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import TOKEN_VARIABLE, Settings
-from reconciler.errors import Ambiguous, ServiceError
+from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Allowance
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC."""
+    """A 2xx. `body`: the decoded JSON, None where it was empty. `date`: the service's clock, UTC. `digest`: SHA-256 of the body's bytes."""
 
     status: int
     body: Any
     date: datetime | None
+    digest: str = field(default="", compare=False)
 
 
 class Listener(Protocol):
@@ -83,6 +84,8 @@ class Silent:
         """Nothing."""
 
 
+Ask = Callable[[str, Mapping[str, str] | None], Awaitable["Answer"]]
+ABSENT: Final = "absent"  # in place of a digest: 404
 LATE: Final = "its deadline passed before it could be sent"
 LIMITED: Final = "The rate limit of the service is used up. Run it again later, or use --max-rps to send requests more slowly."
 
@@ -91,13 +94,67 @@ class _HeldBack(Exception):
     """This attempt was not sent, and no other will be."""
 
 
+class Heard:
+    """`digests`: by target; None where there was no answer, or not the same twice."""
+
+    def __init__(self) -> None:
+        self.digests: dict[str, str | None] = {}
+        self._ahead: dict[str, Answer] = {}  # asked for before anybody wanted it; given once
+
+    async def ask(self, path: str, query: Mapping[str, str] | None, ask: Ask) -> Answer:
+        """The answer to a GET. Raises what `ask` raises."""
+        target = f"{path}?{urlencode(query)}" if query else path
+        answer = self._ahead.pop(target, None)
+        if answer is not None:
+            return answer
+        try:
+            answer = await ask(path, query)
+        except NotFound:
+            self._note(target, ABSENT)
+            raise
+        except ServiceError:
+            self._note(target, None)
+            raise
+        self._note(target, answer.digest)
+        return answer
+
+    async def same(self, before: Mapping[str, str], ask: Ask) -> bool:
+        """Whether every target is answered as `before`; the answers are kept for whoever asks for them next.
+
+        The first is asked for alone: where it is not answered, nothing else is asked.
+        """
+        targets = list(before)
+        answers = [await self._again(target, ask) for target in targets[:1]]
+        if None not in answers:
+            answers += await asyncio.gather(*(self._again(target, ask) for target in targets[1:]))
+        self._ahead = {target: answer for target, answer in zip(targets, answers, strict=False) if answer is not None}
+        return self.digests == before
+
+    async def _again(self, target: str, ask: Ask) -> Answer | None:
+        path, _, query = target.partition("?")
+        try:
+            return await self.ask(path, dict(parse_qsl(query, keep_blank_values=True)), ask)
+        except ServiceError:  # whoever reads it next is told
+            return None
+
+    def _note(self, target: str, digest: str | None) -> None:
+        self.digests[target] = digest if self.digests.get(target, digest) == digest else None
+
+
 class Conversation:
     """All that the operations of one run share: the gate, the retry budget, the circuit breaker."""
 
     def __init__(
-        self, settings: Settings, transport: httpx.AsyncBaseTransport, listener: Listener, clock: Clock, jitter: Callable[[], float]
+        self,
+        settings: Settings,
+        transport: httpx.AsyncBaseTransport,
+        listener: Listener,
+        clock: Clock,
+        jitter: Callable[[], float],
+        heard: Heard,
     ) -> None:
         self.requests = 0
+        self._heard = heard
         self.skew: float | None = None  # seconds that the service's clock is ahead of ours
         self._base = settings.base_url + PREFIX
         self._timeout = settings.timeout
@@ -115,6 +172,17 @@ class Conversation:
     def allowance(self) -> Allowance | None:
         """What is left of the service's rate limit, as far as it was told."""
         return self._pace.allowance(self._clock.monotonic())
+
+    async def read(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
+        """Ask for what a GET answers, unless that came ahead of time; nothing else sends one. Raises like `ask`."""
+        return await self._heard.ask(path, query, self._read)
+
+    async def _read(self, path: str, query: Mapping[str, str] | None) -> Answer:
+        return await self.ask("GET", path, query, retry=RetryClass.READ)
+
+    async def same(self, before: Mapping[str, str]) -> bool:
+        """Whether every GET is answered as it was `before`; see `Heard.same`."""
+        return await self._heard.same(before, self._read)
 
     async def ask(
         self,
@@ -139,7 +207,7 @@ class Conversation:
                 raise _error(retry, method, path, outcome, in_doubt, limited=self._pace.is_refused) from None
             verdict = classify(retry, outcome.result)
             if verdict.effect is Effect.DONE and outcome.status is not None:
-                return Answer(outcome.status, outcome.body, outcome.hints.date)
+                return Answer(outcome.status, outcome.body, outcome.hints.date, outcome.digest)
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
                 raise _error(retry, method, path, outcome, in_doubt, limited=outcome.result == 429)

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any, Final, cast
 
 from pydantic_core import from_json
@@ -35,6 +36,7 @@ class Outcome:
     says: str
     body: Any = None
     hints: Hints = Hints()  # noqa: RUF009  frozen
+    digest: str = ""
 
     @property
     def status(self) -> int | None:
@@ -98,7 +100,7 @@ class Exchange:
         if not data and method != "GET" and _ends_by_itself(response):
             return Outcome(status, "done", hints=hints)
         try:
-            return Outcome(status, "done", _decode(data), hints)
+            return Outcome(status, "done", _decode(data), hints, sha256(data).hexdigest())
         except (ValueError, RecursionError):
             return Outcome(Fault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from reconciler.client.clock import Clock, SystemClock
-from reconciler.client.conversation import Answer, Conversation, Listener, Silent
+from reconciler.client.conversation import Answer, Conversation, Heard, Listener, Silent
 from reconciler.client.library import httpx
 from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
 from reconciler.client.retry import RetryClass
@@ -33,7 +33,7 @@ class Reader:
 
     Use it in `async with`: on leaving, the transport is closed, also one that was handed in.
     `jitter`: chance in [0, 1). `clock`: whoever waits between readings waits by it.
-    `concurrency`: requests under way at the same time, at most.
+    `concurrency`: requests under way at the same time, at most. `heard`: where the digests of what it is answered are kept.
     """
 
     def __init__(
@@ -44,10 +44,11 @@ class Reader:
         listener: Listener = Silent(),  # noqa: B008  has no state
         clock: Clock = _SYSTEM,
         jitter: Callable[[], float] = _CHANCE,
+        heard: Heard | None = None,
     ) -> None:
         self._transport = self._guarded(transport or default_transport(settings.base_url, settings.max_concurrency))
         self._listener = listener
-        self._conversation = Conversation(settings, self._transport, listener, clock, jitter)
+        self._conversation = Conversation(settings, self._transport, listener, clock, jitter, heard or Heard())
         self._base_url, self.clock, self.concurrency = settings.base_url, clock, settings.max_concurrency
 
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
@@ -89,9 +90,13 @@ class Reader:
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> Answer:
         """Read one object. Raises NotFound, Rejected, Unavailable, or ServiceError for an answer of no use."""
-        answer = await self._conversation.ask("GET", path, query, retry=RetryClass.READ)
+        answer = await self._conversation.read(path, query)
         self._listener.read(1)
         return answer
+
+    async def same(self, before: Mapping[str, str]) -> bool:
+        """Whether everything is answered as it was `before`. What came is given again to the readings of this run that ask for it."""
+        return await self._conversation.same(before)
 
     async def list(self, path: str, query: Mapping[str, str] | None = None, *, key: Callable[[dict[str, Any]], str] = _by_id) -> Listing:
         """Read all pages of a list, each object once by `key`. Raises like `get`, whichever page it was that failed."""
@@ -99,7 +104,7 @@ class Reader:
         async def fetch(token: str | None) -> Page:
             page = {} if token is None else {"page": token}
             query_of_page = {**(query or {}), "limit": str(PAGE_SIZE), **page}
-            answer = await self._conversation.ask("GET", path, query_of_page, retry=RetryClass.READ)
+            answer = await self._conversation.read(path, query_of_page)
             items = answer.body.get("items") if isinstance(answer.body, dict) else None
             self._listener.read(len(items) if isinstance(items, list) else 0)
             return Page(answer.body, answer.date)

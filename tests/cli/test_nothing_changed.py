@@ -188,5 +188,5 @@ def test_a_value_that_may_be_a_secret_is_not_in_what_is_remembered(valid: Cli) -
     assert valid("validate", env=secret).exit_code != 0
     assert valid("validate", "--public-var", "owner", env=secret).exit_code == 0
     known = (valid.root / REMEMBERED).read_text(encoding="utf-8")
-    assert set(json.loads(known.partition("\n")[2])) == {"given", "names", "files", "sentence"}
+    assert set(json.loads(known.partition("\n")[2])) == {"given", "names", "files", "found"}
     assert "hunter2" not in known

@@ -41,16 +41,24 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
     from reconciler.cli import exits
+    from reconciler.cli.wiring.unchanged import Unchanged
+
+    options = Options.of(screen, words)
+    unchanged = Unchanged.of(options, screen.width, full) if out is None and not report else None
+    if unchanged is not None and (says := unchanged.recall(screen)) is not None:
+        screen.spans(says)
+        return exits.DONE
+
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import plan_file, run
     from reconciler.cli.wiring.connect import connect, load, now, open_store
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
 
-    options = Options.of(screen, words)
     kinds = load_kinds()
     project = load(screen, options, kinds)
     with connect(screen, options, project, kinds) as service:
+        service = replace(service, heard=unchanged.heard if unchanged is not None else None)
         with open_store(screen, options, project, service, create=False) as store:
             state, key = store.read(), store.digest_key()
             new = unseen(options, project, service, store)
@@ -77,6 +85,8 @@ def command(
     folder = reports.folder(project)
     reports.write(screen, report, document, sheet, created_at=made_at, folder=folder)
     reports.show(screen, options.format, document, sheet, text, created_at=made_at, folder=folder)
+    if unchanged is not None and new is None:
+        unchanged.remember(screen, project, service, plan, text())
     if plan.steps:
         screen.say(forecast_text(planned.forecast))
     guard(plan, project.desired, allow_delete=options.allow_delete)

@@ -19,7 +19,7 @@ from reconciler.cli.wiring import trust
 from reconciler.errors import ConfigError, ReconcilerError, StateError, UsageError
 
 if TYPE_CHECKING:
-    from reconciler.client import Settings
+    from reconciler.client import Heard, Settings
     from reconciler.config import Project
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
@@ -30,12 +30,16 @@ BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_
 
 @dataclass(frozen=True)
 class Service:
-    """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process."""
+    """A service that can be talked to. `identity`: what its ids belong to; `embedded`: it ends with this process.
+
+    `heard`: where the digests of what it answers are kept, None where nobody asks for them.
+    """
 
     identity: str
     settings: Settings
     where: str
     embedded: bool
+    heard: Heard | None = None
 
     def lasting(self, project: Project) -> float | None:
         """Seconds for which a request may still take effect; None where it dies with its run, and lists never lag."""

@@ -34,10 +34,10 @@ _WRITTEN: Final = re.compile(rb"""^state:[ \t]+["']?sqlite:///([^\s"'#?]+)["']?[
 
 @dataclass(frozen=True)
 class Seal:
-    """Where sealed files of a project are, and the key of all of them."""
+    """The key of the sealed files of a project, and the file of the state that it is from."""
 
-    folder: Path
     key: bytes
+    state: Path
 
     @classmethod
     def of(cls, root: Path, text: bytes, state: str | None = None) -> Seal | None:
@@ -48,12 +48,19 @@ class Seal:
         """
         file = _state_file(root, text, state or os.environ.get(STATE))
         secret = digest_key(file) if file is not None else None
-        return None if secret is None else cls(root / FOLDER, hmac.digest(secret, b"reconciler: sealed files", "sha256"))
+        if file is None or secret is None:
+            return None
+        return cls(hmac.digest(secret, b"reconciler: sealed files", "sha256"), file)
+
+    def path(self, name: str) -> Path:
+        """Where the file of that name is: beside the state, and named after it where that is not in a folder of its own."""
+        own = self.state.parent.name == FOLDER
+        return self.state.parent / (name if own else f".{self.state.name}.{name}")
 
     def read(self, name: str) -> Any:
         """What the file of that name says; None where it does not exist or cannot be believed."""
         try:
-            with (self.folder / name).open("rb") as file:
+            with self.path(name).open("rb") as file:
                 text = file.read(SIZE_MAX)
             digest, _, body = text.partition(b"\n")
             if not hmac.compare_digest(digest, self._digest(name, body)):
@@ -66,8 +73,7 @@ class Seal:
         """Put a value there, for its owner alone. Where that is not possible nothing is lost, and nothing is said."""
         body = json.dumps(value, separators=(",", ":")).encode()
         with suppress(OSError):
-            if self.folder.is_dir():
-                write_whole(self.folder / name, f"{self._digest(name, body).decode()}\n{body.decode()}")
+            write_whole(self.path(name), f"{self._digest(name, body).decode()}\n{body.decode()}")
 
     def digest(self, value: Any) -> str:
         """Of data that may be secret."""

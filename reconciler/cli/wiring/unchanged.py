@@ -1,0 +1,113 @@
+"""`plan` where nothing changed, neither here nor on the service: it says what it said before.
+
+In: a project, a state and a service that may all be as they were when a plan found nothing to do. Out: what that plan printed. What is
+compared: everything of `checked`, the bytes of the state, the user's token, and every byte that the service answers. So the requests are
+the same as ever; what is spared is to read YAML, to match and to compare. Only a plan that says nothing but "no changes" is remembered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.cli.wiring import trust
+from reconciler.cli.wiring.checked import Checked
+
+if TYPE_CHECKING:
+    from reconciler.cli.options import Options
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.cli.wiring.connect import Service
+    from reconciler.client import Heard, Listener
+    from reconciler.config import Project
+    from reconciler.model import Plan
+
+FILE: Final = "unchanged.json"
+SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places"})  # what a plan without changes may hold
+TOKEN, BASE_URL, STATE = "RECONCILER_TOKEN", "RECONCILER_BASE_URL", "RECONCILER_STATE"
+DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_exposure", "allow_delete", "accept_gone")
+
+
+class Unchanged:
+    """A plan that may have been made before. `heard`: what the service answers in this run; nothing is asked for twice."""
+
+    def __init__(self, checked: Checked, options: Options, heard: Heard) -> None:
+        self.checked, self.options, self.heard = checked, options, heard
+        self.state = _digest(checked.seal.state)
+
+    @classmethod
+    def of(cls, options: Options, *more: object) -> Unchanged | None:
+        """None where a plan is about a part, may do more than usual, or is not only for a screen. `more`: what else it depends on."""
+        from reconciler.client import Heard
+
+        token = os.environ.get(TOKEN)
+        plain = type(options)()
+        if not token or options.format != "text" or any(getattr(options, name) != getattr(plain, name) for name in DEFAULTS):
+            return None
+        checked = Checked.of(options, token, options.base_url, os.environ.get(BASE_URL), *more)
+        return None if checked is None else cls(checked, options, Heard())
+
+    def recall(self, screen: Screen) -> Sequence[tuple[str, str]] | None:
+        """What the plan said; None where it has to be made."""
+        known = self.checked.recall(FILE)
+        if known is None or not self.state or known["state"] != self.state:
+            return None
+        from reconciler.cli.terminal.progress import Narration
+
+        screen.hide([os.environ[TOKEN]])
+        url, root = known["url"], self.checked.root
+        if known["confirmed"] and not trust.confirmed(root, url):
+            return None
+        narration = Narration(screen)
+        with narration.phase(f"Reading {known['project']}", where=url):
+            same = asyncio.run(self._same(screen, known, narration))
+        return [(style, text) for style, text in known["says"]] if same else None
+
+    async def _same(self, screen: Screen, known: Mapping[str, Any], listener: Listener) -> bool:
+        from reconciler.client import Reader, Settings
+
+        settings = Settings(
+            known["url"], os.environ[TOKEN], timeout=known["timeout"], max_rps=self.options.max_rps, secrets=screen.hidden
+        )  # fmt: skip
+        if self.options.max_concurrency is not None:
+            settings = replace(settings, max_concurrency=self.options.max_concurrency)
+        async with Reader(settings, listener=listener, heard=self.heard) as reader:
+            return await reader.same(known["answers"])
+
+    def remember(self, screen: Screen, project: Project, service: Service, plan: Plan, says: Sequence[tuple[str, str]]) -> None:
+        """Remember what a plan said that found nothing to do; not where an answer is missing, or a secret is masked."""
+        empty = type(plan)(plan.project, plan.environment)
+        said = any(getattr(plan, field.name) != getattr(empty, field.name) for field in fields(plan) if field.name not in SAYS_NOTHING)
+        answers, state = self.heard.digests, self.checked.seal.state
+        meant = (self.options.state or os.environ.get(STATE) or project.settings.state).removeprefix("sqlite:///")
+        same = Path(meant).resolve() == state.resolve() and self.state == _digest(state) != ""
+        if said or service.embedded or not same or None in answers.values() or any(screen.masked(text) != text for _, text in says):
+            return
+        found = {
+            "project": plan.project,
+            "url": service.settings.base_url,
+            "confirmed": not (self.options.base_url or os.environ.get(BASE_URL)),
+            "timeout": service.settings.timeout,
+            "state": self.state,
+            "answers": answers,
+            "says": [list(span) for span in says],
+        }
+        self.checked.remember(FILE, project, found)
+
+
+def _digest(state: Path) -> str:
+    """Of the bytes of a state and of its log of writes; "" where it cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with state.open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+        with suppress(FileNotFoundError), Path(f"{state}-wal").open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    except OSError:
+        return ""
+    return digest.hexdigest()

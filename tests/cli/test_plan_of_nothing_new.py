@@ -1,0 +1,171 @@
+"""A plan where nothing changed since the last one: the same words from the same requests, without reading YAML; and never old news."""
+
+from __future__ import annotations
+
+import random
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import httpx
+import pytest
+
+from reconciler.sandbox.server import embedded
+from tests.cli.conftest import Cli
+from tests.cli.test_imports import COMMAND, imported
+from tests.proofs import spread
+
+REMEMBERED = "p/.reconciler/unchanged.json"
+EMPTY = "No changes. 12 objects managed, 0 unmanaged.\n"
+
+
+@dataclass
+class Served:
+    """A project that was applied to a service on a port of its own."""
+
+    cli: Cli
+    url: str
+
+    def plan(self, *words: str) -> tuple[int, str]:
+        """The exit code of a plan, and what it printed."""
+        result = self.cli("plan", "p", "--base-url", self.url, *words)
+        return result.exit_code, result.stdout
+
+    def requests(self) -> list[str]:
+        """The requests of a plan, sorted."""
+        shown = self.cli("plan", "p", "--base-url", self.url, "-v").stderr.splitlines()
+        return sorted(" ".join(line.split()[:2]) for line in shown if line.startswith("GET /"))
+
+    def anew(self) -> tuple[int, str]:
+        """A plan that remembers nothing."""
+        (self.cli.root / REMEMBERED).unlink(missing_ok=True)
+        return self.plan()
+
+    def call(self, method: str, path: str, body: object = None) -> None:
+        headers = {"Authorization": f"Bearer {self.cli.env['RECONCILER_TOKEN']}"}
+        httpx.request(method, f"{self.url}/v1{path}", json=body, headers=headers).raise_for_status()
+
+
+@pytest.fixture
+def served(cli: Cli) -> Iterator[Served]:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    assert cli("plan", "p").exit_code == 0  # makes the sandbox
+    with embedded(cli.root / "p/.reconciler/sandbox.db") as running:
+        cli.env["RECONCILER_TOKEN"] = running.token
+        applied = cli("apply", "p", "--yes", "--create-state", "--base-url", running.base_url)
+        assert applied.exit_code == 0, applied.stderr
+        yield Served(cli, running.base_url)
+
+
+def test_it_says_the_same_after_the_same_requests_and_reads_no_yaml(served: Served) -> None:
+    first, requests = served.plan(), served.requests()
+    assert first == (0, EMPTY)
+    assert (served.cli.root / REMEMBERED).exists()
+    assert served.plan() == first
+    assert served.plan("--detailed-exitcode") == first
+    assert served.requests() == requests
+    (served.cli.root / REMEMBERED).unlink()
+    assert served.requests() == requests
+    env = {"RECONCILER_TOKEN": str(served.cli.env["RECONCILER_TOKEN"]), "HOME": str(served.cli.root / "home")}
+    modules = imported(COMMAND, str(served.cli.root), "plan", "p", "--base-url", served.url, env=env)
+    assert not modules & {"yaml", "sqlalchemy", "reconciler.plan.planner", "reconciler.kinds"}
+
+
+def test_only_the_owner_can_read_what_is_remembered_and_it_holds_no_token(served: Served) -> None:
+    served.plan()
+    file = served.cli.root / REMEMBERED
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert str(served.cli.env["RECONCILER_TOKEN"]) not in file.read_text()
+
+
+def titled(served: Served) -> None:
+    served.cli.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+
+
+def retitled_outside(served: Served) -> None:
+    teams = httpx.get(
+        f"{served.url}/v1/orgs/org_acme/teams", headers={"Authorization": f"Bearer {served.cli.env['RECONCILER_TOKEN']}"}
+    ).json()
+    served.call("PATCH", f"/orgs/org_acme/teams/{teams['items'][0]['id']}", {"title": "Somebody else"})
+
+
+def made_outside(served: Served) -> None:
+    served.call("PUT", "/orgs/org_acme/teams", {"title": f"Guests {random.random()}"})
+
+
+def forgotten(served: Served) -> None:
+    listed = served.cli("state", "list", "p", "--base-url", served.url).stdout.split()
+    address = next(word for word in listed if "/team/" in word)
+    assert served.cli("state", "forget", address, "p", "--base-url", served.url).exit_code == 0
+
+
+def cut_off(served: Served) -> None:
+    file = served.cli.root / REMEMBERED
+    file.write_text(file.read_text()[:-20]) if file.exists() else None
+
+
+def edited(served: Served) -> None:
+    """What a plan says is exchanged by somebody without the key."""
+    file = served.cli.root / REMEMBERED
+    file.write_text(file.read_text().replace("12 objects", "99 objects")) if file.exists() else None
+
+
+def copied(served: Served) -> None:
+    """What was remembered before comes back later, as a pipeline restores its cache."""
+    served.plan()
+    file = served.cli.root / REMEMBERED
+    text = file.read_text() if file.exists() else ""
+    retitled_outside(served)
+    served.plan()
+    file.write_text(text)
+
+
+def nothing(served: Served) -> None:
+    """Nothing happens."""
+
+
+CHANGES: tuple[Callable[[Served], None], ...] = (
+    titled, retitled_outside, made_outside, forgotten, cut_off, edited, copied, nothing,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_whatever_changes_the_plan_is_that_of_a_run_that_remembers_nothing(served: Served, change: Callable[[Served], None]) -> None:
+    assert served.plan() == (0, EMPTY)
+    change(served)
+    remembering = served.plan()
+    assert remembering == served.anew()
+    if change in (titled, retitled_outside, made_outside, forgotten, copied):
+        assert remembering != (0, EMPTY)
+
+
+@pytest.mark.parametrize("words", [("--target", "acme/team/*"), ("--full",), ("--format", "json"), ("--accept-gone", "3")], ids=str)
+def test_a_plan_with_options_is_made_as_ever(served: Served, words: tuple[str, ...]) -> None:
+    served.plan()
+    before = (served.cli.root / REMEMBERED).read_bytes()
+    code, _ = served.plan(*words)
+    assert code == 0
+    assert words == ("--full",) or (served.cli.root / REMEMBERED).read_bytes() == before
+
+
+def test_without_a_token_or_with_another_one_nothing_is_recalled(served: Served) -> None:
+    served.plan()
+    served.cli.env["RECONCILER_TOKEN"] = None
+    assert served.plan()[0] == 3
+    served.cli.env["RECONCILER_TOKEN"] = "somebody"
+    assert served.plan()[0] != 0
+
+
+def test_what_changes_outside_while_a_plan_is_recalled_costs_no_second_request(served: Served) -> None:
+    served.plan()
+    retitled_outside(served)
+    asked = served.requests()
+    assert len(asked) == len(set(asked))
+
+
+@pytest.mark.parametrize("seed", spread(range(20), 2))
+def test_after_any_sequence_of_changes_both_say_the_same(served: Served, seed: int) -> None:
+    chance = random.Random(seed)
+    for change in chance.choices((retitled_outside, made_outside, cut_off, edited, nothing, nothing), k=6):
+        change(served)
+        assert served.plan() == served.plan() == served.anew()
