@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
@@ -30,6 +30,7 @@ from reconciler.config.values import untainted
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired, Source
+from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
 
@@ -77,7 +78,8 @@ class Loading:
     """One run of `load`. `documents`: the files by name, the project file first; `given`: the variables, known once it has run.
 
     `look`: is given each file before its expressions are evaluated. `overlay`: what the environment says, None where the project has none;
-    `missing`: it has some, and none is chosen. `changed`: what patches put in the place of a node, by its identity.
+    `missing`: it has some, and none is chosen. `changed`: what patches put in the place of a node, by its identity;
+    `generated`: what `forEach` did.
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class Loading:
         self.overlay: Overlay | None = None
         self.missing = False
         self.changed: Mapping[int, Node | None] = {}
+        self.generated: Mapping[int, list[Any]] = {}
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
     def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
@@ -136,7 +139,7 @@ class Loading:
             evaluation.top(one)
         if self.overlay is not None:
             self._evaluate_overlay(self.overlay, evaluation)
-        made = self._made(split, top, maps)
+        made = self._made(split, top, maps, evaluation)
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(made, sensitive=given.secrets, texts={**files.texts, **evaluation.texts})
 
@@ -167,20 +170,21 @@ class Loading:
 
     # -- the parts -----------------------------------------------------------------------------------------------------------------
 
-    def _made(self, split: Split, top: Map, documents: list[Map]) -> Project:
+    def _made(self, split: Split, top: Map, documents: list[Map], evaluation: Evaluation) -> Project:
         words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith(IGNORED)}, self.problems)
         settings = read_settings(words, top.at, split.files.root, self.problems)
         prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
         guards = read_guards(words, self.problems)
         compiled = shapes(self.kinds)
         defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
-        tree = Tree(self.kinds, compiled, self.problems, split)
+        tree = Tree(self.kinds, compiled, self.problems, split, evaluation)
         removed, moved = self._everywhere(words, tree)
         self._rest(words)
         fragments = [self._document(document, tree, removed, moved) for document in documents]
         for held in fragments:
             self._fragment(held, tree)
         tree.items = items = tree.ordered()
+        self.generated = tree.generator.made if "generator" in tree.__dict__ else {}
         gone: Mapping[Address, Source] = {}
         if self.overlay is not None:
             from reconciler.config.environments.patches import Patches
@@ -198,6 +202,7 @@ class Loading:
             project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
             moved=renamed, removed=read_removed(self.kinds, removed, items, renamed, self.problems),
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
+            generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
         )  # fmt: skip
         settings = replace(settings, files=tuple(split.files.seen))
         return Project(settings, desired)

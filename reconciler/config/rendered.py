@@ -50,7 +50,7 @@ def rendered(
         raise ConfigError(problems.found)
     texts = {}
     for name, document in loading.documents.items():
-        texts[name] = "\n".join(_Printer(name, expressions, loading.changed).document(document)) + "\n"
+        texts[name] = "\n".join(_Printer(name, expressions, loading.changed, loading.generated).document(document)) + "\n"
     top = next(iter(texts))
     head = "".join(_variables(loading.given))
     return {**texts, top: head + texts[top]}
@@ -71,11 +71,13 @@ def _variables(given: Variables) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Printer:
-    """Prints the nodes of one file. `expressions`: by place. `changed`: what patches put in the place of a node, by its identity."""
+    """Prints the nodes of one file. `expressions`: by place. `changed`: what patches put in the place of a node, by its identity;
+    `generated`: what `forEach` did."""
 
     file: str
     expressions: Mapping[tuple[str, int, int], str]
     changed: Mapping[int, Node | None]
+    generated: Mapping[int, list[Any]]
 
     def document(self, document: Node) -> list[str]:
         """The lines of the file."""
@@ -85,14 +87,16 @@ class _Printer:
 
     def _map(self, node: Map, indent: int) -> list[str]:
         lines = []
-        for key, entry in node.entries.items():
-            value = self.changed.get(id(entry.node), entry.node)
-            if value is not None:
-                lines += self._value(f"{' ' * indent}{_text(key)}:", value, indent)
+        for written in node.entries.values():
+            for entry in self.generated.get(id(written.node), [written]):
+                value = self.changed.get(id(entry.node), entry.node)
+                if value is not None:
+                    lines += self._value(f"{' ' * indent}{_text(entry.key)}:", value, indent)
         return lines
 
     def _items(self, items: list[Node], indent: int) -> list[str]:
-        found = [value for one in items if (value := self.changed.get(id(one), one)) is not None]
+        every = [one for written in items for one in self.generated.get(id(written), [written])]
+        found = [value for one in every if (value := self.changed.get(id(one), one)) is not None]
         return [line for one in found for line in self._value(f"{' ' * indent}-", one, indent)]
 
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:

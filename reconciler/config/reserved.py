@@ -10,8 +10,6 @@ from reconciler.config.words import ADOPT, LATER_SECTIONS
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
-FOR_EACH = "forEach is not supported yet; declare the resources one by one"
-
 
 def later(name: str) -> str | None:
     """The sentence for a word that a later version will know; None for any other."""
@@ -28,7 +26,7 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
         return
     match name:
         case "forEach":
-            report(entry.at, FOR_EACH)
+            report(entry.at, "forEach is not allowed here")
         case "key":
             report(entry.at, f'key is not allowed here: it is already "{item.address.key}"')
         case "previously":

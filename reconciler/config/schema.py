@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
+from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
 from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES, Service
@@ -23,6 +24,11 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
 TEXT: Schema = {"$ref": "#/$defs/text"}
 KEY: Schema = {"$ref": "#/$defs/key"}
+LOOP: Schema = {
+    "description": "One resource for each element of a list or a map: each.key, each.value and each.index are its values.",
+    "anyOf": [{"type": "array"}, {"type": "object"}, EXPRESSION],
+}
+KEYS: Schema = {"anyOf": [{"pattern": f"^{KEY_PATTERN}$"}, {"pattern": r"\$\{\{"}]}  # an expression is a key inside forEach
 COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
 
@@ -162,7 +168,7 @@ class _Maker:
                 {"type": "array", "anyOf": items},
                 {
                     "type": "object",
-                    "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
+                    "propertyNames": KEYS,
                     "additionalProperties": {"anyOf": entries},
                     "not": {"required": ["version"]},
                 },
@@ -234,6 +240,7 @@ class _Maker:
     def resource(self, kind: Kind) -> Schema:
         """The map of one resource, without what a node adds."""
         reserved = {
+            **({FOR_EACH: LOOP} if kind.place.value_is is None else {}),
             "id": _text("The id of an existing object to adopt."),
             "previously": {"description": "The keys that it had before.", "type": "array", "items": KEY},
             "protect": _value({"description": "Whether its deletion requires consent.", "type": "boolean"}),
@@ -250,9 +257,14 @@ class _Maker:
     def node(self, kind: Kind) -> Schema:
         """An item of an ordered list."""
         tag = str(kind.place.tag)
-        own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **KEY}
+        key = {"anyOf": [KEY, EXPRESSION]}  # an expression inside forEach
+        own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **key}
         body = self.resource(kind)
-        body["properties"] = {tag: own, **({"key": KEY} if tag in kind.fields else {}), **body["properties"]}
+        body["properties"] = {
+            tag: own,
+            **({"key": {"description": "A key of its own, if the first word does not provide it.", **key}} if tag in kind.fields else {}),
+            **body["properties"],
+        }
         return {**body, "required": [tag]}
 
     def items(self, members: tuple[Kind, ...]) -> Schema:
@@ -272,7 +284,7 @@ class _Maker:
         return {
             "description": kind.doc,
             "type": "object",
-            "propertyNames": {"pattern": f"^{KEY_PATTERN}$"},
+            "propertyNames": KEYS,
             "properties": {INCLUDE: {"anyOf": [files, entry]}},
             "additionalProperties": entry,
         }

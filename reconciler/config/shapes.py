@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.source.nodes import Node
+from reconciler.config.source.nodes import Each, Node
 from reconciler.config.values import Reader, readers
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Kind, Kinds
@@ -54,7 +54,7 @@ def _shape(kinds: Kinds, kind: Kind) -> Shape:
     sections, lists, singles = kinds.sections(kind.name), kinds.lists(kind.name), kinds.singles(kind.name)
     flags = kinds.flags(kind.name)
     tag = (kind.place.tag,) if kind.place.tag is not None else ()
-    words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *singles, *(word for word in RESERVED if word != "forEach"))))
+    words = tuple(dict.fromkeys((*tag, *found, *flags, *sections, *lists, *singles, *RESERVED)))
     return Shape(kind, found, key_reader, sections, lists, singles, frozenset(flags), words)
 
 
@@ -65,7 +65,7 @@ class Item:
     `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
     `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `meant`: the
     fields that misspelled words probably name. `unread`: what stands behind its key is no map, so nothing more is said of it. `body`: what
-    is written of it.
+    is written of it. `each`: the element of a `forEach` that it was made for, or that its container was made for.
     """
 
     address: Address
@@ -86,6 +86,7 @@ class Item:
     meant: list[str] = field(default_factory=list)
     unread: bool = False
     body: Node | None = None
+    each: Each | None = None
 
     def around(self, kind: str) -> Item | None:
         """The nearest item of a kind that this one is or stands in; None where there is none."""

@@ -9,17 +9,36 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
-from reconciler.config.reserved import FOR_EACH, later, read_reserved
+from reconciler.config.reserved import later, read_reserved
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Node, Problems, Scalar, described, holds_expression, shown
+from reconciler.config.source.nodes import (
+    FOR_EACH,
+    UNREAD,
+    Each,
+    Entry,
+    Generated,
+    List,
+    Map,
+    Node,
+    Problems,
+    Scalar,
+    described,
+    holds_expression,
+    shown,
+)  # fmt: skip
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.config.values import INVALID, empty, untainted
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Foreign, Kind, Kinds, Named, Role
 from reconciler.text.suggest import a, closest, did_you_mean
+
+if TYPE_CHECKING:
+    from reconciler.config.language.evaluate import Evaluation
+    from reconciler.config.language.for_each import Generator
 
 LITERAL: Final = "keys must be literal text: write it out"
 
@@ -32,20 +51,19 @@ class Tree:
     shapes: dict[str, Shape]
     problems: Problems
     split: Split
+    evaluation: Evaluation
     items: dict[Address, Item] = field(default_factory=dict)
     written: set[tuple[Address, str]] = field(default_factory=set)
     _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
     _counts: Counter[tuple[Address, str]] = field(default_factory=Counter)
+    _each: Each | None = None  # the element that what is read now is made for
 
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
     def roots(self, kind: Kind, entry: Entry) -> None:
         """The section of root resources of one file; what they contain waits until `open` is called for them."""
         for each in self._map(entry, None):
-            item = self._item(kind, each, each.key, None, entry.key)
-            if item is not None:
-                item.body = each.node
-                self._read(self.shapes[kind.name], item, each.node, skip=())
+            self._entry(kind, None, entry.key, each)
 
     def ordered(self) -> dict[Address, Item]:
         """All items by address: each root, then what stands in it, as the files have it."""
@@ -63,8 +81,10 @@ class Tree:
     def sections(self, root: Item, entries: list[Entry]) -> None:
         """Sections and lists of a root that stand in an included file."""
         shape = self.shapes[root.kind.name]
+        self._each = root.each
         for entry in entries:
             self._below(shape, root, entry)
+        self._each = None
 
     # -- maps and lists ------------------------------------------------------------------------------------------------------------
 
@@ -79,10 +99,18 @@ class Tree:
     def _section(self, kind: Kind, parent: Item, entry: Entry) -> None:
         self._mark(kind, parent)
         for each in self._map(entry, parent.address):
-            item = self._item(kind, each, each.key, parent, entry.key)
-            if item is not None:
-                item.body = each.node
-                self._read(self.shapes[kind.name], item, each.node, skip=())
+            self._entry(kind, parent, entry.key, each)
+
+    def _entry(self, kind: Kind, parent: Item | None, section: str, entry: Entry) -> None:
+        """One resource of a map."""
+        around = self._each
+        if isinstance(entry.node, Generated):
+            self._each = entry.node.each
+        item = self._item(kind, entry, entry.key, parent, section)
+        if item is not None:
+            item.body = entry.node
+            self._read(self.shapes[kind.name], item, entry.node, skip=())
+        self._each = around
 
     def _single(self, kind: Kind, parent: Item, entry: Entry) -> None:
         """A value that is a resource of its own."""
@@ -95,9 +123,12 @@ class Tree:
 
     def _map(self, entry: Entry, about: Address | None) -> list[Entry]:
         if isinstance(entry.node, Map):
-            if INCLUDE in entry.node.entries and is_split(entry.node, ordered=False):
-                return self.split.entries(entry.key, entry.node, about)
-            return list(entry.node.entries.values())
+            found = list(entry.node.entries.values())
+            if INCLUDE in entry.node.entries and is_split(entry.node, ordered=False) and self._may_split(entry.node, about):
+                found = self.split.entries(entry.key, entry.node, about)
+            if any(isinstance(each.node, Map) and FOR_EACH in each.node.entries for each in found):
+                return self._generated_entries(found, about)
+            return found
         if isinstance(entry.node, Scalar) and entry.node.empty:
             self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about)
         else:
@@ -114,6 +145,9 @@ class Tree:
             return
         found: list[Item] = []
         for node in self._nodes(entry, parent):
+            if isinstance(node, Map) and FOR_EACH in node.entries:
+                found += self._generated_nodes(members, parent, entry.key, node)
+                continue
             item = self._node(members, parent, entry.key, node)
             if item is not None:
                 item.body = node
@@ -133,7 +167,7 @@ class Tree:
         if isinstance(entry.node, List):
             return entry.node.items
         if isinstance(entry.node, Map) and is_split(entry.node, ordered=True):
-            return self.split.nodes(entry.key, entry.node, parent.address)
+            return self.split.nodes(entry.key, entry.node, parent.address) if self._may_split(entry.node, parent.address) else []
         if isinstance(entry.node, Scalar) and entry.node.empty:
             self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address)
             return []
@@ -141,6 +175,45 @@ class Tree:
         hint = did_you_mean(first, [INCLUDE]) or "; write [] for an empty one"
         self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}{hint}", parent.address)
         return []
+
+    # -- forEach -------------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def generator(self) -> Generator:
+        """What makes the elements of `forEach`."""
+        from reconciler.config.language.for_each import Generator
+
+        return Generator(self.evaluation, self.problems)
+
+    def _generated_nodes(self, members: tuple[Kind, ...], parent: Item, section: str, template: Map) -> list[Item]:
+        """The resources that one node of a list stands for."""
+        found, around = [], self._each
+        for node in self.generator.nodes(template, parent.address):
+            assert isinstance(node, Generated)
+            self._each = node.each
+            item = self._node(members, parent, section, node)
+            if item is not None:
+                item.body = node
+                found.append(item)
+        self._each = around
+        return found
+
+    def _generated_entries(self, entries: list[Entry], about: Address | None) -> list[Entry]:
+        """The entries of a map, those that `forEach` makes in the place of what it stands in."""
+        found: list[Entry] = []
+        for entry in entries:
+            if isinstance(entry.node, Map) and FOR_EACH in entry.node.entries:
+                found += self.generator.entries(entry, about)
+            else:
+                found.append(entry)
+        return found
+
+    def _may_split(self, node: Map, about: Address | None) -> bool:
+        """Whether a map or list may be split into files here."""
+        if self._each is None:
+            return True
+        self.problems.add(node.entries[INCLUDE].at, "include is not allowed inside forEach; write forEach into the included file", about)
+        return False
 
     def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
         tags = {kind.place.tag: kind for kind in members if kind.place.tag is not None}
@@ -153,9 +226,6 @@ class Tree:
         if not isinstance(node, Map):
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
             self.problems.add(node.at, f"an item of {section} is {choices}, not {what}", parent.address)
-            return None
-        if "forEach" in node.entries:
-            self.problems.add(node.entries["forEach"].at, FOR_EACH, parent.address)
             return None
         present = [tag for tag in tags if tag in node.entries]
         if len(present) == 1:
@@ -213,10 +283,14 @@ class Tree:
 
     def _key_text(self, entry: Entry, about: Address) -> str | None:
         node = entry.node
+        if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
+            return None  # its expression failed
         if isinstance(node, Scalar) and node.computed:
             self.problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about)
         elif isinstance(node, Scalar) and node.value is UNREAD and not node.null and not node.empty:
             return node.text
+        elif isinstance(node, Scalar) and isinstance(node.value, int) and not isinstance(node.value, bool) and not node.taint:
+            return str(node.value)  # of an element of forEach
         elif isinstance(node, Scalar) and isinstance(node.value, str) and untainted(node, entry.key, self.problems.about(about)):
             return node.value
         elif not isinstance(node, Scalar) or not node.taint:
@@ -261,11 +335,14 @@ class Tree:
         """An item that says nothing yet; None, with a problem, where its address is taken."""
         before = self.items.get(address)
         if before is not None:
-            self.problems.add(entry.at, f"declared twice; first at {_place(before.at)}{advice}", address)
+            here = f" (for element {self._each.element}, at {_place(self._each.place)})" if self._each is not None else ""
+            first = f" (for element {before.each.element}, at {_place(before.each.place)})" if before.each is not None else ""
+            self.problems.add(entry.at, f"declared twice{here}; first at {_place(before.at)}{first}{advice}", address)
             return None
         place = (parent.address if parent is not None else address, section)
         item = Item(address, kind, entry.at, parent, section, self._counts[place])
         self._counts[place] += 1
+        item.each = self._each
         self.items[address] = item
         return item
 

@@ -15,6 +15,7 @@ from reconciler.importer.gather import Gathered, Thing
 from reconciler.importer.location import Page, Spot, key_of, pages
 from reconciler.importer.project import Written, apart, missing, modeline, parts, unread
 from reconciler.model import Actual, Declared, Desired, State
+from reconciler.model.desired import Generation
 from reconciler.plan import match
 from reconciler.resource import Kind, Kinds
 from reconciler.yamltext.emit import Line, document
@@ -34,10 +35,24 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
     known = {(declared[address].kind, id): address for address, id in found.ids.items() if address in declared}
     gathered = Gathered(kinds, actual, known, keys=frozenset(declared))
     adding = _Adding(Writer(gathered), declared, pages(texts), next(iter(texts)), schema)
+    left: list[str] = []
     for thing in list(gathered.things.values()):
-        if thing.declared:
+        made = desired.generated.get(thing.address) if thing.address is not None else None
+        if thing.declared and made is not None:
+            left += _left(thing, made)
+        elif thing.declared:
             adding.to(thing)
-    return Written(adding.files(texts), (*unread(actual), *missing(gathered)))
+    return Written(adding.files(texts), (*unread(actual), *missing(gathered), *left))
+
+
+def _left(thing: Thing, made: Generation) -> list[str]:
+    """What is not written into a resource that `forEach` makes: it would be written into all that come from the same lines."""
+    return [
+        f"not written: {one.name}: {thing.address} is generated; change {made}"
+        for some in thing.below.values()
+        for one in some
+        if not one.declared
+    ]
 
 
 class _Adding:

@@ -87,6 +87,18 @@ class Rules:
 
 
 @dataclass(frozen=True)
+class Generation:
+    """What made a resource: `source`: where its `forEach` stands; `value`: what that goes over, as written; `element`: which one of it."""
+
+    source: Source
+    value: str
+    element: str
+
+    def __str__(self) -> str:
+        return f"element {self.element} of {self.value} (forEach at {self.source.file}:{self.source.line}:{self.source.column})"
+
+
+@dataclass(frozen=True)
 class Desired:
     """What the project declares: every resource, containers before what they contain, in an order that no file decides: maps by key,
     ordered lists as they are written.
@@ -94,6 +106,7 @@ class Desired:
     `written`: the sections and lists that stand in the YAML, as (container, kind): only there may `prune: all` delete the unmanaged.
     `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything.
     `rule_lines`: where the rules stand, by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``.
+    `generated`: what `forEach` made, or made the container of.
     """
 
     project: str
@@ -107,6 +120,7 @@ class Desired:
     guards: Guards = Guards()
     lister: Address | None = None
     rule_lines: Mapping[str, Source] = field(default_factory=dict)
+    generated: Mapping[Address, Generation] = field(default_factory=dict)
 
     @property
     def rules(self) -> Rules:

@@ -9,6 +9,7 @@ from typing import Final
 from reconciler.resource import RESERVED, Kind, Kinds, Role
 
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
+FOR_EACH: Final = "forEach"
 LATE: Final = 1_000  # words that are not known come before what stands in a resource, which keeps its own order
 
 
@@ -69,7 +70,7 @@ def _fill(shape: Shape, kinds: Kinds, kind: Kind, shapes: Mapping[str, Shape]) -
     values = [one.name for one in fields if not one.key and one.role is not Role.SEED]
     seeds = [one.name for one in fields if one.role is Role.SEED]
     tag = [kind.place.tag] if kind.place.tag is not None else []
-    words = dict.fromkeys(["key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
+    words = dict.fromkeys([FOR_EACH, "key", *tag, "id", *identity, *values, *seeds, *kinds.flags(kind.name), *RESERVED])
     shape.ranks = {word: at for at, word in enumerate(words)}
     sections = {section: Shape(each=shapes[one.name]) for section, one in kinds.sections(kind.name).items()}
     lists = {

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.config.language.variables import Variables
-from reconciler.config.source.nodes import MARK, UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, lifted
+from reconciler.config.source.nodes import FOR_EACH, MARK, UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, lifted
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
 
@@ -149,26 +149,29 @@ class Evaluation:
     def node(self, node: Node) -> Node:
         """The node with values for expressions; maps and lists are changed in place."""
         if isinstance(node, Map):
+            if FOR_EACH in node.entries:
+                return node  # evaluated once for each element, where its resources are read
             for entry in node.entries.values():
                 entry.node = self.node(entry.node)
         elif isinstance(node, List):
             node.items = [self.node(one) for one in node.items]
         elif node.value is UNREAD and holds_expression(node.text):  # what an expression gave is not looked at again
-            return self._scalar(node)
+            return self.scalar(node, self.evaluator) or Scalar(node.at, "", False)
         return node
 
-    def _scalar(self, node: Scalar) -> Node:
+    def scalar(self, node: Scalar, evaluator: Evaluator, put: Callable[[str], str] = str) -> Node | None:
+        """The value of a scalar that holds an expression; None, with a problem, where it has none. `put`: says a problem in other words."""
         from reconciler.config.language.bounds import ExpressionError
 
         try:
-            found = self.evaluator.scalar(node.text)
+            found = evaluator.scalar(node.text)
         except ExpressionError as error:
             place = (node.at.file, node.at.line, node.at.column)
             if self.variables.failed & set(_VARIABLE.findall(node.text)):
                 self.problems.settled.add(place)  # the variable's own problem says it
             else:
-                self.problems.settle(Problem(*place, error.message))
-            return Scalar(node.at, "", False)
+                self.problems.settle(Problem(*place, put(error.message)))
+            return None
         if isinstance(found.value, str):
             return Scalar(node.at, found.value, False, found.value, found.tainted, computed=True)
         made = lifted(found.value, node.at, found.tainted)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from jinja2 import TemplateSyntaxError
 
 from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, Work, plain, text_of
-from reconciler.config.language.compiler import ENVIRONMENT, LENGTH_MAX, calm, compiled
-from reconciler.config.language.functions import from_json
+from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, calm, compiled
+from reconciler.config.language.functions import from_json, numbers
 from reconciler.config.source.nodes import MARK, holds_expression
 from reconciler.text.suggest import did_you_mean
 
@@ -23,6 +24,9 @@ __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expressio
 
 HOLES_MAX: Final = 200  # in one scalar
 BRACKETS_MAX: Final = 20  # inside each other
+
+JSON: Final = Function("json", from_json)
+RANGE: Final = Function("range", numbers)
 
 _OPENING: Final = re.compile(r"\$\$\{\{|\$\{\{")
 _OPEN, _CLOSE = frozenset("([{"), frozenset(")]}")
@@ -63,6 +67,12 @@ def holes(text: str) -> Iterator[str | Hole]:
         at = hole.end
     if at < len(text):
         yield text[at:]
+
+
+@lru_cache(maxsize=CACHE)
+def _parts(text: str) -> tuple[str | Hole, ...]:
+    """The texts and holes of a scalar, which `forEach` evaluates again and again."""
+    return tuple(holes(text))
 
 
 def _hole(text: str, start: int) -> Hole:
@@ -113,7 +123,7 @@ class Evaluator:
         self.work = work or Work()
         self.vars, self.tainted, self.env_name, self.file = vars, frozenset(tainted), env_name, file
         self.names, self.taint = dict(names or {}), frozenset(taint)
-        self.context: dict[str, Any] = {"vars": vars, "env": {"name": env_name}, "json": Function("json", from_json), **self.names}
+        self.context: dict[str, Any] = {"vars": vars, "env": {"name": env_name}, "json": JSON, "range": RANGE, **self.names}
         if file is not None:
             self.context["file"] = Function("file", file)
 
@@ -132,7 +142,7 @@ class Evaluator:
 
     def scalar(self, text: str) -> Evaluated:
         """The value of a scalar: of its hole where it is one whole hole, else a text. Raises `ExpressionError`."""
-        parts = list(holes(text))
+        parts = _parts(text)
         taint: set[str] = set()
         token = WORK.set(self.work)
         try:

@@ -165,6 +165,14 @@ def from_json(value: Any) -> Any:
         _no("json: a number is too large")
 
 
+def numbers(first: Any, end: Any) -> list[int]:
+    """The function `range`: whole numbers from the first up to the end, which is not one of them."""
+    if not bounds.is_whole(known(first)) or not bounds.is_whole(known(end)):
+        raise TypeError
+    bounds.list_room(max(end - first, 0))
+    return list(range(first, end))
+
+
 def _map(value: Any) -> Mapping[Any, Any]:
     if isinstance(known(value), Mapping):
         return dict(value)

@@ -79,7 +79,34 @@ class List:
     items: list[Node]
 
 
+@dataclass(frozen=True, slots=True)
+class Each:
+    """One element of a `forEach`. `at`: where that stands; `element`: which one, for a sentence; `value`: what it goes over, as written;
+    `place`: where the element is written, as far as that is known."""
+
+    at: Source
+    element: str
+    value: str
+    place: Source
+
+
+@dataclass(slots=True, eq=False)
+class Template(Map):
+    """A map with `forEach` inside what another one made. `scope`: what evaluates its expressions."""
+
+    scope: Any
+
+
+@dataclass(slots=True, eq=False)
+class Generated(Map):
+    """What a `forEach` made of its map for one element."""
+
+    each: Each
+
+
 Node = Scalar | Map | List
+
+FOR_EACH: Final = "forEach"
 
 _NULLS: Final = frozenset({"null", "Null", "NULL", "~"})
 _BOOLEANS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -187,10 +214,12 @@ class Problems:
     found: list[Problem]
     partial: bool = False
     settled: set[tuple[str, int, int]] = field(default_factory=set)
+    _said: set[tuple[Source, str]] = field(default_factory=set)
 
     def add(self, at: Source, message: str, about: Address | str | None = None) -> None:
-        """Note a problem, unless its place is settled."""
-        if (at.file, at.line, at.column) not in self.settled:
+        """Note a problem, unless its place is settled, or it is said of another element of the same `forEach`."""
+        if (at.file, at.line, at.column) not in self.settled and (at, message) not in self._said:
+            self._said.add((at, message))
             text = message if about is None else f"{about}: {message}"
             self._note(Problem(at.file, at.line, at.column, text))
 

@@ -1,0 +1,188 @@
+"""`forEach`: one node or entry for each element of a list or a map. Imported at the first one.
+
+In: the map that holds `forEach`, not yet evaluated. Out: a copy of it for each element, evaluated with `each`; what is in it may hold
+`forEach` again. Each expression is compiled once. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.config.language.bounds import ExpressionError, kind_of, text_of
+from reconciler.config.language.evaluate import VALUES_MAX, Evaluation
+from reconciler.config.language.expressions import Evaluator
+from reconciler.config.source.memory import room_for
+from reconciler.config.source.nodes import (
+    FOR_EACH,
+    Each,
+    Enough,
+    Entry,
+    Generated,
+    List,
+    Map,
+    Node,
+    Problems,
+    Scalar,
+    Template,
+    described,
+    first_tainted,
+    holds_expression,
+    plain,
+    shown,
+)  # fmt: skip
+from reconciler.config.values import empty
+from reconciler.errors import Problem
+from reconciler.model import Source
+
+STEP: Final = 100_000  # values after which the memory that is left is looked at
+_NO_KEY: Final = 'there is no key "key" here'
+_NO_KEY_HERE: Final = "the elements of this forEach have no key, as they are lists or maps; use each.index, or a value: each.value.NAME"
+
+
+class Generator:
+    """Makes the copies. `made`: by the identity of what holds `forEach`, what stands for it."""
+
+    def __init__(self, evaluation: Evaluation, problems: Problems) -> None:
+        self.evaluation, self.problems = evaluation, problems
+        self.made: dict[int, list[Any]] = {}
+        self.values = 0
+
+    def nodes(self, node: Map, about: Address | None) -> list[Node]:
+        """The nodes of a list that one node stands for."""
+        found: list[Node] = [self._body(node, scope, each) for scope, each in self._elements(node, about)]
+        self.made[id(node)] = found
+        return found
+
+    def entries(self, entry: Entry, about: Address | None) -> list[Entry]:
+        """The entries of a map that one entry stands for."""
+        assert isinstance(entry.node, Map)
+        found = []
+        for scope, each in self._elements(entry.node, about):
+            key = self._key(entry, scope, about)
+            if key is not None:
+                found.append(Entry(key, entry.at, self._body(entry.node, scope, each)))
+        self.made[id(entry.node)] = found
+        return found
+
+    # -- elements ------------------------------------------------------------------------------------------------------------------
+
+    def _elements(self, node: Map, about: Address | None) -> Iterator[tuple[Evaluator, Each]]:
+        entry = node.entries[FOR_EACH]
+        outer = node if isinstance(node, Template) else None
+        scope: Evaluator = outer.scope if outer is not None else self.evaluation.evaluator
+        found = self._value(entry, scope, about)
+        if found is None:
+            return
+        value, places = found
+        text = entry.node.text if isinstance(entry.node, Scalar) else f"the list at {_place(entry.node.at)}"
+        pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+        for index, (key, one) in enumerate(pairs):
+            each = {"value": one, "index": index}
+            if isinstance(value, Mapping) or (isinstance(one, str | int | float) and one is not None):
+                each["key"] = key if isinstance(value, Mapping) else text_of(one)
+            if outer is not None and "each" in outer.scope.names:
+                each["parent"] = outer.scope.names["each"]
+            name = shown(each["key"]) if "key" in each else ""
+            label = name if isinstance(value, Mapping) else f"{index} ({name})" if name else str(index)
+            yield scope.with_names({"each": each}), Each(entry.at, label, text, places[index] if places else entry.node.at)
+
+    def _value(self, entry: Entry, scope: Evaluator, about: Address | None) -> tuple[Any, list[Source]] | None:
+        """A list or a map, and where its elements are written."""
+        node = entry.node
+        if isinstance(node, Scalar) and node.empty:
+            self.problems.add(node.at, empty(FOR_EACH), about)
+            return None
+        if isinstance(node, Scalar) and holds_expression(node.text):
+            made = self._scalar(node, scope)
+            if made is None:
+                return None
+        else:
+            made = self._copy(node, scope)
+        tainted = first_tainted(made)
+        if tainted is not None:
+            names = " ".join(f"--public-var {name}" for name in tainted.taint)
+            wrong = f"forEach would show a value from the environment ({', '.join(tainted.taint)}); if it is not a secret: {names}"
+            self.problems.add(node.at, wrong, about)
+            return None
+        if isinstance(made, Scalar):
+            wrong = f"forEach must be a list or a map, not {described(made)}; write [a, b] or an expression: ${{{{ vars.NAME }}}}"
+            self.problems.add(node.at, wrong, about)
+            return None
+        parts = made.items if isinstance(made, List) else [part.node for part in made.entries.values()]
+        return plain(made), [part.at for part in parts]
+
+    # -- copies --------------------------------------------------------------------------------------------------------------------
+
+    def _body(self, node: Map, scope: Evaluator, each: Each) -> Generated:
+        made: dict[str, Entry] = {}
+        for key, entry in node.entries.items():
+            if key != FOR_EACH:
+                made[key] = Entry(key, entry.at, self._copy(entry.node, scope))
+        return Generated(node.at, made, each)
+
+    def _copy(self, node: Node, scope: Evaluator) -> Node:
+        """The node with values for expressions, on its own; what holds `forEach` again waits, with the names it may use."""
+        self._counted(node.at)
+        if isinstance(node, Scalar):
+            if not holds_expression(node.text):
+                return node
+            return self._scalar(node, scope) or Scalar(node.at, "", False)
+        if isinstance(node, List):
+            return List(node.at, [self._copy(one, scope) for one in node.items])
+        if FOR_EACH in node.entries:
+            return Template(node.at, node.entries, scope)
+        made: dict[str, Entry] = {}
+        for entry in node.entries.values():
+            key = entry.key
+            if holds_expression(key) and not (isinstance(entry.node, Map) and FOR_EACH in entry.node.entries):
+                found = self._key(entry, scope, None)
+                if found is None:
+                    continue
+                key = found
+            if key in made:
+                self.problems.add(entry.at, f"the key {shown(key)} is written twice; first at {_place(made[key].at)}")
+                continue
+            made[key] = Entry(key, entry.at, self._copy(entry.node, scope))
+        return Map(node.at, made)
+
+    def _scalar(self, node: Scalar, scope: Evaluator) -> Node | None:
+        """The value of a scalar; None, with one problem for its place, where it has none."""
+        if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
+            return None
+        made = self.evaluation.scalar(node, scope, lambda message: _NO_KEY_HERE if message.startswith(_NO_KEY) else message)
+        if isinstance(made, Scalar):
+            made.computed = False  # inside forEach a key may come from an expression
+        return made
+
+    def _key(self, entry: Entry, scope: Evaluator, about: Address | None) -> str | None:
+        """The text of a key."""
+        if not holds_expression(entry.key):
+            return entry.key
+        made = self._scalar(Scalar(entry.at, entry.key), scope)
+        if not isinstance(made, Scalar) or (made.value is None and not made.taint):
+            if made is not None:
+                self.problems.add(entry.at, f"a key must be text, not {described(made)}", about)
+            return None
+        if made.taint:
+            self.problems.add(entry.at, f"a key would show a value from the environment ({', '.join(made.taint)})", about)
+            return None
+        try:
+            return text_of(made.value)
+        except ExpressionError:
+            self.problems.add(entry.at, f"a key must be text, not {kind_of(made.value)}", about)
+            return None
+
+    def _counted(self, at: Source) -> None:
+        self.values += 1
+        wrong = f"forEach makes more than {VALUES_MAX:,} values" if self.values > VALUES_MAX else None
+        if self.values % STEP == 0 and not room_for(STEP):
+            wrong = f"there is not enough memory for what forEach makes: {self.values:,} values so far"
+        if wrong is not None:
+            self.problems.settle(Problem(at.file, at.line, at.column, wrong))
+            raise Enough
+
+
+def _place(at: Source) -> str:
+    return f"{at.file}:{at.line}:{at.column}"

@@ -1,0 +1,146 @@
+"""What `forEach` makes is what would have been written out: the same addresses, the same values, the same order."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reconciler.config import load
+from reconciler.config.language import compiler
+from reconciler.config.project import Project
+from reconciler.kinds import load as kinds
+from tests.config.random_projects import projects
+from tests.proofs import sampled, tries
+
+LISTS = ("content", "structure", "spaces")
+MAPS = ("sites", "teams", "shareLinks")
+
+
+class Folder:
+    """Writes runs of alike entries and nodes as one `forEach`, as the drawn choices say."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self.data, self.vars, self.used = data, {}, 0
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.value(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        made = {}
+        for key, one in value.items():
+            if key in LISTS and isinstance(one, list):
+                made[key] = self.nodes([self.value(node) for node in one])
+            elif key in MAPS and isinstance(one, dict):
+                made[key] = self.entries({name: self.value(entry) for name, entry in one.items()})
+            else:
+                made[key] = self.value(one)
+        return made
+
+    def nodes(self, items: list[Any]) -> list[Any]:
+        made: list[Any] = []
+        at = 0
+        while at < len(items):
+            end = at
+            while end < len(items) and alike(items[at], items[end]):
+                end += 1
+            if end > at and self.data.draw(st.booleans()):
+                run = items[at:end]
+                body = {name: f"${{{{ each.value.{name} }}}}" for name in run[0]}
+                made.append({"forEach": self.over(run), **body})
+                self.used += 1
+                at = end
+            else:
+                made.append(items[at])
+                at += 1
+        return made
+
+    def entries(self, entries: dict[str, Any]) -> dict[str, Any]:
+        names = list(entries)
+        if not names or not all(alike(entries[names[0]], one) for one in entries.values()) or self.data.draw(st.booleans()):
+            return entries
+        body = {name: f"${{{{ each.value.{name} }}}}" for name in entries[names[0]]}
+        self.used += 1
+        return {"${{ each.key }}": {"forEach": self.over(entries), **body}}
+
+    def over(self, value: Any) -> Any:
+        """The value itself, or a variable that has it."""
+        if self.data.draw(st.booleans()):
+            return value
+        name = f"v{len(self.vars)}"
+        self.vars[name] = {"default": value}
+        return f"${{{{ vars.{name} }}}}"
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two of them have the same words, all with plain values."""
+    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys() or "forEach" in one:
+        return False
+    return all(isinstance(part, str) and "${{" not in part for each in (one, other) for part in each.values())
+
+
+def written(folder: Path, project: Any) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "reconciler.yaml").write_text(yaml.safe_dump(project, sort_keys=False, allow_unicode=True), encoding="utf-8")
+    return folder
+
+
+@sampled
+@settings(max_examples=tries(200, 30), deadline=None)
+@given(projects(), st.data())
+def test_a_project_with_for_each_says_what_its_literal_twin_says(project: dict[str, Any], data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as root:
+        folder = Folder(data)
+        short = folder.value(project)
+        one = load(written(Path(root, "literal"), project), kinds())
+        other = load(written(Path(root, "short"), {**short, "vars": folder.vars}), kinds())
+        assert other.digest == one.digest
+        assert list(one.desired.resources) == list(other.desired.resources)
+        assert bool(other.desired.generated) == bool(folder.used)
+        assert one.desired.generated == {}
+
+
+HEAD = "version: 1\nproject: p\norganizations:\n  acme:\n    id: o\n"
+
+
+def loaded(folder: Path, text: str) -> Project:
+    folder.mkdir(exist_ok=True)
+    (folder / "reconciler.yaml").write_text(text, encoding="utf-8")
+    return load(folder, kinds())
+
+
+@pytest.mark.parametrize(
+    ("loop", "expected"),
+    [
+        ("[a, b]", [("a", "a", 0), ("b", "b", 1)]),
+        ("{a: A, b: B}", [("a", "A", 0), ("b", "B", 1)]),
+        ("[9, 1.5]", [("9", "9", 0), ("1.5", "1.5", 1)]),
+        ("'${{ range(9, 11) }}'", [("9", "9", 0), ("10", "10", 1)]),
+        ("""'${{ json("[\\"x\\"]") }}'""", [("x", "x", 0)]),
+        ("[]", []),
+    ],
+)
+def test_each_has_a_key_a_value_and_an_index(tmp_path: Path, loop: str, expected: list[tuple[str, str, int]]) -> None:
+    body = f"    teams:\n      t-${{{{ each.key }}}}: {{forEach: {loop}, title: '${{{{ each.value }}}} ${{{{ each.index }}}}'}}\n"
+    desired = loaded(tmp_path, HEAD + body).desired
+    found = [(address.key, one.values["title"]) for address, one in desired.resources.items() if one.kind == "team"]
+    assert sorted(found) == sorted((f"t-{key}", f"{value} {index}") for key, value, index in expected)
+
+
+def test_a_file_of_a_split_list_may_hold_for_each(tmp_path: Path) -> None:
+    (tmp_path / "nodes.yaml").write_text("- {forEach: [a, b], collection: '${{ each.key }}', title: '${{ each.key }}'}\n")
+    desired = loaded(tmp_path, HEAD + "    content: {include: nodes.yaml}\n").desired
+    assert [str(address) for address in desired.resources] == ["acme", "acme/collection/a", "acme/collection/b"]
+
+
+def test_ten_thousand_elements_compile_each_expression_once(tmp_path: Path) -> None:
+    compiler.compiled.cache_clear()
+    body = "    teams:\n      t${{ each.key }}: {forEach: '${{ range(0, 10000) }}', title: 'T ${{ each.value }}'}\n"
+    assert len(loaded(tmp_path, HEAD + body).desired.resources) == 10_001
+    assert compiler.compiled.cache_info().misses == 3
