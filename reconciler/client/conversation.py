@@ -232,13 +232,19 @@ class Conversation:
     def _late(self) -> str:
         return f"{LATE}: the service's rate limit is used up (429)" if self._pace.is_refused else LATE
 
-    async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float, number: int) -> Outcome:
-        self._listener.queued()
+    async def _wait_for_a_place(self, until: float) -> None:
         try:
             async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
                 await self._places.acquire()
         except TimeoutError:
             raise _HeldBack(self._late) from None
+
+    async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float, number: int) -> Outcome:
+        self._listener.queued()
+        if self._places.locked() or until <= self._clock.monotonic():
+            await self._wait_for_a_place(until)
+        else:
+            await self._places.acquire()
         try:
             ticket = await self._gate.enter(method, until, number)
             sent = self._clock.monotonic()

@@ -20,10 +20,12 @@ from reconciler.client.hints import Hints, read_hints
 from reconciler.client.library import httpx
 from reconciler.client.retry import Fault, Result
 from reconciler.client.settings import Settings
+from reconciler.client.transport import Received, sending
 from reconciler.text.redact import Mask
 
 SAYS_MAX: Final = 200  # characters of the service's own words in a message
 ERROR_BODY_MAX: Final = 64 * 1024  # bytes read of an error's body
+DONE: Final = "done"
 EMPTY: Final = frozenset({204, 205})  # their bodies are never read: there is none
 ENCODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})  # one at a time: gzip in gzip is a bomb
 
@@ -50,43 +52,42 @@ class Exchange:
     def __init__(self, settings: Settings, transport: httpx.AsyncBaseTransport) -> None:
         self._mask = Mask({settings.token, *settings.secrets})
         self._max_body = settings.max_body
-        self._transport = transport
+        self._transport = sending(transport)
         self._headers = {
             "Authorization": f"Bearer {settings.token}",
             "User-Agent": f"reconciler/{__version__}",
             "Accept": "application/json",
             "Accept-Encoding": "gzip, deflate",
         }
+        self._headers_of_json = {**self._headers, "Content-Type": "application/json"}
 
     async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float) -> Outcome:
         """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds."""
-        headers = self._headers if content is None else {**self._headers, "Content-Type": "application/json"}
-        request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": {"connect": seconds / 2}})
         try:
             async with asyncio.timeout(seconds):
-                outcome = await self._send(request, wall)
+                outcome = await self._send(method, url, content, seconds, wall)
         except TimeoutError:
             outcome = Outcome(Fault.BROKEN, f"no complete response arrived within {seconds:g} s")
-        return replace(outcome, says=printable(self._mask.text(outcome.says)))
+        return outcome if outcome.says is DONE else replace(outcome, says=printable(self._mask.text(outcome.says)))
 
-    async def _send(self, request: httpx.Request, wall: float) -> Outcome:
+    async def _send(self, method: str, url: str, content: bytes | None, seconds: float, wall: float) -> Outcome:
         try:
-            response = await self._transport.handle_async_request(request)
+            response = await self._transport(method, url, self._headers if content is None else self._headers_of_json, content, seconds / 2)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
             return Outcome(Fault.NOT_SENT, f"the service cannot be reached: {error}")
         except (httpx.HTTPError, OSError) as error:
             return Outcome(Fault.BROKEN, str(error) or "the connection was lost")
         try:
-            return await self._read(response, request.method, read_hints(response.headers, wall))
+            return await self._read(response, method, read_hints(response.headers, wall))
         finally:
             await response.aclose()
 
-    async def _read(self, response: httpx.Response, method: str, hints: Hints) -> Outcome:
+    async def _read(self, response: Received, method: str, hints: Hints) -> Outcome:
         status = response.status_code
         if not 200 <= status <= 299:
             return Outcome(status, await _complaint(response), hints=hints)
         if status in EMPTY:
-            return Outcome(status, "done", hints=hints)
+            return Outcome(status, DONE, hints=hints)
         if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
             return Outcome(Fault.UNREADABLE, f"it answered {status} with an unexpected encoding", hints=hints)
         try:
@@ -98,9 +99,9 @@ class Exchange:
         if len(data) > self._max_body:
             return Outcome(Fault.TOO_LARGE, f"it answered {status} with more than {self._max_body} bytes", hints=hints)
         if not data and method != "GET" and _ends_by_itself(response):
-            return Outcome(status, "done", hints=hints)
+            return Outcome(status, DONE, hints=hints)
         try:
-            return Outcome(status, "done", _decode(data), hints, sha256(data).hexdigest())
+            return Outcome(status, DONE, _decode(data), hints, sha256(data).hexdigest())
         except (ValueError, RecursionError):
             return Outcome(Fault.UNREADABLE, f"it answered {status} with a body that is not JSON", hints=hints)
 
@@ -112,11 +113,11 @@ def printable(text: str) -> str:
     return escaped if len(escaped) <= SAYS_MAX else escaped[: SAYS_MAX - 1] + "…"
 
 
-def _ends_by_itself(response: httpx.Response) -> bool:
+def _ends_by_itself(response: Received) -> bool:
     return "content-length" in response.headers or "transfer-encoding" in response.headers  # else an empty body may be one that was cut
 
 
-async def _body(response: httpx.Response, cap: int) -> bytes:
+async def _body(response: Received, cap: int) -> bytes:
     """The decoded body; reading stops once it is over `cap`, which the last chunk may pass by 16 MiB (16 KiB, decompressed)."""
     data = bytearray()
     async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_bytes())) as chunks:
@@ -127,7 +128,7 @@ async def _body(response: httpx.Response, cap: int) -> bytes:
     return bytes(data)
 
 
-async def _complaint(response: httpx.Response) -> str:
+async def _complaint(response: Received) -> str:
     """What an answer outside 2xx says: the message of its body, where that has one; anything else in it may be a secret."""
     status = response.status_code
     if 300 <= status <= 399:

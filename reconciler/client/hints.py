@@ -52,6 +52,7 @@ def _number(text: str | None) -> int | None:
 
 
 @lru_cache(maxsize=64)  # answers of the same second say the same
+@lru_cache(maxsize=16)  # hundreds of answers have the same second
 def _date(text: str | None) -> datetime | None:
     if not text or len(text) > 40:
         return None

@@ -10,10 +10,10 @@ import os
 import re
 import ssl
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
@@ -25,6 +25,36 @@ REINSTALL: Final = "Install reconciler again: a file of the package certifi is m
 HASHED: Final = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL finds a certificate in a directory
 
 
+class Received(Protocol):
+    """An answer whose body is still to be read; `headers` are looked up whatever their case."""
+
+    status_code: int
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """The body, decompressed."""
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+
+
+Send = Callable[[str, str, Mapping[str, str], bytes | None, float], Awaitable[Received]]
+"""Sends a method, a URL, headers and a body; the connection must be there within so many seconds. Raises httpx's errors."""
+
+
+def sending(transport: httpx.AsyncBaseTransport) -> Send:
+    """How requests go through a transport: directly where it can, else as httpx's objects."""
+    direct: Send | None = getattr(transport, "direct", None)
+
+    async def send(method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float) -> Received:
+        request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": {"connect": seconds}})
+        return await transport.handle_async_request(request)
+
+    return direct or send
+
+
 class WriteRefused(ReconcilerError):
     """A client that only reads was asked to write: a defect of this program, stopped before anything was sent."""
 
@@ -34,12 +64,21 @@ class OnlyGet(httpx.AsyncBaseTransport):
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
+        self._send = sending(inner)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Pass a GET on; raise WriteRefused for all else."""
-        if request.method != "GET":
-            raise WriteRefused(f"a read-only client refused to send {request.method}")
+        self._check(request.method)
         return await self._inner.handle_async_request(request)
+
+    async def direct(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float) -> Received:
+        """The same without httpx's objects, where the transport behind it can do without."""
+        self._check(method)
+        return await self._send(method, url, headers, content, seconds)
+
+    def _check(self, method: str) -> None:
+        if method != "GET":
+            raise WriteRefused(f"a read-only client refused to send {method}")
 
     async def aclose(self) -> None:
         """Close the transport behind it."""

@@ -13,8 +13,8 @@ It builds on httpx-aiohttp's transport and sends by itself, because measured aga
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
-from typing import Final
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, Final
 
 import aiohttp
 from httpx_aiohttp import AiohttpTransport
@@ -22,25 +22,50 @@ from httpx_aiohttp.transport import AiohttpResponseStream
 from yarl import URL
 
 from reconciler.client.library import httpx
+from reconciler.client.transport import Received
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request
+
+
+PLAIN: Final = frozenset({"", "identity"})  # encodings of a body that is as it was sent
+USUAL: Final = aiohttp.ClientTimeout(total=None, connect=CONNECT_MAX)
 
 
 class _Body(AiohttpResponseStream):
     """The body of an answer; closing it never waits, and drops the connection of an answer that was not read to its end."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._aiohttp_response.content.iter_chunked(self.CHUNK_SIZE):
-                yield chunk
-            return
-        except Exception as error:
-            failure = httpx.ReadError(_broken(error))
-        raise failure
+        async for chunk in _chunks(self._aiohttp_response):
+            yield chunk
 
     async def aclose(self) -> None:
         self._aiohttp_response.close()
+
+
+class _Answer:
+    """An answer whose body is not compressed."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self.status_code, self.headers, self._response = response.status, response.headers, response
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]:
+        """The body as it comes."""
+        return _chunks(self._response)
+
+    async def aclose(self) -> None:
+        """Let go of the connection; one whose answer was not read to its end is dropped."""
+        self._response.close()
+
+
+async def _chunks(response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+    try:
+        while chunk := await response.content.readany():
+            yield chunk
+        return
+    except Exception as error:
+        failure = httpx.ReadError(_broken(error))
+    raise failure
 
 
 class Wire(AiohttpTransport):
@@ -59,25 +84,36 @@ class Wire(AiohttpTransport):
             middlewares=(_truthfully,),
             auto_decompress=False,
             trust_env=False,  # it would read ~/.netrc, and send what is there in place of our token
-            timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_MAX),
+            timeout=USUAL,
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send `request` once; raises httpx.ConnectError where it was provably not sent, else httpx.ReadError."""
+        seconds = request.extensions.get("timeout", {}).get("connect", CONNECT_MAX)
+        headers = request.headers.multi_items()
+        response = await self._send(request.method, str(request.url), headers, request.content or None, seconds)
+        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response), request=request)
+
+    async def direct(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float) -> Received:
+        """The same without httpx's objects, which take as long as the request itself; only a compressed body needs its decoders."""
+        response = await self._send(method, url, headers, content, seconds)
+        if ",".join(response.headers.getall("content-encoding", ())).strip().lower() in PLAIN:
+            return _Answer(response)
+        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response))
+
+    async def _send(self, method: str, url: str, headers: Any, content: bytes | None, seconds: float) -> aiohttp.ClientResponse:
         if not isinstance(self.client, aiohttp.ClientSession):
             self.client = self._open()
-        seconds = request.extensions.get("timeout", {}).get("connect", CONNECT_MAX)
-        response = await self.client.request(
-            request.method,
-            URL(str(request.url), encoded=True),
-            headers=request.headers.multi_items(),
-            data=request.content or None,
+        return await self.client.request(
+            method,
+            URL(url, encoded=True),
+            headers=headers,
+            data=content,
             allow_redirects=False,
-            timeout=aiohttp.ClientTimeout(total=None, connect=min(CONNECT_MAX, seconds)),
+            timeout=USUAL if seconds >= CONNECT_MAX else aiohttp.ClientTimeout(total=None, connect=seconds),
             proxy=self._proxy,
             proxy_headers=self._proxy_headers or None,
         )
-        return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response), request=request)
 
 
 async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

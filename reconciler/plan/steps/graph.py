@@ -8,7 +8,6 @@ Own code, because `graphlib` has neither an order among ready nodes nor two sort
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -168,8 +167,8 @@ class _Stage(Enum):
 class Schedule:
     """Which steps may run now, as others end: start what is `ready`, report how it ended, until `done`.
 
-    Every tuple is in the order of `ordered` by the same rank. Reporting all steps takes O(edges) together, and asking for the next ones
-    as long as there are of these, however many are ready. A step that is reported out of turn raises ValueError and changes nothing.
+    Every tuple is in the order of `ordered` by the same rank. Asking for the next step, starting it and reporting it take O(log n), and
+    reporting all steps O(edges) in addition. A step that is reported out of turn raises ValueError and changes nothing.
     """
 
     def __init__(
@@ -182,7 +181,7 @@ class Schedule:
         self._followers = _followers(nodes, lambda edges: edges.all)
         self._needed_by = _followers(nodes, lambda edges: edges.needs)
         self._stage = dict.fromkeys(nodes, _Stage.WAITING)
-        self._ready = [turn for turn, node in enumerate(self._order) if not self._open[node]]
+        self._ready = [turn for turn, node in enumerate(self._order) if not self._open[node]]  # a heap; what has started may still be in it
         self._ended = 0
         for turn in self._ready:
             self._stage[self._order[turn]] = _Stage.READY
@@ -194,12 +193,18 @@ class Schedule:
 
     def ready(self, most: int | None = None) -> tuple[int, ...]:
         """The steps that may start and have not been started, or so many of them."""
-        return tuple(self._order[turn] for turn in self._ready[:most])
+        taken: list[int] = []
+        while self._ready and (most is None or len(taken) < most):
+            turn = heappop(self._ready)
+            if self._stage[self._order[turn]] is _Stage.READY:
+                taken.append(turn)
+        for turn in taken:
+            heappush(self._ready, turn)
+        return tuple(self._order[turn] for turn in taken)
 
     def start(self, node: int) -> None:
         """Take a ready step."""
         self._expect(node, _Stage.READY, "started")
-        del self._ready[bisect_left(self._ready, self._turn[node])]
         self._stage[node] = _Stage.RUNNING
 
     def succeed(self, node: int) -> tuple[int, ...]:
@@ -237,7 +242,7 @@ class Schedule:
             self._open[follower] -= 1
             if not self._open[follower] and self._stage[follower] is _Stage.WAITING:
                 self._stage[follower] = _Stage.READY
-                insort(self._ready, self._turn[follower])
+                heappush(self._ready, self._turn[follower])
                 released.append(follower)
         return released
 
