@@ -14,6 +14,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from operator import is_not
 from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote
@@ -27,6 +28,7 @@ LINE_MIN: Final = 8  # characters of a line, or bytes of what is in base64, that
 _FRAME: Final = re.compile(r"-----[A-Z ]+-----")
 _USER: Final = re.compile(r"://([^:/@\s]*)(?::([^\s]*))?@")
 _QUERY: Final = re.compile(r"[?&](?:password|token|key|secret)=([^&#\s]+)", re.IGNORECASE)
+_TEXTLESS: Final = frozenset({type(None), bool, int, float, Address})
 _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
@@ -44,6 +46,15 @@ class Mask:
 
     def data(self, value: Any) -> Any:
         """The same data, its texts masked: maps, lists, and frozen values of ours. Addresses, which no secret can reach, stay."""
+        shape = type(value)
+        if shape in _TEXTLESS or self._any is None:
+            return value
+        if shape is str:
+            made = self._any.sub(MASK, value)
+            return value if made == value else made
+        if names := _names(shape):
+            changed = {name: made for name in names if (made := self.data(part := getattr(value, name))) is not part}
+            return replace(value, **changed) if changed else value
         match value:
             case Address():
                 return value
@@ -59,13 +70,14 @@ class Mask:
             case tuple() if hasattr(value, "_make"):
                 parts = [self.data(part) for part in value]
                 return value._make(parts) if any(map(is_not, parts, value)) else value
-            case _ if is_dataclass(value) and not isinstance(value, type):
-                changed = {
-                    field.name: made for field in fields(value) if (made := self.data(part := getattr(value, field.name))) is not part
-                }
-                return replace(value, **changed) if changed else value
             case _:
                 return value
+
+
+@cache
+def _names(shape: type) -> tuple[str, ...]:
+    """The fields of a dataclass; none of any other type."""
+    return tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
 
 
 def _flat(value: Mapping[Any, Any]) -> Iterator[Any]:
