@@ -46,7 +46,7 @@ class Mask:
 
     def data(self, value: Any) -> Any:
         """The same data, its texts masked: maps, lists, and frozen values of ours. Addresses, which no secret can reach, stay."""
-        shape = type(value)
+        shape: Any = type(value)
         if shape in _TEXTLESS or self._any is None:
             return value
         if shape is str:
@@ -75,7 +75,7 @@ class Mask:
 
 
 @cache
-def _names(shape: type) -> tuple[str, ...]:
+def _names(shape: Any) -> tuple[str, ...]:
     """The fields of a dataclass; none of any other type."""
     return tuple(field.name for field in fields(shape)) if is_dataclass(shape) else ()
 
