@@ -23,10 +23,9 @@ from reconciler.config.rules import read_guards, read_protect, read_prune, rule_
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, untainted
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
-from reconciler.config.values import untainted
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired, Source

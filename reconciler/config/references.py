@@ -14,8 +14,8 @@ from typing import Any
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, scalars, shown
-from reconciler.config.values import INVALID, empty
+from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, empty, scalars, shown
+from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
 from reconciler.resource import Field, Foreign, Kind, Kinds, Named, Role

@@ -11,8 +11,7 @@ from typing import Final, Literal, cast
 from reconciler.address import Address
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described
-from reconciler.config.values import empty
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
 from reconciler.config.words import REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds

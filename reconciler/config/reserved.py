@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from reconciler.address import is_key
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import Entry, List, Report, Scalar, described
-from reconciler.config.values import INVALID, empty, untainted
+from reconciler.config.source.nodes import Entry, List, Report, Scalar, described, empty, untainted
+from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT, LATER_SECTIONS
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean

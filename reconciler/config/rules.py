@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described
-from reconciler.config.values import empty, untainted
+from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, empty, untainted
 from reconciler.config.words import PRUNE_SCOPES
 from reconciler.model import Guards, Source
 from reconciler.resource import Kinds

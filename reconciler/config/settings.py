@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, shown
-from reconciler.config.values import empty, untainted
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, empty, shown, untainted
 from reconciler.config.words import CREATE_STRATEGIES, Service
 from reconciler.model import Desired, Source
 from reconciler.text.suggest import did_you_mean, one_of

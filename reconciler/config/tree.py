@@ -27,11 +27,13 @@ from reconciler.config.source.nodes import (
     Problems,
     Scalar,
     described,
+    empty,
     holds_expression,
     shown,
-)  # fmt: skip
+    untainted,
+)
 from reconciler.config.source.split import INCLUDE, Split, is_split
-from reconciler.config.values import INVALID, empty, untainted
+from reconciler.config.values import INVALID
 from reconciler.model import Source
 from reconciler.resource import RESERVED, Foreign, Kind, Kinds, Named, Role
 from reconciler.text.suggest import a, closest, did_you_mean

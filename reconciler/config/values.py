@@ -20,7 +20,7 @@ import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.config.messages import sentence
-from reconciler.config.source.nodes import UNREAD, List, Map, Node, Report, Scalar, described, first_tainted, plain
+from reconciler.config.source.nodes import UNREAD, List, Map, Node, Report, Scalar, described, empty, plain, untainted
 from reconciler.resource import Field, Foreign, Kind, Named, Role, To
 from reconciler.text.suggest import a, did_you_mean
 
@@ -103,24 +103,6 @@ def readers(kind: Kind) -> dict[str, Reader]:
     found = {name: field for name, field in kind.fields.items() if field.role in (Role.VALUE, Role.SEED, Role.LOCAL)}
     whole = {kind.place.value_is: kind.place.section_in(kind.within)}
     return {name: Reader(field, compiled(field.type), adapter(field.type), whole.get(name, name)) for name, field in found.items()}
-
-
-def empty(name: str) -> str:
-    return f"{name} has no value; write one, or remove the line"
-
-
-def untainted(node: Node, name: str, report: Report) -> bool:
-    """Whether nothing in it came from the environment; reports what did."""
-    tainted = first_tainted(node)
-    if tainted is None:
-        return True
-    sources = ", ".join(tainted.taint)
-    report(
-        tainted.at,
-        f"{name} would show a value from the environment ({sources}), which may be a secret; "
-        f"if it is not: {' '.join(f'--public-var {one}' for one in tainted.taint)}",
-    )
-    return False
 
 
 # -- by type -----------------------------------------------------------------------------------------------------------------------

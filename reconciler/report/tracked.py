@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from reconciler.address import bare
-from reconciler.model import Binding, State
-from reconciler.report.values import data
 
 if TYPE_CHECKING:
+    from reconciler.model import Binding
     from reconciler.report.schemas import state as state_types
 
 
-def bindings_document(state: State) -> state_types.StateListDocument:
-    """Every tracked object, by address."""
-    bindings = [_binding(state.bindings[address]) for address in sorted(state.bindings)]
-    return {"format": "reconciler.state-list/1", "lineage": state.lineage, "serial": state.serial, "bindings": bindings}
+class Tracked(Protocol):
+    """An object that a state tracks."""
+
+    @property
+    def address(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def id(self) -> str: ...
+    @property
+    def origin(self) -> str: ...
+    @property
+    def protected(self) -> bool: ...
+
+
+def bindings_document(lineage: str, serial: int, objects: Iterable[Tracked]) -> state_types.StateListDocument:
+    """Every tracked object, as they are given."""
+    bindings: list[state_types.TrackedData] = [
+        {
+            "address": tracked.address,
+            "kind": tracked.kind,
+            "id": bare(tracked.id),
+            "origin": tracked.origin,
+            "protected": tracked.protected,
+        }
+        for tracked in objects
+    ]
+    return {"format": "reconciler.state-list/1", "lineage": lineage, "serial": serial, "bindings": bindings}
 
 
 def binding_document(binding: Binding, fields: Mapping[str, tuple[Any, Any]]) -> state_types.StateShowDocument:
     """One tracked object. `fields`: what was sent and what was seen after it, by field; sensitive values are hidden already."""
+    from reconciler.report.values import data
+
     listed: list[state_types.TrackedFieldData] = [
         {"name": name, "sent": data(sent), "seen": data(seen)} for name, (sent, seen) in fields.items()
     ]

@@ -175,7 +175,7 @@ def test_a_sealed_file_is_of_one_name_and_one_program(tmp_path: Path, monkeypatc
     assert seal is not None
     seal.write("a.json", {"value": [1, None]})
     assert seal.read("a.json") == {"value": [1, None]}
-    (tmp_path / ".reconciler/a.json").rename(tmp_path / ".reconciler/b.json")
+    seal.path("a.json").rename(seal.path("b.json"))
     assert seal.read("b.json") is None
     seal.write("a.json", 1)
     monkeypatch.setattr(sealed, "_program", "an older one")

@@ -13,6 +13,7 @@ from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
+    from reconciler.model import Run
     from reconciler.resource import Kinds
     from reconciler.state import Store
 
@@ -34,8 +35,7 @@ def history_command(screen: Screen, /, **words: Any) -> None:
     from reconciler.report.times import HERE
 
     options = Options.of(screen, words)
-    with _opened(screen, options) as (store, _):
-        runs = store.runs() if store is not None else ()
+    runs = _runs(screen, options)
     if options.format == "json":
         screen.document(history_document(runs))
     elif runs:
@@ -76,6 +76,27 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
         screen.document(run_document(found, entries, turns, kinds, names))
     else:
         screen.spans(run_text(found, entries, turns, kinds, names, width=screen.width, zone=HERE))
+
+
+def _runs(screen: Screen, options: Options) -> tuple[Run, ...]:
+    """Every run of the state, newest first."""
+    from reconciler.cli.wiring.connect import known_service, open_store
+    from reconciler.cli.wiring.state_only import settings_of, state_file
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.state.tables.direct import read_runs
+
+    project = settings_of(screen, options)
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.warn(NO_SANDBOX)
+        return ()
+    file = state_file(options, project)
+    runs = read_runs(file, (project.settings.project, options.env or "", service.identity)) if file is not None else None
+    if runs is not None:
+        return runs
+    with open_store(screen, options, project, service, create=False) as store:
+        warned(screen, options, project, service, store)
+        return store.runs()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.model import State
     from reconciler.resource import Kinds
+    from reconciler.state.tables.direct import Tracking
 
 command = LazyGroup(
     name="state",
@@ -53,15 +54,16 @@ def list_command(screen: Screen, /, **words: Any) -> None:
       reconciler state list examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.report.table import table
-    from reconciler.report.tracked import bindings_document
 
     options = Options.of(screen, words)
-    state, _ = _read(screen, options)
-    bindings = [state.bindings[address] for address in sorted(state.bindings)]
+    tracking = _tracking(screen, options)
     if options.format == "json":
-        screen.document(bindings_document(state))
-    elif bindings:
-        screen.out(table([("address", "kind", "id"), *((str(one.address), one.kind, bare(one.id)) for one in bindings)]))
+        from reconciler.report.tracked import bindings_document
+
+        screen.document(bindings_document(*tracking))
+    elif tracking.objects:
+        rows = ((tracked.address, tracked.kind, bare(tracked.id)) for tracked in tracking.objects)
+        screen.out(table([("address", "kind", "id"), *rows]))
     else:
         screen.say("Nothing is tracked yet. reconciler apply tracks what it creates and adopts.")
 
@@ -162,3 +164,24 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
     with open_store(screen, options, project, identity, create=False) as store:
         warned(screen, options, project, identity, store)
         return store.read(), kinds
+
+
+def _tracking(screen: Screen, options: Options) -> Tracking:
+    """What the state tracks."""
+    from reconciler.cli.wiring.connect import known_service, open_store
+    from reconciler.cli.wiring.state_only import settings_of, state_file
+    from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
+    from reconciler.state.tables.direct import Tracking, read_tracking, tracking_of
+
+    project = settings_of(screen, options)
+    service = known_service(screen, options, project)
+    if service is None:
+        screen.warn(NO_SANDBOX)
+        return Tracking("", 0, ())
+    file = state_file(options, project)
+    tracking = read_tracking(file, (project.settings.project, options.env or "", service.identity)) if file is not None else None
+    if tracking is not None:
+        return tracking
+    with open_store(screen, options, project, service, create=False) as store:
+        warned(screen, options, project, service, store)
+        return tracking_of(store.read())

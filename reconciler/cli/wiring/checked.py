@@ -7,6 +7,7 @@ the text of each file that was read (also by `file()`), variables, environment, 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,27 +21,43 @@ if TYPE_CHECKING:
 PROJECT_FILE: Final = "reconciler.yaml"
 
 
-class Checked:
-    """A project that may have been looked at before."""
+@dataclass(frozen=True)
+class Given:
+    """What a command was given: the folder of the project, the text of the project file, the digest of all that is said of it elsewhere."""
 
-    def __init__(self, root: Path, seal: Seal, given: str, names: str) -> None:
-        self.root, self.seal, self.given, self.names = root, seal, given, names
+    root: Path
+    text: bytes
+    seal: Seal
+    digest: str
 
     @classmethod
-    def of(cls, options: Options, *more: object) -> Checked | None:
-        """None where nothing can be remembered of the project. `more`: what else a command depends on."""
+    def of(cls, options: Options, *more: object) -> Given | None:
+        """None where there is no project file, or nothing can be remembered of the project. `more`: what else a command depends on."""
         file = options.project / PROJECT_FILE if options.project.is_dir() else options.project
         try:
             text, root = file.read_bytes(), file.parent.resolve()
         except OSError:
             return None
         seal = Seal.of(root, text, options.state)
-        names = listing(root) if seal is not None else None
-        if seal is None or names is None:
+        if seal is None:
             return None
         variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
-        given = [str(root), file.name, options.env, dict(options.var), sorted(options.public_var), variables, *more]
-        return cls(root, seal, seal.digest(given), names)
+        elsewhere = [str(root), file.name, options.env, dict(options.var), sorted(options.public_var), variables, *more]
+        return cls(root, text, seal, seal.digest(elsewhere))
+
+
+class Checked:
+    """A project that may have been looked at before."""
+
+    def __init__(self, given: Given, names: str) -> None:
+        self.root, self.seal, self.given, self.names = given.root, given.seal, given.digest, names
+
+    @classmethod
+    def of(cls, options: Options, *more: object) -> Checked | None:
+        """None where nothing can be remembered of the project. `more`: what else a command depends on."""
+        given = Given.of(options, *more)
+        names = listing(given.root) if given is not None else None
+        return None if given is None or names is None else cls(given, names)
 
     def recall(self, name: str) -> Any:
         """What was remembered under that name; None where nothing was, or something changed."""

@@ -58,7 +58,7 @@ def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
                 options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ
             )
     except ConfigError:
-        screen.hide(_unnamed(options.public_var))  # which of them are secrets was not found out
+        screen.hide(unnamed(options.public_var))  # which of them are secrets was not found out
         raise
     screen.hide(project.sensitive)
     secrets = list(_secrets(project, kinds))
@@ -68,7 +68,7 @@ def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
     return project
 
 
-def _unnamed(public: tuple[str, ...]) -> Iterator[str]:
+def unnamed(public: tuple[str, ...]) -> Iterator[str]:
     """What the environment gives to variables that are not said to be public."""
     names = {name.removeprefix(VARIABLES).lower() for name in public}
     yield from (value for name, value in os.environ.items() if name.startswith(VARIABLES) and name[len(VARIABLES) :].lower() not in names)

@@ -1,25 +1,86 @@
-"""Commands that change only what is remembered: the lease, and the journal that ends well where they do."""
+"""Commands that need the state and nothing of the YAML but its settings; those that change it hold the lease, and their journal ends well.
+
+Settings of a project file without expressions are remembered beside the state, so that its YAML is read only once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
+from reconciler.cli.wiring.checked import Given
+from reconciler.cli.wiring.connect import STATE, load, unnamed
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from reconciler.address import Address
     from reconciler.cli.options import Options
     from reconciler.cli.terminal.screen import Screen
+    from reconciler.config import Project
     from reconciler.state import Journal
+
+
+SETTINGS: Final = "settings.json"
+_PATHS: Final = ("root", "sandbox")
+
+
+def settings_of(screen: Screen, options: Options) -> Project:
+    """The project with its settings; it need not declare what its files do. Secrets are masked from now on. Raises `ConfigError`."""
+    given = Given.of(options) if options.env is None else None  # an environment may change settings
+    if given is not None:
+        known = given.seal.read(SETTINGS)
+        if isinstance(known, dict) and known.get("given") == given.digest and known.get("text") == _digest(given.text):
+            screen.hide(unnamed(options.public_var))
+            return _project(known["settings"])
+    from reconciler.kinds import load as load_kinds
+
+    project = load(screen, options, load_kinds())
+    if given is not None:
+        _remember(given, project)
+    return project
+
+
+def _remember(given: Given, project: Project) -> None:
+    """Not where they depend on an expression, or where something has to be said each time."""
+    if project.warnings or b"${{" in given.text or b"\\" in given.text:
+        return
+    settings: dict[str, Any] = {field.name: getattr(project.settings, field.name) for field in fields(project.settings)}
+    settings |= {name: str(settings[name]) for name in _PATHS if settings[name] is not None} | {"files": []}
+    value = {"given": given.digest, "text": _digest(given.text), "settings": settings}
+    if given.seal.read(SETTINGS) != value and project.texts.get(next(iter(project.texts), "")) == value["text"]:
+        given.seal.write(SETTINGS, value)
+
+
+def _project(settings: Mapping[str, Any]) -> Project:
+    from reconciler.config.settings import Project, Settings
+    from reconciler.model import Desired
+
+    paths = {name: Path(settings[name]) for name in _PATHS if settings[name] is not None}
+    made = Settings(**{**settings, **paths, "files": ()})
+    return Project(made, Desired(made.project, None, {}, {}, frozenset()))
+
+
+def _digest(text: bytes) -> str:
+    return hashlib.sha256(text).hexdigest()
+
+
+def state_file(options: Options, project: Project) -> Path | None:
+    """The file of the state; None where it is on a server."""
+    url = options.state or os.environ.get(STATE) or project.settings.state
+    path = url.removeprefix("sqlite:///")
+    return Path(path) if path != url and path and not set(path) & set("?%") else None
 
 
 @contextmanager
 def changing(screen: Screen, options: Options, address: Address, *, command: str) -> Iterator[Journal]:
     """The journal of `command`, which is about an address. Raises `UsageError` where nothing can be bound yet."""
     from reconciler.cli import exits
-    from reconciler.cli.wiring.connect import accounted, known_service, load, open_store, who
+    from reconciler.cli.wiring.connect import accounted, known_service, open_store, who
     from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
 

@@ -11,8 +11,7 @@ from typing import Final
 
 from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.settings import STATE, Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described
-from reconciler.config.values import empty
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
 from reconciler.config.words import Service
 
 PATCH: Final = "patch"

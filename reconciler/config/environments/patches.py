@@ -14,9 +14,8 @@ from reconciler.config.environments.overlay import Overlay
 from reconciler.config.reserved import read_reserved
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
-from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described
+from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described, empty
 from reconciler.config.tree import Tree, unknown_word
-from reconciler.config.values import empty
 from reconciler.model import Source
 from reconciler.resource import RESERVED
 from reconciler.text.suggest import did_you_mean

@@ -11,8 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, core, described, plain, shown
-from reconciler.config.values import empty
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, core, described, empty, plain, shown
 from reconciler.config.words import TYPES
 from reconciler.errors import Problem
 from reconciler.text.suggest import did_you_mean, one_of

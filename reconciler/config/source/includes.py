@@ -9,8 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from reconciler.config.source.nodes import Entry, List, Node, Problems, Scalar, described, shown
-from reconciler.config.values import empty
+from reconciler.config.source.nodes import Entry, List, Node, Problems, Scalar, described, empty, shown
 from reconciler.config.words import ENVIRONMENTS
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean

@@ -246,3 +246,24 @@ class Problems:
 
 
 Report = Callable[[Source, str], None]
+
+
+# -- what is said of any value ------------------------------------------------------------
+
+
+def empty(name: str) -> str:
+    return f"{name} has no value; write one, or remove the line"
+
+
+def untainted(node: Node, name: str, report: Report) -> bool:
+    """Whether nothing in it came from the environment; reports what did."""
+    tainted = first_tainted(node)
+    if tainted is None:
+        return True
+    sources = ", ".join(tainted.taint)
+    report(
+        tainted.at,
+        f"{name} would show a value from the environment ({sources}), which may be a secret; "
+        f"if it is not: {' '.join(f'--public-var {one}' for one in tainted.taint)}",
+    )
+    return False

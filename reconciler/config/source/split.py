@@ -13,8 +13,7 @@ from typing import Final
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Files
 from reconciler.config.source.includes import named
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, shown
-from reconciler.config.values import empty
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 

@@ -1,34 +1,151 @@
 """Reading a state that is a file without SQLAlchemy, which takes longer to import than such a reading takes.
 
-In: a path. Out: rows, or None wherever anything is out of the ordinary: no file, other tables, a file that changes meanwhile. The caller
-then asks the store, which knows what to say. Forbidden: writing.
+In: a path. Out: rows as values, or None wherever anything is out of the ordinary: no file, older tables, a run under way, a file that
+changes meanwhile. The caller then asks the store, which knows what to do and to say. Forbidden: writing.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
-from contextlib import closing
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
+if TYPE_CHECKING:
+    from reconciler.model import Run, State
+
+VERSION: Final = 8  # of the tables that these statements read; with others the store is asked
+DONE: Final = ("done", "recovered")
+ORIGINS: Final = frozenset({"created", "adopted", "recovered"})
 _KEY: Final = "SELECT digest_key FROM states ORDER BY id LIMIT 1"
+_VERSION: Final = "SELECT version FROM reconciler_schema"
+_STATE: Final = "SELECT id, lineage, serial FROM states WHERE project = ? AND environment = ? AND service = ?"
+_BINDINGS: Final = "SELECT address, kind, id, origin, protected FROM bindings WHERE state = ?"
+_RUNS: Final = "SELECT id, who, command, started, ended, exit_code FROM runs WHERE state = ? ORDER BY started DESC, id"
+_TURNS: Final = "SELECT run, what, count(*) FROM turns WHERE state = ? GROUP BY run, what ORDER BY min(id)"
+_REQUESTS: Final = """
+SELECT journal.run, journal.verb, outcomes.status, count(*) FROM journal
+LEFT JOIN (SELECT intent, max(id) AS id FROM outcomes WHERE state = ?1 GROUP BY intent) AS latest ON latest.intent = journal.id
+LEFT JOIN outcomes ON outcomes.id = latest.id
+WHERE journal.state = ?1 GROUP BY journal.run, journal.verb, outcomes.status ORDER BY min(journal.id)
+"""
+
+Scope = tuple[str, str, str]
+"""Project, environment ("" for none) and service."""
 
 
 def digest_key(path: Path) -> bytes | None:
     """The key of the oldest state in the file."""
-    rows = _rows(path, _KEY, {})
-    key = rows[0][0] if rows else None
-    return key if isinstance(key, bytes) and key else None
-
-
-def _rows(path: Path, statement: str, words: Mapping[str, Any]) -> list[tuple[Any, ...]] | None:
-    mode = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
     try:
-        if not path.is_file():
-            return None
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=1.0, isolation_level=None)) as connection:
-            return connection.execute(statement, words).fetchall()
-    except (sqlite3.Error, OSError, ValueError):
+        with _opened(path) as connection:
+            row = connection.execute(_KEY).fetchone()
+    except _UNUSUAL:
         return None
+    return row[0] if row is not None and isinstance(row[0], bytes) and row[0] else None
+
+
+class Tracked(NamedTuple):
+    """An object that a state tracks."""
+
+    address: str
+    kind: str
+    id: str
+    origin: str
+    protected: bool
+
+
+class Tracking(NamedTuple):
+    """What a state tracks, by address."""
+
+    lineage: str
+    serial: int
+    objects: Sequence[Tracked]
+
+
+def read_tracking(path: Path, scope: Scope) -> Tracking | None:
+    """What a state tracks; None also where it tracks nothing."""
+    try:
+        with _current(path, scope) as (connection, row):
+            rows = connection.execute(_BINDINGS, (row[0],)).fetchall()
+        objects = [Tracked(address, kind, id, origin, bool(protected)) for address, kind, id, origin, protected in rows]
+        if not objects or any(origin not in ORIGINS for origin in {tracked.origin for tracked in objects}):
+            return None
+        return Tracking(row[1], row[2], sorted(objects, key=lambda tracked: tracked.address.split("/")))
+    except _UNUSUAL:
+        return None
+
+
+def tracking_of(state: State) -> Tracking:
+    """The same of a state that the store read."""
+    objects = [
+        Tracked(str(address), binding.kind, binding.id, binding.origin.value, binding.protected)
+        for address, binding in sorted(state.bindings.items())
+    ]
+    return Tracking(state.lineage, state.serial, objects)
+
+
+def read_runs(path: Path, scope: Scope) -> tuple[Run, ...] | None:
+    """Every run of a state, newest first; None also where one of them has not ended, or none did anything yet."""
+    from reconciler.model.history import Run
+
+    did: dict[str, dict[str, int]] = defaultdict(dict)
+    undone: dict[str, dict[str, int]] = defaultdict(dict)
+    turned: dict[str, dict[str, int]] = defaultdict(dict)
+    try:
+        with _current(path, scope) as (connection, row):
+            state = (row[0],)
+            for run, verb, status, number in connection.execute(_REQUESTS, state):
+                counts, word = (did, verb) if status in DONE else (undone, status or "in-doubt")
+                counts[run][word] = counts[run].get(word, 0) + number
+            for run, what, number in connection.execute(_TURNS, state):
+                turned[run][what] = number
+            rows = connection.execute(_RUNS, state).fetchall()
+        if not (did or undone or turned) or any(exit_code is None for *_, exit_code in rows):
+            return None
+        return tuple(
+            Run(
+                id, who, command, datetime.fromisoformat(started), datetime.fromisoformat(ended), exit_code,
+                did.get(id, {}), undone.get(id, {}), turned.get(id, {}),
+            )
+            for id, who, command, started, ended, exit_code in rows
+        )  # fmt: skip
+    except _UNUSUAL:
+        return None
+
+
+class _Unusual(Exception):
+    """The store is to be asked."""
+
+
+_UNUSUAL: Final = (_Unusual, sqlite3.Error, OSError, ValueError, TypeError, KeyError)
+
+
+@contextmanager
+def _current(path: Path, scope: Scope) -> Iterator[tuple[sqlite3.Connection, Any]]:
+    """A file with today's tables, which nobody writes, and the row of a state in it."""
+    before = _stamp(path)
+    with _opened(path) as connection:
+        row = connection.execute(_STATE, scope).fetchone()
+        if Path(f"{path}-wal").exists() or connection.execute(_VERSION).fetchall() != [(VERSION,)] or row is None:
+            raise _Unusual
+        yield connection, row
+    if _stamp(path) != before or Path(f"{path}-wal").exists():
+        raise _Unusual
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    if not path.is_file():
+        raise _Unusual
+    mode = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    with closing(sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=1.0, isolation_level=None)) as connection:
+        yield connection
+
+
+def _stamp(path: Path) -> Mapping[str, int]:
+    status = path.stat()
+    return {"file": status.st_ino, "size": status.st_size, "time": status.st_mtime_ns}
