@@ -14,7 +14,7 @@ from reconciler.config.language.bounds import ExpressionError, kind_of, text_of
 from reconciler.config.language.evaluate import VALUES_MAX, Evaluation
 from reconciler.config.language.expressions import Evaluator
 from reconciler.config.source.memory import room_for
-from reconciler.config.source.nodes import (
+from reconciler.config.source.nodes import empty
     FOR_EACH,
     Each,
     Enough,
@@ -32,7 +32,6 @@ from reconciler.config.source.nodes import (
     plain,
     shown,
 )  # fmt: skip
-from reconciler.config.values import empty
 from reconciler.errors import Problem
 from reconciler.model import Source
 
