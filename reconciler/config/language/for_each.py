@@ -14,7 +14,7 @@ from reconciler.config.language.bounds import ExpressionError, kind_of, text_of
 from reconciler.config.language.evaluate import VALUES_MAX, Evaluation
 from reconciler.config.language.expressions import Evaluator
 from reconciler.config.source.memory import room_for
-from reconciler.config.source.nodes import empty
+from reconciler.config.source.nodes import (
     FOR_EACH,
     Each,
     Enough,
@@ -27,6 +27,7 @@ from reconciler.config.source.nodes import empty
     Scalar,
     Template,
     described,
+    empty,
     first_tainted,
     holds_expression,
     plain,
