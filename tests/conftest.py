@@ -60,6 +60,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[LONG] = "1"  # before the tests are collected, which read it
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: the tests of processes and signals wait for most of their time."""
+    return len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What tries only a sample on a push is a proof too, without its usual limit of time."""

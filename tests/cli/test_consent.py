@@ -123,7 +123,7 @@ def test_killed_at_any_request_it_goes_on_unasked_and_asks_for_what_was_added(st
     assert boundaries > 20
     more = opened(closed())
     acme(more)["members"]["linus@acme.example"] = "admin"
-    for fatal in range(1, boundaries + 1, stride(16)):
+    for fatal in range(1, boundaries + 1, stride(24)):
         cli = copied(start, tmp_path / str(fatal))
         killed(cli, fatal, *APPLY, *ALL, sort=Requests)
         write(cli, more)
