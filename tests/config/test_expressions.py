@@ -159,7 +159,7 @@ REFUSED = {
     "1 if true else vars.brnd": 'variable "brnd" is not declared under vars; did you mean "brand"?',
     "brand": '"brand" is not available in expressions; did you mean "vars.brand"?',
     "var.brand": '"var" is not available in expressions; did you mean "vars"?',
-    "range(9)": 'range does not accept a number',
+    "range(9)": "range does not accept a number",
     "each.key": '"each" is not available in expressions',
     "env.nam": 'there is no key "nam" here; did you mean "name"?',
     "vars.map.y": 'there is no key "y" here',
