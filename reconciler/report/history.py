@@ -37,7 +37,8 @@ def history_document(runs: Sequence[Run]) -> run_types.HistoryDocument:
 def run_document(run: Run, entries: Sequence[Entry], turns: Sequence[Turn], kinds: Kinds, names: Names) -> run_types.RunDocument:
     """One run with everything it sent, and what it changed of the state without a request."""
     steps = [_step(entry, kinds, names) for entry in entries]
-    return {"format": "reconciler.run/1", **_run(run), "state": [turn_document(turn) for turn in turns], "steps": steps}
+    state = [turn_document(turn) for turn in turns]
+    return {"format": "reconciler.run/1", **_run(run), "state": state, "steps": steps}  # type: ignore[typeddict-item]  # no environment
 
 
 def _run(run: Run) -> run_types.RunData:

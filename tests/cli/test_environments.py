@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.conftest import Cli
+from tests.cli.conftest import Cli, valid
 
 PROJECT = """\
 version: 1
@@ -144,3 +144,11 @@ def test_an_expression_of_an_environment_is_evaluated_where_the_project_file_has
     project.edit("reconciler.yaml", "    title: ${{ vars.brand }}\n", "")
     project.edit("environments/staging.yaml", "{sandbox: staging.db}", "{sandbox: '${{ env.name }}-box.db'}")
     assert "sandbox: staging-box.db" in project("config", "render", "--env", "staging").stdout
+
+
+def test_the_history_names_the_environment(project: Cli) -> None:
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    assert valid(project.json("history", "--env", "staging"), "history")["environment"] == "staging"
+    assert valid(project.json("show", "last", "--env", "staging"), "run")["environment"] == "staging"
+    assert project("history", "--env", "staging").stderr == "Environment: staging\n"
+    assert project("show", "last", "--env", "staging").stderr == "Environment: staging\n"

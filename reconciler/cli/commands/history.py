@@ -37,8 +37,9 @@ def history_command(screen: Screen, /, **words: Any) -> None:
     options = Options.of(screen, words)
     runs = _runs(screen, options)
     if options.format == "json":
-        screen.document(history_document(runs))
+        screen.document({**history_document(runs), **_environment(options)})
     elif runs:
+        _say_environment(screen, options)
         screen.out(history_text(runs, width=screen.width, zone=HERE))
     else:
         screen.say("Nothing has run yet.")
@@ -73,8 +74,9 @@ def show_command(screen: Screen, /, run: str, **words: Any) -> None:
         names = Names((id, address) for entry in entries for address, id in entry.bound.items())
         names |= {binding.id: address for address, binding in store.read().bindings.items()}
     if options.format == "json":
-        screen.document(run_document(found, entries, turns, kinds, names))
+        screen.document({**run_document(found, entries, turns, kinds, names), **_environment(options)})
     else:
+        _say_environment(screen, options)
         screen.spans(run_text(found, entries, turns, kinds, names, width=screen.width, zone=HERE))
 
 
@@ -97,6 +99,16 @@ def _runs(screen: Screen, options: Options) -> tuple[Run, ...]:
     with open_store(screen, options, project, service, create=False) as store:
         warned(screen, options, project, service, store)
         return store.runs()
+
+
+def _environment(options: Options) -> dict[str, str]:
+    """What a document says of the environment."""
+    return {"environment": options.env} if options.env else {}
+
+
+def _say_environment(screen: Screen, options: Options) -> None:
+    if options.env:
+        screen.say(f"Environment: {options.env}")
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -76,6 +76,7 @@ class HistoryDocument(t.Record):
     """Every run."""
 
     format: Literal["reconciler.history/1"]
+    environment: NotRequired[Annotated[t.Text, t.doc("The environment whose runs these are; absent: none.")]]
     runs: Annotated[t.Items[RunData], t.doc("Newest first.")]
 
 
@@ -112,6 +113,7 @@ class RunDocument(RunData):
     """What one run did."""
 
     format: Literal["reconciler.run/1"]
+    environment: NotRequired[Annotated[t.Text, t.doc("The environment of the run; absent: none.")]]
     state: Turns
     steps: Annotated[t.Items[SentData], t.doc("In the order in which they were sent.")]
 
