@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.wiring.checked import Given
 from reconciler.cli.wiring.connect import STATE, load, unnamed
+from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,7 +32,9 @@ _PATHS: Final = ("root", "sandbox")
 
 def settings_of(screen: Screen, options: Options) -> Project:
     """The project with its settings; it need not declare what its files do. Secrets are masked from now on. Raises `ConfigError`."""
-    given = Given.of(options) if options.env is None else None  # an environment may change settings
+    folder = options.project if options.project.is_dir() else options.project.parent
+    plain = options.env is None and not (folder / ENVIRONMENTS).is_dir()  # an environment may change settings, or must be named
+    given = Given.of(options) if plain else None
     if given is not None:
         known = given.seal.read(SETTINGS)
         if isinstance(known, dict) and known.get("given") == given.digest and known.get("text") == _digest(given.text):
