@@ -83,9 +83,9 @@ def test_a_reading_says_how_many_requests_and_objects_it_read_how_fast_and_which
     assert [line for line in lines[1:] if re.search(facts, line)], lines
 
 
-def test_loading_is_named_where_it_lasts(slow: Cli) -> None:
-    lines = narrated(slow, "validate", "p", program=PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain("))
-    assert lines[0] == "Loading the project …"
+def test_what_sends_no_requests_is_named_where_it_lasts(slow: Cli) -> None:
+    lines = narrated(slow, "plan", "p", program=PROGRAM.replace("main(", "progress.LASTING = 0.0\nmain("))
+    assert [line for line in lines if line.endswith("…")][:2] == ["Loading the project …", "Reading the state …"]
     assert narrated(slow, "validate", "p") == []
 
 

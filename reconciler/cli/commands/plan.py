@@ -56,14 +56,14 @@ def command(
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
-    project = load(screen, options, kinds)
+    project, narration = load(screen, options, kinds), Narration(screen)
     with connect(screen, options, project, kinds) as service:
         service = replace(service, heard=unchanged.heard if unchanged is not None else None)
-        with open_store(screen, options, project, service, create=False) as store:
+        with open_store(screen, options, project, service, create=False) as store, narration.lasting("Reading the state"):
             state, key = store.read(), store.digest_key()
             new = unseen(options, project, service, store)
         kinds = kinds.sealed(key)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
+        planned = run.read_only(narration, service, kinds, project.desired, state, options)
 
     from reconciler.plan.guard import guard
     from reconciler.report.documents import plan_document

@@ -89,11 +89,11 @@ class Narration:
 
     @contextmanager
     def _heartbeat(self, *, named_after: float | None = None) -> Iterator[None]:
-        """Say how far the phase is again and again. `named_after`: seconds after which it is named first."""
+        """Say how far the phase is again and again. `named_after`: seconds after which it is named first; 0: in any case."""
         over = threading.Event()
 
         def beat() -> None:
-            if named_after is not None and not over.wait(named_after):
+            if named_after is not None and not (named_after and over.wait(named_after)):
                 self.screen.say(f"{self._what} …")
             while not over.wait(self._every):
                 self.screen.say(f"{self._what}{self._where}: {self._so_far()}")
