@@ -35,6 +35,7 @@ def run(arguments: Sequence[str], *, environment: Mapping[str, str] | None = Non
     with output.open("w+b") as stream:
         began = time.perf_counter()
         variables = {**os.environ, **(environment or {})}
+        variables.pop("PYTHONDONTWRITEBYTECODE", None)  # else each run compiles the whole program
         process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, env=variables)
         alarm = threading.Timer(limit, process.kill)
         alarm.start()
