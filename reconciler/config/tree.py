@@ -28,6 +28,7 @@ from reconciler.config.source.nodes import (
     Scalar,
     described,
     empty,
+    first_unevaluated,
     holds_expression,
     shown,
     untainted,
@@ -376,6 +377,9 @@ class Tree:
 
     def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
         item.nodes[name] = node
+        if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
+            message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
+            self.problems.add(left.at, message, item.address)
         item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
 
     def _flag(self, shape: Shape, item: Item, entry: Entry) -> None:

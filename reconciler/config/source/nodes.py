@@ -108,6 +108,15 @@ Node = Scalar | Map | List
 
 FOR_EACH: Final = "forEach"
 
+
+def first_unevaluated(node: Node) -> Scalar | None:
+    """The first scalar of a value whose expression nobody evaluated, because it stands in a map with `forEach`."""
+    if isinstance(node, Scalar):
+        return node if node.value is UNREAD and holds_expression(node.text) else None
+    parts = [entry.node for entry in node.entries.values()] if isinstance(node, Map) else node.items
+    return next((found for part in parts if (found := first_unevaluated(part)) is not None), None)
+
+
 _NULLS: Final = frozenset({"null", "Null", "NULL", "~"})
 _BOOLEANS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NUMBER_START: Final = frozenset("+-.0123456789")
