@@ -21,6 +21,8 @@ SAME_WORD_OTHER_MEANING = {
     "cli/commands/sandbox_readers.py": {"admin"},  # a reader, as the sandbox calls it
     "resource/words.py": {"member"},  # Role.MEMBER: a field that is a membership
     "config/schema.py": {"member"},  # service.member: a word of the project file
+    "config/environments/difference.py": {"member"},  # the same
+    "state/__init__.py": {"group"},  # the module `group`: intents and outcomes that are one transaction
 }
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.sandbox.server import embedded
-from tests.cli.conftest import Cli
+from tests.cli.conftest import CLEAN, Cli
 
 COMMAND = """
 import os, sys
@@ -67,7 +67,8 @@ print(*sys.modules, file=sys.stderr)
 def imported(program: str, *words: str, env: Mapping[str, str] = {}) -> set[str]:
     """The modules that a program prints: those it has imported at its end, or at its first request."""
     command = [sys.executable, "-c", program, *words]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, env={**os.environ, **env})
+    plain = {name: value for name, value in os.environ.items() if name not in CLEAN}
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120, env={**plain, **env})
     return set(ended.stderr.splitlines()[-1].split())
 
 
