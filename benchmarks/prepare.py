@@ -47,7 +47,8 @@ class Prepared:
     def reconciler(self, command: str, *arguments: str) -> Cost:
         """Run a command of the program on it."""
         words = reconciler(*self.words(command, *arguments))
-        return run(words, environment={"RECONCILER_TOKEN": TOKEN}, log=self.folder / "log.txt")
+        state = {"RECONCILER_STATE": f"sqlite:///{self.folder}/{self.state}"} if command in OFFLINE else {}
+        return run(words, environment={"RECONCILER_TOKEN": TOKEN, **state}, log=self.folder / "log.txt")
 
     def importing(self) -> Prepared:
         """The same service with an empty folder and without a state."""

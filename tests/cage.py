@@ -29,9 +29,9 @@ class Escaped(AssertionError):
     """The work ended in another way than by returning: a traceback, too long, too large."""
 
 
-def caged(work: Callable[[], Any]) -> Any:
-    """What `work` returns, as JSON gives it back. Raises `Escaped`."""
-    for _ in range(ATTEMPTS):
+def caged(work: Callable[[], Any], *, attempts: int = ATTEMPTS) -> Any:
+    """What `work` returns, as JSON gives it back. Raises `Escaped`. `attempts`: of work that was too slow."""
+    for _ in range(attempts):
         code, said = _forked(work)
         if code != -signal.SIGKILL:
             break
