@@ -26,8 +26,8 @@ async def read_written(task: Task, answers: Answers, results: Mapping[int, Resul
         return None
     steps = [result.step for _, result in sorted(results.items()) if result.status is Status.DONE]
     world, written = answers.expected.world, _Written(task.kinds, answers)
-    objects = {(one.kind, one.id): one for step in steps for one in written.by(step)}
-    objects |= {(one.kind, one.id): one for one in written.rearranged()}
+    objects = {(observed.kind, observed.id): observed for step in steps for observed in written.by(step)}
+    objects |= {(observed.kind, observed.id): observed for observed in written.rearranged()}
     now = await look(task.writer, task.kinds, objects.values(), world, ordered=written.ordered(steps) & objects.keys())
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}

@@ -67,7 +67,7 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
         leftover += [] if edits or step.address in leftover else [step.address]
     task.journal.note_seen(look.learned(told))
     untold = set(state.bindings) - told - undone - set(answers.unseen)
-    task.journal.remember(bind=[one for one in again.memory.bind.values() if one.address in untold])
+    task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in untold])
     return Found(tuple(edited), tuple(leftover), unverified)
 
 

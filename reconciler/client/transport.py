@@ -37,7 +37,7 @@ class Received(Protocol):
         """The body, decompressed."""
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Close the response; its connection can be used again, or is dropped."""
 
 
 Send = Callable[[str, str, Mapping[str, str], bytes | None, float], Awaitable[Received]]

@@ -54,7 +54,7 @@ class _Answer:
         return _chunks(self._response)
 
     async def aclose(self) -> None:
-        """Let go of the connection; one whose answer was not read to its end is dropped."""
+        """Close the response; the connection of one that was not read to its end is dropped."""
         self._response.close()
 
 

@@ -100,7 +100,7 @@ class _Printer:
         return [line for one in found for line in self._value(f"{' ' * indent}-", one, indent)]
 
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:
-        """What stands behind a key or a dash, in lines of its own where it holds something; where it comes from is a comment."""
+        """The text of a value after its key or dash: a map or list on lines of its own, and the origin as a comment."""
         origin = self.expressions.get((node.at.file, node.at.line, node.at.column))
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:

@@ -202,7 +202,7 @@ class _Maker:
         return {**made, "not": {"required": ["version"]}}
 
     def split(self) -> Schema:
-        """What stands where a list is split into files."""
+        """The schema of a list that is split into files."""
         doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
         name = {"type": "string"}
         made = _map({INCLUDE: {"description": doc, "anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}}, required=(INCLUDE,))

@@ -64,7 +64,7 @@ class Item:
 
     `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
     `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `meant`: the
-    fields that misspelled words probably name. `unread`: what stands behind its key is no map, so nothing more is said of it. `body`: what
+    fields that misspelled words probably name. `unread`: its value is not a map, so nothing else in it is checked. `body`: what
     is written of it. `each`: the element of a `forEach` that it was made for, or that its container was made for.
     """
 

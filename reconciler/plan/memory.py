@@ -96,7 +96,7 @@ def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:
     kept = {*draft.declared.values, *draft.declared.aside}
     sent = {name: value for name, value in (old.sent if old else {}).items() if name in kept}
     seen = {name: value for name, value in (old.seen if old else {}).items() if name in kept}
-    differing = {one.field.name for one in draft.differences} | {name for name, _ in draft.partly}
+    differing = {difference.field.name for difference in draft.differences} | {name for name, _ in draft.partly}
     for name, want in draft.wants.items():
         field = draft.kind.fields[name]
         if field.role is Role.LOCAL and want is not UNSET:

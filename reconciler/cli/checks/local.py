@@ -121,7 +121,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
 
 
 def _nowhere() -> Service:
-    """What stands for a sandbox that was not created yet: nothing can be bound to it."""
+    """The service of a sandbox that does not exist yet; no state can belong to it."""
     from reconciler.client import Settings
 
     return Service("sandbox:none", Settings("http://127.0.0.1", "none"), "a sandbox", embedded=True)

@@ -64,7 +64,7 @@ class Unchanged:
         if known["confirmed"] and not trust.confirmed(root, url):
             return None
         narration = Narration(screen)
-        with narration.phase(f"Reading {known['project']}", where=url):
+        with narration.phase(f"Checking {url} for changes"):
             same = asyncio.run(self._same(screen, known, narration))
         return [(style, text) for style, text in known["says"]] if same else None
 
@@ -89,7 +89,6 @@ class Unchanged:
         if said or service.embedded or not same or None in answers.values() or any(screen.masked(text) != text for _, text in says):
             return
         found = {
-            "project": plan.project,
             "url": service.settings.base_url,
             "confirmed": not (self.options.base_url or os.environ.get(BASE_URL)),
             "timeout": service.settings.timeout,

@@ -42,7 +42,7 @@ _NO_KEY_HERE: Final = "the elements of this forEach have no key, as they are lis
 
 
 class Generator:
-    """Makes the copies. `made`: by the identity of what holds `forEach`, what stands for it."""
+    """Makes the copies. `made`: the copies of each map with `forEach`, by the identity of that map."""
 
     def __init__(self, evaluation: Evaluation, problems: Problems) -> None:
         self.evaluation, self.problems = evaluation, problems

@@ -110,7 +110,7 @@ FOR_EACH: Final = "forEach"
 
 
 def first_unevaluated(node: Node) -> Scalar | None:
-    """The first scalar of a value whose expression nobody evaluated, because it stands in a map with `forEach`."""
+    """The first scalar of a value with an expression that was not evaluated: it is in a map with `forEach`."""
     if isinstance(node, Scalar):
         return node if node.value is UNREAD and holds_expression(node.text) else None
     parts = [entry.node for entry in node.entries.values()] if isinstance(node, Map) else node.items

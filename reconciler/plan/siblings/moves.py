@@ -58,7 +58,7 @@ def moves(
     positions = {item: position for position, item in enumerate(current)}
     moving = frozenset(must)
     _check(current, wanted, positions, moving)
-    if not moving and all(positions[one] < positions[other] for one, other in pairwise(wanted)):
+    if not moving and all(positions[item] < positions[following] for item, following in pairwise(wanted)):
         return ()
     places = [None if item in moving else positions[item] for item in wanted]
     is_narrow = [narrow(item) for item in wanted]

@@ -155,7 +155,7 @@ def _chosen_first(whole: Sketches, waits: Acyclic) -> None:
         told = any(parent.wants.get(field.name, UNSET) is not UNSET for field in _choices(parent.kind, name))
         if told or any(one.observed is not None for one in children):
             continue
-        made = [whole.makers[one.address] for one in children if one.is_new and one.address in whole.makers]
+        made = [whole.makers[child.address] for child in children if child.is_new and child.address in whole.makers]
         for index in made[1:]:
             if waits.add(index, made[0]):
                 whole.sketches[index].after.add(made[0])
