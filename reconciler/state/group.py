@@ -33,6 +33,7 @@ class Group:
         self._journal = journal
         self._intents: list[_Waiting] = []
         self._endings: list[Ending] = []
+        self._stopped: list[asyncio.Future[Intent]] = []  # intents being written whose steps were stopped
         self._writing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._failed: BaseException | None = None
@@ -48,8 +49,10 @@ class Group:
         except asyncio.CancelledError:
             if waiting in self._intents:
                 self._intents.remove(waiting)
+            elif waiting[1].done():
+                self._not_sent(waiting[1])
             else:
-                waiting[1].add_done_callback(self._not_sent)
+                self._stopped.append(waiting[1])
             raise
 
     def settle(self, ending: Ending) -> None:
@@ -107,6 +110,9 @@ class Group:
         else:
             for (_, future), intent in zip(intents, numbered, strict=True):
                 future.set_result(intent)
+        stopped, self._stopped = self._stopped, []
+        for future in stopped:  # now, and not in a callback: the group may be closed before that runs
+            self._not_sent(future)
 
 
 @asynccontextmanager

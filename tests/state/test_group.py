@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -149,6 +150,34 @@ def test_a_step_that_is_stopped_before_its_request_leaves_nothing_in_doubt(store
             for task in waiting:
                 task.cancel()
             await asyncio.gather(*waiting, return_exceptions=True)
+
+    with store.lease(**WHO) as journal:
+        asyncio.run(run(journal))
+        assert journal.state().intents == ()
+
+
+class AtOnce(Executor):
+    """Runs what it is given before anything else can happen: the fastest disk there is."""
+
+    def submit(self, work: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(work(*given, **named))
+        return done
+
+
+@pytest.mark.parametrize("pauses", range(8))
+def test_it_leaves_nothing_in_doubt_however_fast_the_disk_is(store: Store, pauses: int) -> None:
+    async def run(journal: Journal) -> None:
+        async with grouped(journal) as group:
+            group._writer = AtOnce()  # type: ignore[assignment]
+            waiting = asyncio.create_task(group.intend(intent()))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            waiting.cancel()
+            for _ in range(pauses):
+                await asyncio.sleep(0)
+            if not waiting.done():
+                await asyncio.wait([waiting])
 
     with store.lease(**WHO) as journal:
         asyncio.run(run(journal))

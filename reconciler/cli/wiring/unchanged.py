@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FILE: Final = "unchanged.json"
 SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places"})  # what a plan without changes may hold
-TOKEN, BASE_URL, STATE = "RECONCILER_TOKEN", "RECONCILER_BASE_URL", "RECONCILER_STATE"
+TOKEN, BASE_URL = "RECONCILER_TOKEN", "RECONCILER_BASE_URL"
 DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_exposure", "allow_delete", "accept_gone")
 
 
@@ -81,11 +81,13 @@ class Unchanged:
 
     def remember(self, screen: Screen, project: Project, service: Service, plan: Plan, says: Sequence[tuple[str, str]]) -> None:
         """Remember what a plan said that found nothing to do; not where an answer is missing, or a secret is masked."""
+        from reconciler.cli.wiring.state_only import state_file
+
         empty = type(plan)(plan.project, plan.environment)
         said = any(getattr(plan, field.name) != getattr(empty, field.name) for field in fields(plan) if field.name not in SAYS_NOTHING)
         answers, state = self.heard.digests, self.checked.seal.state
-        meant = (self.options.state or os.environ.get(STATE) or project.settings.state).removeprefix("sqlite:///")
-        same = Path(meant).resolve() == state.resolve() and self.state == _digest(state) != ""
+        used = state_file(self.options, project)
+        same = used is not None and used.resolve() == state.resolve() and self.state == _digest(state) != ""
         if said or service.embedded or not same or None in answers.values() or any(screen.masked(text) != text for _, text in says):
             return
         found = {
