@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         waiting,
     )
     from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
+    from reconciler.model.violation import Severity, Violation
 
 __all__ = [
     "Action",
@@ -70,6 +71,7 @@ __all__ = [
     "Rules",
     "Run",
     "RunStatus",
+    "Severity",
     "Source",
     "Spot",
     "State",
@@ -79,6 +81,7 @@ __all__ = [
     "Turn",
     "Unknown",
     "Unmanaged",
+    "Violation",
     "What",
     "Withheld",
     "waiting",
@@ -97,5 +100,6 @@ if not TYPE_CHECKING:
                 "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure Forbidden Forecast Memory Plan Spot Step Unmanaged waiting"
             ),
             "state": "Before Binding Intent Origin Place State Stood",
+            "violation": "Severity Violation",
         },
     )

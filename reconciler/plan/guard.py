@@ -7,9 +7,10 @@ from typing import Final
 
 from reconciler.address import Glob
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, Desired, Plan
+from reconciler.model import Action, Change, Desired, Plan, Severity, Violation
 
 WAYS: Final = 20  # options that a refusal spells out
+NAMED: Final = 5  # of what is refused
 DESTRUCTIVE = frozenset({Action.DELETE, Action.REPLACE})
 
 
@@ -20,6 +21,7 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
 
 def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
+    _rules(plan)
     found = deletes(plan)
     limits = desired.guards
     managed = plan.managed + sum(1 for change in found if Action.DELETE in change.actions and change.address not in desired.resources)
@@ -34,6 +36,29 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
         f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}",
         hint=f"if this is intended: --allow-delete {len(found)}",
     )
+
+
+def _rules(plan: Plan) -> None:
+    """Raise `Refused` where the plan violates a rule of the project that is more than a warning."""
+    violations = [violation for violation in plan.violations if violation.level is Severity.ERROR]
+    if not violations:
+        return
+    lines = [_violated(violation) for violation in violations]
+    more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
+    ways = "; ".join(dict.fromkeys(violation.remedy for violation in violations if violation.remedy))
+    number = len({violation.name for violation in violations})
+    raise Refused(
+        f"the plan violates {number} rule{'s' if number != 1 else ''} of the project: {'; '.join(lines[:NAMED])}{more}",
+        hint=f"no option of the command line overrides a rule: {ways or 'correct the project'}",
+    )
+
+
+def _violated(violation: Violation) -> str:
+    """`policy two-admins (reconciler.yaml:12) at acme: fewer than two admins`."""
+    where = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
+    at = f" at {violation.address}" if violation.address is not None else ""
+    by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
+    return f"{violation.name}{where}{at}: {violation.message}{by}"
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:

@@ -29,6 +29,7 @@ from reconciler.model import (
     Step,
     Unknown,
     Unmanaged,
+    Violation,
 )
 from reconciler.plan.drift import Drift, Drifted, Kept
 from reconciler.report.times import utc_text
@@ -74,6 +75,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "exposures": [_exposure(item) for item in plan.exposures],
         "broken": [_broken(item) for item in plan.broken],
         "forbidden": [{"address": str(item.address), "verb": item.verb, "flag": item.flag, "of": str(item.of)} for item in plan.forbidden],
+        "violations": [_violation(item) for item in plan.violations],
         "unmanaged": _unmanaged(plan.unmanaged),
         "unknown": _unknown(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
@@ -229,6 +231,20 @@ def _broken(url: BrokenUrl) -> plan_types.BrokenUrlData:
         "after": url.after,
         "reason": url.reason,
         "source": source_data(url.source),
+    }
+
+
+def _violation(violation: Violation) -> plan_types.ViolationData:
+    return {
+        "sort": violation.sort,
+        "rule": violation.rule,
+        "address": _name(violation.address),
+        "level": violation.level.value,
+        "message": violation.message,
+        "path": list(violation.path),
+        "remedy": violation.remedy,
+        "source": source_data(violation.source),
+        "declared": source_data(violation.declared),
     }
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from reconciler.report.schemas.plan import ConsentData, OptionsData, PlanData, SavedPlanDocument
 
 NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
-SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous"})
+SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous", "sort", "rule", "level"})
 """Members that hold names of ours: never a secret, even where a secret happens to be spelled like one."""
 
 Mask = Callable[[Any], Any]

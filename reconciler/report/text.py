@@ -53,6 +53,7 @@ def summary(plan: Plan) -> str:
         blocked(plan),
         f"{count(len(plan.exposures), 'exposure')}" if plan.exposures else "",
         f"{count(len(plan.broken), 'published URL', 'published URLs')} broken" if plan.broken else "",
+        *violations(plan),
         f"{len(plan.deferred):,} after a second run" if plan.deferred else "",
         f"{len(plan.in_doubt):,} in doubt" if plan.in_doubt else "",
         f"{count(len(plan.unknown), 'reading')} failed" if plan.unknown else "",
@@ -77,6 +78,12 @@ def blocked(plan: Plan) -> str:
         return ""
     by = f" by {count(causes, 'cause')}" if 0 < causes < len(plan.blocked) else ""
     return f"{len(plan.blocked):,} blocked{by}"
+
+
+def violations(plan: Plan) -> list[str]:
+    """`2 violations`, `1 warning`; as many as there are."""
+    numbers = [(sum(violation.level is level for violation in plan.violations), word) for level, (_, word) in warnings.VIOLATES.items()]
+    return [count(number, word) for number, word in numbers if number]
 
 
 def outside(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""What a reader must know before agreeing to a plan: exposures, broken published URLs, requests that the token is not allowed."""
+"""What a reader must know before agreeing to a plan: exposures, broken URLs, requests that the token is not allowed, violated rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
 
 from reconciler.address import Address
-from reconciler.model import Exposure, Forecast, Plan, Source
+from reconciler.model import Exposure, Forecast, Plan, Severity, Source
 from reconciler.report.layout import Page, Style
 from reconciler.report.values import shown
 from reconciler.report.words import count, listed
@@ -14,6 +14,8 @@ from reconciler.resource import UNSET
 
 NAMED: Final = 3  # addresses of a folded group
 FOLD: Final = 10  # alike lines; more of them become one
+WHOLE: Final = "the whole plan"
+VIOLATES: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNING: (Style.UPDATE, "warning")}
 HIDDEN_URL: Final = "its secret URL"
 CONSENT: Final = "with --yes, each of these requires --allow-exposure ADDRESS"
 
@@ -48,6 +50,24 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
         _named(page, [broken.address], broken.source)
         after = f" -> {broken.after}" if broken.after is not None else ""
         page.field(Style.DELETE, "!", "breaks", f"{broken.before or HIDDEN_URL}{after}", broken.reason)
+    _violations(page, plan, full=full)
+
+
+def _violations(page: Page, plan: Plan, *, full: bool) -> None:
+    """The violated rules, those that refuse the run last."""
+    ordered = sorted(plan.violations, key=lambda violation: violation.level is Severity.ERROR)
+    for group in _alike(ordered, lambda violation: (violation.level, violation.name, violation.message), full):
+        first = group[0]
+        addresses = [violation.address for violation in group if violation.address is not None]
+        if addresses:
+            _named(page, addresses, first.declared)
+        else:
+            page.head(WHOLE)
+        style, word = VIOLATES[first.level]
+        where = f"{first.source.file}:{first.source.line}" if first.source is not None else ""
+        page.field(style, "!", word, f"{first.name}: {first.message}", where)
+        if len(group) == 1 and len(first.path) > 1:
+            page.field(Style.DIM, " ", "", f"by {' -> '.join(first.path)}")
 
 
 def _told(exposure: Exposure) -> str:

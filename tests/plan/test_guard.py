@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from reconciler.address import Address
 from reconciler.errors import Refused
-from reconciler.model import Action, Change, Desired, Guards, Plan
+from reconciler.model import Action, Change, Desired, Guards, Plan, Severity, Source, Violation
 from reconciler.plan.guard import guard
 
 
@@ -37,3 +39,25 @@ def test_more_are_refused_and_the_number_to_pass_is_said(deletes: int, managed: 
 def test_a_run_may_be_told_to_delete_nothing() -> None:
     with pytest.raises(Refused, match="this run may delete 0"):
         guard(plan(1, 100), DESIRED, allow_delete=0)
+
+
+SITE = Address.parse("acme/site/docs")
+UNLISTED = Violation(
+    "policy", "unlisted", SITE, "staging sites stay unlisted", source=Source("reconciler.yaml", 12), remedy="add an exception"
+)
+READERS = Violation("access", "1", SITE, "anyone can read it", path=(str(SITE), "acme/site/docs (public)"), remedy="close the site")
+
+
+def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_it() -> None:
+    with pytest.raises(Refused) as caught:
+        guard(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, allow_delete=100)
+    assert str(caught.value) == (
+        "the plan violates 2 rules of the project: policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted; "
+        "access 1 at acme/site/docs: anyone can read it by acme/site/docs -> acme/site/docs (public)"
+    )
+    assert caught.value.hint == "no option of the command line overrides a rule: add an exception; close the site"
+
+
+def test_a_warning_refuses_nothing() -> None:
+    warned = Plan("p", None, violations=(dataclasses.replace(UNLISTED, level=Severity.WARNING),))
+    assert guard(warned, DESIRED, allow_delete=None) == warned

@@ -31,7 +31,7 @@ def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
     document = valid(plan_document(the_example(), created_at=NOW))
     assert list(document) == [
         "format", "project", "environment", "createdAt", "summary", "forecast", "changes", "steps", "exposures", "broken",
-        "forbidden", "unmanaged", "unknown", "inDoubt", "blocked", "notes",
+        "forbidden", "violations", "unmanaged", "unknown", "inDoubt", "blocked", "notes",
     ]  # fmt: skip
     assert document["format"] == "reconciler.plan/1"
     assert document["createdAt"] == "2026-11-21T07:00:30Z"

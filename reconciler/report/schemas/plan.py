@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
-from reconciler.model import Action, Cause
+from reconciler.model import Action, Cause, Severity
 from reconciler.report.schemas import types as t
 
 
@@ -89,6 +89,18 @@ class ForbiddenData(t.Record):
     of: t.AddressText
 
 
+class ViolationData(t.Record):
+    sort: Annotated[t.Text, t.doc("What the rule is: `policy` or `access`.")]
+    rule: Annotated[t.Text, t.doc("The rule's id.")]
+    address: Annotated[t.AddressText | None, t.doc("Null where the whole plan violates it.")]
+    level: Annotated[str, t.OneOf(Severity), t.doc("An error refuses the run; a warning is only shown.")]
+    message: Annotated[t.Text, t.doc("What is wrong, as one sentence.")]
+    path: Annotated[t.Items[t.Text], t.doc("How readers reach the object; empty where it is not about readers.")]
+    remedy: Annotated[t.Text, t.doc("The way past it.")]
+    source: Annotated[t.SourceData | None, t.doc("Where the rule is written.")]
+    declared: Annotated[t.SourceData | None, t.doc("Where the resource is declared.")]
+
+
 class BlockedData(t.ReasonData):
     remedy: t.Text
     cause: Annotated[t.AddressText | None, t.doc("What it waits for; null where it is blocked for a reason of its own.")]
@@ -110,6 +122,7 @@ class PlanData(t.Record):
     ]
     broken: Annotated[t.Items[BrokenUrlData], t.doc("Published URLs that stop working.")]
     forbidden: Annotated[t.Items[ForbiddenData], t.doc("Requests that the service will refuse, according to the token's permissions.")]
+    violations: NotRequired[Annotated[t.Items[ViolationData], t.doc("Rules of the project that the plan violates.")]]
     unmanaged: t.Items[t.UnmanagedData]
     unknown: Annotated[t.Items[t.UnknownData], t.doc("What could not be read.")]
     inDoubt: Annotated[t.Items[t.AddressText], t.doc("Addresses with a request of an earlier run whose outcome is unknown.")]
