@@ -170,7 +170,7 @@ class _Maker:
                     "type": "object",
                     "propertyNames": KEYS,
                     "additionalProperties": {"anyOf": entries},
-                    "not": {"required": ["version"]},
+                    "not": {"anyOf": [{"required": [word]} for word in ("version", "project")]},  # a project file
                 },
             ],
         }

@@ -35,7 +35,7 @@ def _holders(values: Mapping[str, Any]) -> Iterator[Grant]:
 class ShareLink(
     Resource,
     kind="share-link",
-    place=Keyed("shareLinks"),
+    place=Keyed("shareLinks", bare="name"),
     published=Published("urls.published", unless=("active", False), secret=True),
     permission=Permission("createContent", of="organization"),
     audience=Audience(gates=("active",), grants=_holders, opens="site", unread=LINK_HOLDERS),
