@@ -1,4 +1,4 @@
-"""Write the tables of fields in docs/configuration.md from the declarations: `python docs/fields.py`.
+"""Write the tables of fields in docs/reference/fields.md from the declarations: `python docs/fields.py`.
 
 A test runs `tables` and compares, so the page cannot lag behind.
 """
@@ -12,7 +12,7 @@ from reconciler.kinds import load
 from reconciler.report.types import in_words
 from reconciler.resource import Field, Kind, Role
 
-PAGE = Path(__file__).parent / "configuration.md"
+PAGE = Path(__file__).parent / "reference" / "fields.md"
 BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
 
 
@@ -22,7 +22,7 @@ def tables() -> str:
 
 
 def _table(kind: Kind) -> str:
-    lines = [f"#### {kind.name}", "", kind.doc, "", "| field | value | |", "|---|---|---|"]
+    lines = [f"## {kind.name}", "", kind.doc, "", "| field | value | |", "|---|---|---|"]
     for field in kind.fields.values():
         if field.written and (field.on or field.on_change != "send" or field.role is Role.LOCAL):
             name = kind.place.section_in(kind.within) if field.name == kind.place.value_is else field.name

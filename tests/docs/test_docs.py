@@ -111,7 +111,7 @@ def test_a_name_that_links_to_a_module_is_defined_there(page: Path) -> None:
 
 def test_the_tables_of_fields_are_those_of_the_declarations() -> None:
     generator = runpy.run_path(str(ROOT / "docs" / "fields.py"))
-    page = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "fields.md").read_text(encoding="utf-8")
     assert generator["page"](page) == page, "run: python docs/fields.py"
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from tests import processes
+from tests.docs.walkthrough import follow
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -84,40 +82,11 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken == []
 
 
-def blocks(section: str) -> list[tuple[str, str]]:
-    """The blocks of code of a section of the README, in order: language and content."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    part = re.search(rf"^## {re.escape(section)}$(.*?)^## ", text, flags=re.DOTALL | re.MULTILINE)
-    assert part is not None
-    return re.findall(r"^```(\w+)\n(.*?)^```$", part[1], flags=re.DOTALL | re.MULTILINE)
-
-
-def shell(script: str, folder: Path) -> str:
-    """Run lines of shell as a reader would: beside nothing but this environment, with what goes wrong in between noticed by its output."""
-    path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
-    environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
-    environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
-    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
-    assert "Traceback" not in done.stderr
-    return done.stdout + done.stderr
-
-
 def test_the_tutorial_of_the_readme_produces_the_output_that_it_shows(tmp_path: Path) -> None:
-    folder, said = tmp_path, ""
-    for language, content in blocks("Tutorial"):
-        match language:
-            case "sh":
-                said = shell(content, folder)
-                entered = re.search(r"^cd (\w+)$", content, flags=re.MULTILINE)
-                folder = folder / entered[1] if entered else folder
-            case "diff":
-                old, new = ("".join(f"{line[1:]}\n" for line in content.splitlines() if line[0] == sign) for sign in "-+")
-                file = folder / "reconciler.yaml"
-                before = file.read_text(encoding="utf-8")
-                assert before.count(old) == 1
-                file.write_text(before.replace(old, new), encoding="utf-8")
-            case "text":
-                missing = [line for line in content.splitlines() if line not in said.splitlines()]
-                assert missing == [], said
-            case _:
-                pytest.fail(f"a block of {language} that nothing checks")
+    tutorial = re.search(r"^## Tutorial$(.*?)^## ", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    assert tutorial is not None
+    follow(tutorial[1], tmp_path)
+
+
+def test_the_tutorial_from_nothing_to_production_produces_the_output_that_it_shows(tmp_path: Path) -> None:
+    follow((ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"), tmp_path)

@@ -1,0 +1,58 @@
+"""Follow a page as a reader would: run its commands, make its edits, write its files, and compare what it shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests import processes
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The blocks of code of a text, in order: language and content."""
+    return re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def shell(script: str, folder: Path) -> str:
+    """Run lines of shell beside nothing but this environment; what goes wrong in between is noticed by its output."""
+    path = os.pathsep.join([str(processes.program()), str(Path(sys.executable).parent), os.environ["PATH"]])
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
+    environ |= {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
+    done = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True, text=True, timeout=120)
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+def follow(text: str, folder: Path) -> None:
+    """Follow the blocks of a text in order.
+
+    A `diff` edits reconciler.yaml, `yaml` that begins with a name writes that file, and the commands before it print every line of `text`.
+    """
+    output = ""
+    for language, content in blocks(text):
+        match language:
+            case "sh":
+                output = shell(content, folder)
+                entered = re.search(r"^cd (\w+)$", content, flags=re.MULTILINE)
+                folder = folder / entered[1] if entered else folder
+            case "diff":
+                old, new = ("".join(f"{line[1:]}\n" for line in content.splitlines() if line[0] == sign) for sign in "-+")
+                file = folder / "reconciler.yaml"
+                before = file.read_text(encoding="utf-8")
+                assert before.count(old) == 1, old
+                file.write_text(before.replace(old, new), encoding="utf-8")
+            case "yaml":
+                name = re.match(r"# (\S+)\n", content)
+                assert name is not None, content
+                (folder / name[1]).parent.mkdir(parents=True, exist_ok=True)
+                (folder / name[1]).write_text(content, encoding="utf-8")
+            case "text":
+                missing = [line for line in content.splitlines() if line not in output.splitlines()]
+                assert missing == [], output
+            case _:
+                pytest.fail(f"a block of {language!r} that nothing checks")
