@@ -1,24 +1,22 @@
-"""Write the tables of fields in docs/reference/fields.md from the declarations: `python docs/fields.py`.
-
-A test runs `tables` and compares, so the page cannot lag behind.
-"""
+"""The reference of fields, from the declarations of the kinds."""
 
 from __future__ import annotations
-
-import re
-from pathlib import Path
 
 from reconciler.kinds import load
 from reconciler.report.types import in_words
 from reconciler.resource import Field, Kind, Role
 
-PAGE = Path(__file__).parent / "reference" / "fields.md"
-BEGIN, END = "<!-- fields: begin -->", "<!-- fields: end -->"
+INTRO = """\
+# Fields
+
+The fields of every kind, generated from the declarations in [`reconciler/kinds`](../../reconciler/kinds/__init__.py). The
+[common fields](configuration.md#common-fields) are allowed in every resource. `reconciler explain KIND.FIELD` shows more about a field.
+"""
 
 
-def tables() -> str:
+def page() -> str:
     """One table a kind, in the order of containers."""
-    return "\n\n".join(_table(kind) for kind in load().values())
+    return "\n".join([INTRO, *(f"{_table(kind)}\n" for kind in load().values())])
 
 
 def _table(kind: Kind) -> str:
@@ -47,12 +45,3 @@ def _notes(kind: Kind, field: Field) -> str:
     if field.clear and "null" not in in_words(field.type, quote="`"):
         notes.append("`null` clears.")
     return " ".join(notes)
-
-
-def page(text: str) -> str:
-    """The page with fresh tables."""
-    return re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}\n\n{tables()}\n\n{END}", text, flags=re.DOTALL)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import aiohttp
 import pytest
 
 REQUIRE = "RECONCILER_TEST_REQUIRE"
@@ -44,3 +49,43 @@ def picture(address: str, file: Path, *, width: int = 1300, height: int = 1600) 
     """A picture of the page."""
     run(address, f"--screenshot={file}", f"--window-size={width},{height}")
     return file
+
+
+async def visit(address: str, script: str) -> tuple[Any, set[str]]:
+    """Open a page, wait for what a script (a promise) returns, and say which addresses were asked meanwhile."""
+    with tempfile.TemporaryDirectory() as profile:
+        words = [program(), *QUIET, f"--user-data-dir={profile}", "--remote-debugging-port=0", "about:blank"]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as started:
+            try:
+                assert started.stderr is not None
+                port = next(found[1] for line in started.stderr if (found := re.search(r"ws://127\.0\.0\.1:(\d+)/", line)))
+                async with aiohttp.ClientSession() as session, asyncio.timeout(60):
+                    return await _visited(session, f"http://127.0.0.1:{port}/json", address, script)
+            finally:
+                started.terminate()
+
+
+async def _visited(session: aiohttp.ClientSession, tabs: str, address: str, script: str) -> tuple[Any, set[str]]:
+    async with session.get(tabs) as answer:
+        tab = next(tab for tab in await answer.json() if tab["type"] == "page")
+    asked: set[str] = set()
+    async with session.ws_connect(tab["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+
+        async def call(number: int, method: str, **words: Any) -> Any:
+            await socket.send_json({"id": number, "method": method, "params": words})
+            return await until(lambda message: message.get("id") == number)
+
+        async def until(wanted: Callable[[Any], bool]) -> Any:
+            while True:
+                message = await socket.receive_json()
+                if message.get("method") == "Network.requestWillBeSent":
+                    asked.add(message["params"]["request"]["url"])
+                if wanted(message):
+                    return message
+
+        await call(1, "Network.enable")
+        await call(2, "Page.enable")
+        await call(3, "Page.navigate", url=address)
+        await until(lambda message: message.get("method") == "Page.loadEventFired")
+        answered = await call(4, "Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
+        return answered["result"]["result"]["value"], asked

@@ -9,15 +9,28 @@ if TYPE_CHECKING:
     from reconciler.model import Outcome, Plan
     from reconciler.plan.drift import Drift
 
-DONE: Final = 0  # or nothing to do
-FAILED: Final = 1  # nothing of what was asked was done, or a defect
-PENDING: Final = 2  # changes pending, where that was asked for; or drift
-WRONG: Final = 3  # the configuration or the command line
-REFUSED: Final = 4  # by a guard, policy or protection, or everything asked for is blocked
-PARTLY: Final = 5  # done in part; a second run continues
-LOCKED: Final = 6  # or the saved plan is stale
+DONE: Final = 0
+FAILED: Final = 1
+PENDING: Final = 2
+WRONG: Final = 3
+REFUSED: Final = 4
+PARTLY: Final = 5
+LOCKED: Final = 6
 INTERRUPTED: Final = 130  # 128 + SIGINT
 TERMINATED: Final = 143  # 128 + SIGTERM
+
+MEANINGS: Final = {
+    DONE: "done, or nothing to do",
+    FAILED: "failed; nothing of what was asked was done",
+    PENDING: "changes are pending (`plan --detailed-exitcode`), or drift",
+    WRONG: "the configuration or the command line is wrong",
+    REFUSED: "refused by a guard, a policy or a protection, or everything is blocked",
+    PARTLY: "done in part; run it again",
+    LOCKED: "another run holds the state, or the saved plan is stale",
+    INTERRUPTED: "interrupted (Ctrl-C, SIGINT)",
+    TERMINATED: "terminated (SIGTERM)",
+}
+"""What each code means, for the docs."""
 
 PRECEDENCE: Final = (INTERRUPTED, TERMINATED, WRONG, LOCKED, FAILED, REFUSED, PARTLY, PENDING, DONE)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-import runpy
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
+
+from docs.generate import PAGES as PAGES_OF_CODE
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -109,10 +110,10 @@ def test_a_name_that_links_to_a_module_is_defined_there(page: Path) -> None:
     assert wrong == []
 
 
-def test_the_tables_of_fields_are_those_of_the_declarations() -> None:
-    generator = runpy.run_path(str(ROOT / "docs" / "fields.py"))
-    page = (ROOT / "docs" / "reference" / "fields.md").read_text(encoding="utf-8")
-    assert generator["page"](page) == page, "run: python docs/fields.py"
+@pytest.mark.parametrize("name", PAGES_OF_CODE)
+def test_a_page_of_the_reference_is_generated_from_the_code(name: str) -> None:
+    page = (ROOT / "docs" / "reference" / name).read_text(encoding="utf-8")
+    assert PAGES_OF_CODE[name]() == page, "run: python -m docs.generate"
 
 
 def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:

@@ -24,7 +24,7 @@ command = LazyGroup(
     },
     short_help="Inject faults.",
     help="""Inject faults into the requests of a sandbox: delays, cut connections, refusals, limits, corrupt responses.
-Control requests are never affected.
+    Control requests are never affected.
 
     \b
     Example:

@@ -1,0 +1,47 @@
+"""Write the pages of the reference that are generated from the code: `python -m docs.generate`.
+
+A test compares, so no page can lag behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from docs import commands, documents, fields
+from reconciler.cli.exits import MEANINGS, PRECEDENCE
+
+REFERENCE: Final = Path(__file__).parent / "reference"
+
+
+def exit_codes() -> str:
+    """Every exit code, and which one wins."""
+    rows = "\n".join(f"| {code} | {meaning} |" for code, meaning in sorted(MEANINGS.items()))
+    order = ", ".join(map(str, PRECEDENCE))
+    return f"""\
+# Exit codes
+
+| code | meaning |
+|---|---|
+{rows}
+
+If several apply, the first of these is used: {order}. If something is blocked, `plan` exits with 4 or 5 as `apply`
+would. `fmt --check` exits with 1 if a file would change, and `doctor` if there is a problem.
+
+[CI pipelines](../pipelines.md#exit-codes) shows what each code means for a job. Exit codes are attributes of
+[the errors](../../reconciler/errors.py).
+"""
+
+
+PAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "fields.md": fields.page,
+    "commands.md": commands.page,
+    "documents.md": documents.page,
+    "exit-codes.md": exit_codes,
+}
+
+
+if __name__ == "__main__":
+    for name, page in PAGES.items():
+        (REFERENCE / name).write_text(page(), encoding="utf-8")

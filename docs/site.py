@@ -1,0 +1,96 @@
+"""What the site (`mkdocs.yml`) adds to MkDocs: pages of the repository's root, links to its files, folders in the navigation."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+MOVED: Final = {"README.md": "index.md", "CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
+"""Pages of the repository's root, and what they are called on the site."""
+
+SHOWN: Final = ("examples/", "schemas/")
+"""Folders whose files are part of the site if a page links to them."""
+
+LINK: Final = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
+FENCE: Final = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
+
+
+def on_config(config: Any) -> Any:
+    """Replace FOLDER/*.md in the navigation by the pages of that folder."""
+    config["nav"] = list(_expanded(config["nav"]))
+    return config
+
+
+def _expanded(entries: list[Any]) -> Iterator[Any]:
+    for entry in entries:
+        match entry:
+            case str() if "*" in entry:
+                yield from sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").glob(entry))
+            case dict():
+                yield {title: list(_expanded(inner)) if isinstance(inner, list) else inner for title, inner in entry.items()}
+            case _:
+                yield entry
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages of the repository's root, and the examples and schemas that a page links to."""
+    from mkdocs.structure.files import File
+
+    for source, name in MOVED.items():
+        files.append(File.generated(config, name, content=_text(source)))
+    linked = {target for file in files.documentation_pages() for _, target in _targets(_source(file.src_uri), file.content_string)}
+    for target in sorted(linked):
+        if target.startswith(SHOWN) and (ROOT / target).is_file():
+            files.append(File.generated(config, target, abs_src_path=str(ROOT / target)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Turn links to files of the repository into links of the site, or else of the repository; without one, into text."""
+    here = page.file.src_uri
+    blocks = [match.span() for match in FENCE.finditer(markdown)]
+
+    def rewritten(match: re.Match[str]) -> str:
+        image, text, link = match.groups()
+        if any(start <= match.start() < end for start, end in blocks) or _is_elsewhere(link):
+            return match[0]
+        path, hash_sign, fragment = link.partition("#")
+        target = _resolved(_source(here), path)
+        name = MOVED.get(target, target.removeprefix("docs/"))
+        if files.get_file_from_path(name) is not None:
+            return f"{image}[{text}]({posixpath.relpath(name, posixpath.dirname(here) or '.')}{hash_sign}{fragment})"
+        repository = config["extra"]["repository"].rstrip("/")
+        return f"[{text}]({repository}/blob/main/{target}{hash_sign}{fragment})" if repository else text
+
+    return LINK.sub(rewritten, markdown)
+
+
+def _text(source: str) -> str:
+    """A page of the repository's root; the first one needs no list of pages beside it."""
+    text = (ROOT / source).read_text(encoding="utf-8")
+    return f"---\nhide: [navigation]\n---\n\n{text}" if MOVED[source] == "index.md" else text
+
+
+def _targets(source: str, markdown: str) -> Iterator[tuple[str, str]]:
+    for _, text, link in LINK.findall(FENCE.sub("", markdown)):
+        if not _is_elsewhere(link):
+            yield text, _resolved(source, link.partition("#")[0])
+
+
+def _is_elsewhere(link: str) -> bool:
+    """Whether a link leads to another host, or within its page."""
+    return link.startswith("#") or re.match(r"[a-z]+:", link) is not None
+
+
+def _source(name: str) -> str:
+    """The file of the repository that is a page of the site."""
+    return {page: source for source, page in MOVED.items()}.get(name, f"docs/{name}")
+
+
+def _resolved(source: str, link: str) -> str:
+    """A link of a file, from the repository's root."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
