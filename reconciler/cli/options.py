@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 if TYPE_CHECKING:
     from reconciler.address import Address, Glob
     from reconciler.cli.terminal.screen import Screen
+    from reconciler.config.language.given import VariableFile
+
+STDIN: Final = "-"
+VARIABLES_MAX: Final = 16 * 2**20  # bytes of a file of variables
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -46,6 +52,27 @@ def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return found
 
 
+def _files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:
+    """The name and the bytes of each file of variables. Standard input can be read once."""
+    found: list[tuple[str, bytes]] = []
+    for value in values:
+        if value == STDIN and any(name == STDIN for name, _ in found):
+            raise click.BadParameter("standard input can be read only once: pass - once", ctx=ctx, param=param)
+        try:
+            if value == STDIN:
+                text = sys.stdin.buffer.read(VARIABLES_MAX + 1) if sys.stdin is not None else b""
+            else:
+                with Path(value).open("rb") as file:
+                    text = file.read(VARIABLES_MAX + 1)
+        except OSError as error:
+            reason = (error.strerror or "no reason given").lower()
+            raise click.BadParameter(f"{value!r} cannot be read: {reason}", ctx=ctx, param=param) from None
+        if len(text) > VARIABLES_MAX:
+            raise click.BadParameter(f"{value!r} is larger than {VARIABLES_MAX // 2**20} MiB", ctx=ctx, param=param)
+        found.append((value, text))
+    return tuple(found)
+
+
 def _all(*decorators: Decorator) -> Decorator:
     def decorate(function: Command) -> Command:
         for decorator in reversed(decorators):
@@ -67,6 +94,13 @@ def reading() -> tuple[Decorator, ...]:
     return (
         click.option("--env", metavar="NAME", help="The environment: environments/NAME.yaml. Each has a state of its own."),
         click.option("--var", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a variable."),
+        click.option(
+            "--var-file",
+            metavar="FILE",
+            multiple=True,
+            callback=_files,
+            help="Read variables from a YAML or JSON file, or with - from standard input. Repeatable; --var wins.",
+        ),
         click.option("--public-var", metavar="NAME", multiple=True, help="Declare that a variable from the environment is not a secret."),
     )
 
@@ -200,6 +234,7 @@ class Options:
     project: Path = Path()
     env: str | None = None
     var: Mapping[str, str] = field(default_factory=dict)
+    var_file: tuple[tuple[str, bytes], ...] = ()
     public_var: tuple[str, ...] = ()
     sandbox: Path | None = None
     base_url: str | None = None
@@ -221,6 +256,21 @@ class Options:
         screen.color, screen.quiet, screen.verbose = words.get("color", "auto"), words.get("quiet", False), words.get("verbose", False)
         known = {name: value for name, value in words.items() if name in cls.__dataclass_fields__}
         return cls(**known)
+
+    @property
+    def var_files(self) -> tuple[VariableFile, ...]:
+        """The files of variables as problems name them: below the project by their name there."""
+        if not self.var_file:
+            return ()
+        from reconciler.config.language.given import STANDARD_INPUT, VariableFile
+
+        folder = (self.project if self.project.is_dir() else self.project.parent).absolute()
+        named = []
+        for name, text in self.var_file:
+            path = Path(os.path.normpath(Path(name).absolute()))
+            inside = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else name
+            named.append(VariableFile(STANDARD_INPUT if name == STDIN else inside, text))
+        return tuple(named)
 
     def _globs(self) -> Mapping[str, tuple[Glob, ...]]:
         """The options whose values are patterns over addresses."""
@@ -244,6 +294,7 @@ class Options:
             words.append(str(self.project))
         words += [f"--env={self.env}"] if self.env else []
         words += [f"--var={name}={value}" for name, value in self.var.items()]
+        words += [f"--var-file={name}" for name, _ in self.var_file]
         words += [f"--public-var={name}" for name in self.public_var]
         for name, values in self._globs().items():
             words += [part for value in values for part in (f"--{name}", str(value))]

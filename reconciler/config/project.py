@@ -7,7 +7,7 @@ the trees; look references up. Reads files inside the project only (through `rea
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from reconciler.config.rules import read_guards, read_protect, read_prune, rule_
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, untainted
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, scalars, untainted
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
 from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
@@ -35,6 +35,7 @@ from reconciler.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
+    from reconciler.config.language.given import VariableFile
 
 PROJECT_FILE = "reconciler.yaml"
 
@@ -47,15 +48,17 @@ def load(
     variables: Mapping[str, str] = {},
     public: Collection[str] = (),
     environ: Mapping[str, str] = {},
+    files: Sequence[VariableFile] = (),
 ) -> Project:
     """The project in a directory, or of a project file. Raises `ConfigError` with all problems.
 
-    `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
+    `variables` are `--var` pairs, `files` those of `--var-file`, `public` the names of variables from the environment that are no secrets,
+    `environ` the environment.
     """
     problems = Problems([])
     made: Project | None = None
     with _uncollected(), suppress(Enough):
-        made = Loading(Path(path), kinds, problems, environment).run(variables, public, environ)
+        made = Loading(Path(path), kinds, problems, environment).run(variables, public, environ, files)
     if problems.found or made is None:
         raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
     return made
@@ -94,7 +97,9 @@ class Loading:
         self.generated: Mapping[int, list[Any]] = {}
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
-    def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
+    def run(
+        self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str], given: Sequence[VariableFile] = ()
+    ) -> Project | None:
         file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
         if not file.is_file():
             self.problems.found.append(Problem(str(self.path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one"))
@@ -115,7 +120,8 @@ class Loading:
             chosen = self.overlay.variables
             lay_over(top, environment)
             files.literal.discard(file.name)  # what was laid over it may hold expressions
-        self.given = given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems, chosen=chosen)
+        supplied = self._supplied(given)
+        self.given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems, chosen=chosen, files=supplied)
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
@@ -123,7 +129,7 @@ class Loading:
         if self.look is not None:
             for document in self.documents.values():
                 self.look(document)
-        evaluation = Evaluation(files.root, given, self.environment, self.problems, literal=files.literal)
+        evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
         split.evaluated = self._evaluated(evaluation)
         evaluation.top(top, Service.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
@@ -140,7 +146,31 @@ class Loading:
             self._evaluate_overlay(self.overlay, evaluation)
         made = self._made(split, top, maps, evaluation)
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
-        return replace(made, sensitive=given.secrets, texts={**files.texts, **evaluation.texts})
+        return replace(
+            made,
+            sensitive=self.given.secrets,
+            supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
+            unused={f"vars.{name}": at for name, at in self._unused(evaluation, files.root).items()},
+            texts={**files.texts, **evaluation.texts},
+        )
+
+    def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, Entry]:
+        """The values of `--var-file` by name."""
+        if not given:
+            return {}
+        from reconciler.config.language.given import read_files
+
+        return read_files(given, self.problems)
+
+    def _unused(self, evaluation: Evaluation, root: Path) -> Mapping[str, Source]:
+        """The variables that no expression uses, of this environment or of another one."""
+        unused = evaluation.unused()
+        if not unused or self.environment is None:
+            return unused
+        from reconciler.config.environments.mentions import unmentioned
+
+        names = unmentioned(root, unused)
+        return {name: at for name, at in unused.items() if name in names}
 
     def _environment(self, files: Files) -> Node | None:
         """The file of the environment that is chosen."""

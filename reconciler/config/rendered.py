@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from reconciler.config.language.evaluate import IGNORED
+from reconciler.config.language.given import VariableFile
 from reconciler.config.language.variables import Variables
 from reconciler.config.project import Loading
 from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
@@ -33,6 +34,7 @@ def rendered(
     variables: Mapping[str, str] = {},
     public: Collection[str] = (),
     environ: Mapping[str, str] = {},
+    files: Sequence[VariableFile] = (),
 ) -> dict[str, str]:
     """The text of each file by name, the project file first. Raises `ConfigError`; the arguments are those of `load`."""
     problems = Problems([])
@@ -45,7 +47,7 @@ def rendered(
 
     loading = Loading(path, kinds, problems, environment, look=look)
     with suppress(Enough):
-        loading.run(variables, public, environ)
+        loading.run(variables, public, environ, files)
     if problems.found:
         raise ConfigError(problems.found)
     texts = {}

@@ -338,6 +338,9 @@ def _variable() -> Schema:
                 "type": "string",
                 "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$",
             },
+            "enum": {"description": "The values that it accepts.", "type": "array", "minItems": 1},
+            "pattern": {"description": "A regular expression that the whole text must match.", "type": "string", "minLength": 1},
+            "description": _text("What it is for; shown when its value is missing."),
         }
     )
 

@@ -58,14 +58,22 @@ class Settings:
 
 @dataclass(frozen=True)
 class Project:
-    """A project as loaded. `sensitive`: values from the environment, to be masked wherever text leaves the program. `texts`: the
-    SHA-256 of every file that was read, also by an expression, by its name below the project."""
+    """A project as loaded. `sensitive`: values from the environment, to be masked wherever text leaves the program. `supplied`: texts of
+    `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `texts`: the SHA-256 of every file that
+    was read, also by an expression, by its name below the project."""
 
     settings: Settings
     desired: Desired
     sensitive: frozenset[str] = field(default=frozenset(), repr=False)
-    warnings: tuple[str, ...] = ()
+    supplied: frozenset[str] = field(default=frozenset(), repr=False)
+    unused: Mapping[str, Source] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence for each thing that is probably a mistake."""
+        variables = [(at, name) for name, at in self.unused.items() if name.startswith("vars.")]
+        return tuple(f"{at.file}:{at.line}:{at.column}  {name} is not used; remove it, or use it" for at, name in sorted(variables))
 
     @cached_property
     def digest(self) -> str:

@@ -55,8 +55,9 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     kinds = load_kinds()
     load(screen, options, kinds)  # says everything that is wrong, and hides what is secret
     made = rendered(
-        options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ)
-    )
+        options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ),
+        files=options.var_files,
+    )  # fmt: skip
     shape = document(kinds, TOP)
     texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]
     screen.out("\n".join("".join(f"{terminal(line)}\n" for line in text.splitlines()) for text in texts))

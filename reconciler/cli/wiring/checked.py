@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,7 +43,8 @@ class Given:
         if seal is None:
             return None
         variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
-        elsewhere = [str(root), file.name, options.env, dict(options.var), sorted(options.public_var), variables, *more]
+        files = [[name, sha256(text).hexdigest()] for name, text in options.var_file]
+        elsewhere = [str(root), file.name, options.env, dict(options.var), files, sorted(options.public_var), variables, *more]
         return cls(root, text, seal, seal.digest(elsewhere))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reconciler.resource import Kinds
     from reconciler.state import Journal, Store
 
-PART_MIN = 8  # characters of a --var that a secret is made of; less may be an ordinary word
+PART_MIN = 8  # characters of a --var, or a value of a --var-file, that a secret is made of; less may be an ordinary word
 BASE_URL, TOKEN, STATE = "RECONCILER_BASE_URL", "RECONCILER_TOKEN", "RECONCILER_STATE"
 
 
@@ -55,16 +55,18 @@ def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
     try:
         with Narration(screen).lasting("Loading the project"):
             project = read(
-                options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ
-            )
+                options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ,
+                files=options.var_files,
+            )  # fmt: skip
     except ConfigError:
         screen.hide(unnamed(options.public_var))  # which of them are secrets was not found out
         raise
     screen.hide(project.sensitive)
     secrets = list(_secrets(project, kinds))
-    screen.hide([*secrets, *(value for value in options.var.values() if len(value) >= PART_MIN and any(value in one for one in secrets))])
+    parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
+    screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
     for warning in project.warnings:
-        screen.say(warning)
+        screen.warn(warning)
     return project
 
 

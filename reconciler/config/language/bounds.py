@@ -7,7 +7,7 @@ goes through `made` or `room`, and what a `Function` is called with is counted b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -32,10 +32,16 @@ class ExpressionError(Exception):
 
 
 class Work:
-    """What has been read and made so far."""
+    """What has been read and made so far. `variables`: the names that expressions use; `any_variable`: they may use any."""
 
     def __init__(self) -> None:
         self.spent = 0
+        self.variables: set[str] = set()
+        self.any_variable = False
+
+    def use(self, variables: Collection[str], any_variable: bool) -> None:
+        self.variables.update(variables)
+        self.any_variable |= any_variable
 
     def spend(self, amount: int) -> None:
         self.spent += amount

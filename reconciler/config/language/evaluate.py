@@ -7,7 +7,7 @@ only; what expressions make together is bounded, so that many small ones are no 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
@@ -15,9 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from reconciler.config.language.variables import Variables
-from reconciler.config.source.nodes import FOR_EACH, MARK, UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, lifted
+from reconciler.config.source.nodes import (
+    FOR_EACH,
+    MARK,
+    UNREAD,
+    Enough,
+    List,
+    Map,
+    Node,
+    Problems,
+    Scalar,
+    holds_expression,
+    lifted,
+)  # fmt: skip
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import Problem
+from reconciler.model import Source
 
 if TYPE_CHECKING:
     from reconciler.config.language.bounds import Work
@@ -88,6 +101,21 @@ class Files:
         return Enough()
 
 
+def _unevaluated(node: Node) -> Iterator[str]:
+    """Every text in a node that holds an expression, keys included."""
+    if isinstance(node, Scalar):
+        if node.value is UNREAD and holds_expression(node.text):
+            yield node.text
+    elif isinstance(node, List):
+        for item in node.items:
+            yield from _unevaluated(item)
+    else:
+        for key, entry in node.entries.items():
+            if holds_expression(key):
+                yield key
+            yield from _unevaluated(entry.node)
+
+
 class Evaluation:
     """Replaces the scalars that hold expressions, each where it stands. One for a project: it counts what is made.
 
@@ -128,6 +156,18 @@ class Evaluation:
             file=ProjectFiles(self.root, self.refused, texts=self.texts),
             work=self.work,
         )
+
+    def unused(self) -> dict[str, Source]:
+        """The declared variables that no expression uses, and where they are declared."""
+        work = self.work if "work" in self.__dict__ else None
+        if work is not None and work.any_variable:
+            return {}
+        return {name: at for name, at in self.variables.places.items() if work is None or name not in work.variables}
+
+    def mention(self, node: Node) -> None:
+        """Note which variables a node uses that is not evaluated."""
+        for text in _unevaluated(node):
+            self.evaluator.mention(text)
 
     def top(self, document: Map, *keys: str) -> None:
         """Evaluate the top keys of a file that are named, or all; those that are ignored stay as they are."""

@@ -155,11 +155,22 @@ class Evaluator:
             raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
         return Evaluated("".join(texts), tuple(sorted(taint)))
 
+    def mention(self, text: str) -> None:
+        """Note which variables a scalar would use, without its value."""
+        try:
+            for part in _parts(text):
+                if isinstance(part, Hole):
+                    expression = compiled(part.source)
+                    self.work.use(expression.variables, expression.all_variables)
+        except ExpressionError:
+            pass  # nobody can use what cannot be read
+
     def _value(self, hole: Hole, taint: set[str], finish: Callable[[Any], Any]) -> Any:
         secret: frozenset[str] = frozenset()
         try:
             expression = compiled(hole.source)
             self._check(expression.names, expression.variables)
+            self.work.use(expression.variables, expression.all_variables)
             secret = self.tainted if expression.all_variables else self.tainted & expression.variables
             if expression.names & self.names.keys():
                 secret |= self.taint

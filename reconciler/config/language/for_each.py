@@ -53,6 +53,8 @@ class Generator:
         """The nodes of a list that one node stands for."""
         found: list[Node] = [self._body(node, scope, each) for scope, each in self._elements(node, about)]
         self.made[id(node)] = found
+        if not found:
+            self.evaluation.mention(node)
         return found
 
     def entries(self, entry: Entry, about: Address | None) -> list[Entry]:
@@ -64,6 +66,8 @@ class Generator:
             if key is not None:
                 found.append(Entry(key, entry.at, self._body(entry.node, scope, each)))
         self.made[id(entry.node)] = found
+        if not found:
+            self.evaluation.mention(Map(entry.at, {entry.key: entry}))
         return found
 
     # -- elements ------------------------------------------------------------------------------------------------------------------

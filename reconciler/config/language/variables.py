@@ -1,6 +1,7 @@
 """Variables: declared once in the project file, given by default, by the command line or by the environment.
 
-In: the `vars` map, `--var` pairs and the environment. Out: values by name, and which of them came from the environment. Pure.
+In: the `vars` map, `--var` pairs, the entries of `--var-file` and the environment. Out: values by name, and which of them came from the
+environment. Pure.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, core, described, empty, plain, shown
+from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, core, described, empty, plain, scalars, shown
 from reconciler.config.words import TYPES
 from reconciler.errors import Problem
+from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean, one_of
 
 ENV_PREFIX = "RECONCILER_VAR_"
+LIMITS = frozenset({"enum", "pattern"})
 MARK = "${{"
-WORDS = ("default", "type", "env")
+WORDS = ("default", "type", "env", "enum", "pattern", "description")
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _ENV = re.compile(ENV_PREFIX + r"[A-Za-z0-9_]+", re.ASCII)
@@ -30,12 +33,13 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Variables:
     """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
-    declared and have no value, which is reported. `origins`: what gave each its value, in words."""
+    declared and have no value, which is reported. `origins`: what gave each its value, in words. `places`: where each is declared."""
 
     values: Mapping[str, Any]
     tainted: frozenset[str]
     failed: frozenset[str]
     origins: Mapping[str, str] = field(default_factory=dict)
+    places: Mapping[str, Source] = field(default_factory=dict)
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -51,9 +55,10 @@ def read_variables(
     problems: Problems,
     *,
     chosen: Mapping[str, Entry] = {},
+    files: Mapping[str, Entry] = {},
 ) -> Variables:
     """Every declared variable's value; reports the unknown, the missing and the mistyped. `chosen`: values of the project's environment,
-    which win over defaults."""
+    which win over defaults; `files`: those of `--var-file`, which win over all but `--var`."""
     declared: dict[str, Entry] = {}
     if entry is not None and isinstance(entry.node, Map):
         declared = entry.node.entries
@@ -71,23 +76,25 @@ def read_variables(
         env = plain(words["env"].node) if "env" in words else None
         if isinstance(env, str):
             names[env] = each.key
-        from_environment = each.key not in given and isinstance(env, str) and env in environ
-        default = words.get("default")
-        if each.key in chosen and not (each.key in given or env in environ):
+        written = files.get(each.key) or (chosen.get(each.key) if env not in environ else None)
+        if each.key in given:
+            written = None
+        from_environment = each.key not in given and written is None and isinstance(env, str) and env in environ
+        if "default" in words and (written is not None or from_environment or each.key in given):
+            _value(each, words, {}, {}, problems)  # a default that is not used must be right too
+        if written is not None:
             kind = _kind(words)
-            words = {**words, "default": chosen[each.key]} | ({} if kind is None else {"type": kind})
-            default = chosen[each.key]
-            if not _is_plain(default, problems):
+            words = {**words, "default": written} | ({} if kind is None else {"type": kind})
+            if not _is_plain(written, problems):
                 continue
-        value = _value(each, words, given, environ, problems)
+        value = _value(each, words, given, environ if written is None else {}, problems)
         if value is not None:
             values[each.key] = value[0]
-            at = default.at if default is not None and each.key in chosen else None
-            set_by = f"{at.file}:{at.line}" if at is not None else "its default"
-            origins[each.key] = "--var" if each.key in given else str(env) if env in environ else set_by
+            set_by = f"{written.at.file}:{written.at.line}" if written is not None else "its default"
+            origins[each.key] = "--var" if each.key in given else str(env) if from_environment else set_by
             if from_environment and each.key not in public and env not in public:
                 tainted.add(each.key)
-    for one in chosen.values():
+    for one in (*chosen.values(), *files.values()):
         if one.key not in declared:
             problems.add(one.at, f'variable "{one.key}" is not declared under vars of the project file{did_you_mean(one.key, declared)}')
     for name in given:
@@ -98,7 +105,8 @@ def read_variables(
             problems.found.append(
                 Problem("--public-var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}')
             )
-    return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values), origins)
+    places = {each.key: each.at for each in declared.values()}
+    return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values), origins, places)
 
 
 def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
@@ -116,14 +124,34 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
             problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, WORDS)}', about)
         elif isinstance(entry.node, Scalar) and entry.node.empty:
             problems.add(entry.node.at, empty(key), about)
-        elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
+        elif MARK in (entry.node.text if isinstance(entry.node, Scalar) else "") or (key == "enum" and _holds_expression(entry)):
             problems.add(entry.node.at, f"{key} cannot contain an expression: variables are evaluated before expressions", about)
         elif key == "type" and (not isinstance(entry.node, Scalar) or entry.node.text not in TYPES):
             hint = did_you_mean(entry.node.text, TYPES) if isinstance(entry.node, Scalar) else ""
             problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about)
         elif key == "env" and (not isinstance(entry.node, Scalar) or _ENV.fullmatch(entry.node.text) is None):
             problems.add(entry.node.at, f"env is {described(entry.node)}; names begin with {ENV_PREFIX}", about)
+        elif key == "description" and (not isinstance(entry.node, Scalar) or entry.node.null):
+            problems.add(entry.node.at, f"description must be text, not {described(entry.node)}", about)
+    if len(problems.found) == before and LIMITS & words.keys():
+        from reconciler.config.language.accepted import are_limits
+
+        are_limits(words, _type(words), _fits, problems, about)
     return words if len(problems.found) == before else None
+
+
+def _holds_expression(entry: Entry) -> bool:
+    return any(MARK in scalar.text for scalar in scalars(entry.node))
+
+
+def _type(words: Mapping[str, Entry]) -> str:
+    """The type of a variable: as declared, else that of its default, else that of the first value it accepts."""
+    if "type" in words:
+        return str(plain(words["type"].node))
+    if "default" in words:
+        return _type_of(plain(words["default"].node))
+    enum = words.get("enum")
+    return _type_of(plain(enum.node.items[0])) if enum is not None and isinstance(enum.node, List) and enum.node.items else "string"
 
 
 def _value(
@@ -133,33 +161,50 @@ def _value(
     name, about = each.key, f"vars.{each.key}"
     default = words.get("default")
     env = plain(words["env"].node) if "env" in words else None
-    kind = plain(words["type"].node) if "type" in words else _type_of(plain(default.node)) if default is not None else "string"
+    kind = _type(words)
     if name in given or env in environ:
         text = given[name] if name in given else environ[str(env)]
         parsed = _parsed(text, kind)
+        origin = f"--var {name}" if name in given else f"{env}"
         if parsed is None:
-            origin = f"--var {name}" if name in given else f"{env}"
             # A value from the environment may be a secret: it is not repeated.
             problems.add(each.at, f"{origin} is not of type {kind}" + (f": {shown(text)}" if name in given else ""), about)
+        elif (wrong := _refusal(words, kind, parsed[0], secret=name not in given)) != "":
+            problems.add(each.at, f"{origin} {wrong}", about)
+            return None
         return parsed
     if default is None:
         ways = f"--var {name}=…" + (f" or {env}" if env else "")
-        problems.add(each.at, f"it has no value; set it with {ways}, or write a default", about)
+        meaning = f" ({shown(plain(words['description'].node))})" if "description" in words else ""
+        problems.add(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about)
         return None
-    value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" else plain(default.node)
+    written = isinstance(default.node, Scalar) and not (default.key != "default" and default.node.null)
+    value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)
     if not _fits(value, kind):
         called = "default" if default.key == "default" else "the value"
         problems.add(default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}", about)
         return None
+    if (wrong := _refusal(words, kind, value)) != "":
+        problems.add(default.node.at, f"{'default' if default.key == 'default' else 'the value'} {wrong}", about)
+        return None
     return (value,)
+
+
+def _refusal(words: Mapping[str, Entry], kind: str, value: Any, *, secret: bool = False) -> str:
+    """What `enum` and `pattern` have against a value; "" for nothing."""
+    if not LIMITS & words.keys():
+        return ""
+    from reconciler.config.language.accepted import refusal
+
+    return refusal(words, kind, value, secret=secret)
 
 
 def _kind(words: Mapping[str, Entry]) -> Entry | None:
     """The type of a variable as if it were written, None where only its value tells it."""
-    default = words.get("default")
-    if "type" in words or default is None:
+    known = words.get("default") or words.get("enum")
+    if "type" in words or known is None:
         return words.get("type")
-    return Entry("type", default.at, Scalar(default.at, _type_of(plain(default.node))))
+    return Entry("type", known.at, Scalar(known.at, _type(words)))
 
 
 def _is_plain(entry: Entry, problems: Problems) -> bool:
