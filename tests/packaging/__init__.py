@@ -1,0 +1,1 @@
+"""What a release contains: hooks, containers, distributions."""
