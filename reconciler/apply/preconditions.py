@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import ChainMap
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -58,6 +59,7 @@ class Preconditions:
         self._chosen_at: dict[Key, float] = {}
         self._gone: set[Key] = set()
         self._wider: dict[Key, str] = {}
+        self._deletes = {step.id: step for step in plan.steps if self._takes_contents(step)}  # those that did not pass yet
         self._emptied: dict[int, Refusal | None] = {}
         self._emptied_at: dict[int, float] = {}
 
@@ -82,6 +84,7 @@ class Preconditions:
                     await self._read()
                 self._under_way += 1
                 self._passed += 1
+                self._deletes.pop(step.id, None)
                 self._calm.clear()
                 return (Status.SKIPPED, "not sent: the run was stopped") if self.halt else self._verdict(step)
         finally:
@@ -114,17 +117,20 @@ class Preconditions:
         kind = self.kinds[step.kind]
         return [kind.fields[name] for name in step.writes if kind.fields[name].role is Role.CHOICE]
 
+    def _takes_contents(self, step: Step) -> bool:
+        return step.verb == "delete" and bool(holds(self.kinds, self.kinds[step.kind]))
+
     def _unseen_inside(self, step: Step) -> bool:
         """Whether a delete takes along what stands in the object, and that was not read right before."""
         old = self.reader.monotonic() - self._emptied_at.get(step.id, float("-inf")) > INSIDE
-        return step.verb == "delete" and old and bool(holds(self.kinds, self.kinds[step.kind]))
+        return old and self._takes_contents(step)
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
-    def _soon(self) -> int:
-        """How many more steps will come before what is read now is old, at the pace of this run."""
+    def _soon(self, within: float) -> int:
+        """How many more steps will come within so many seconds, at the pace of this run."""
         seconds = self.reader.monotonic() - self._begun
-        return min(self._steps - self._passed, int(self.fresh * self._passed / seconds)) if seconds > 0 and self.fresh > 0 else 0
+        return min(self._steps - self._passed, int(within * self._passed / seconds)) if seconds > 0 and within > 0 else 0
 
     async def _read(self) -> None:
         """One reading for every step that waits."""
@@ -142,7 +148,7 @@ class Preconditions:
         at = self.reader.monotonic()
         try:
             ordered = moved & set(old)
-            model, soon = self.expected.world, self._soon()
+            model, soon = self.expected.world, self._soon(self.fresh)
             now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=emptied.values())
         except ServiceError as error:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
@@ -155,7 +161,7 @@ class Preconditions:
             self._judge(key, address, now, at, key in strayed)
         for outer, _ in choosing.values():
             self._judge_choices(outer, now, shown, at)
-        for id, outer in emptied.items():
+        for id, outer in {**emptied, **self._emptied_next(emptied.values(), now)}.items():
             self._emptied[id] = self._judge_contents(outer, now, shown)
             self._emptied_at[id] = self.reader.monotonic()
 
@@ -166,6 +172,19 @@ class Preconditions:
                 address = self._addresses.get((kind, id))
                 if address is not None and self.expected.find(kind, id) is not None:
                     yield (kind, id), address
+
+    def _emptied_next(self, read: Collection[Observed], now: Actual) -> dict[int, Observed]:
+        """The next deletes whose contents the same readings show, because they list everything beside what was `read`."""
+        whole: dict[Key, bool] = {}
+        for one in read:
+            outer = one.within.get(str(self.kinds[one.kind].within), "")
+            inside = self._inside(self.kinds[one.kind])
+            whole[one.kind, outer] = all((name, one.within.get(str(self.kinds[name].within))) in now.complete for name in inside)
+        if not any(whole.values()):
+            return {}
+        following = islice(self._deletes.values(), self._soon(INSIDE))
+        targets = {step.id: one for step in following if (one := self._target(step)) is not None}
+        return {id: one for id, one in targets.items() if whole.get((one.kind, one.within.get(str(self.kinds[one.kind].within), "")))}
 
     def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
         """What shows which child is chosen: any two of them, so that their listing is read."""
@@ -237,8 +256,8 @@ class Preconditions:
         kind = self.kinds[outer.kind]
         if (outer.kind, outer.id) in self._gone:
             return None
-        gone = {id for _, id in self._gone}
-        failed = next((each for each in now.unknown if self._may_hold(kind, each.kind) and each.scope not in gone), None)
+        gone, inside = {id for _, id in self._gone}, self._inside(kind)
+        failed = next((each for each in now.unknown if each.kind in inside and each.scope not in gone), None)
         if failed is not None:
             return Status.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
         before, after = (dict(world.contents(kind, outer.id)) for world in (self.expected.world, shown))
@@ -251,17 +270,15 @@ class Preconditions:
                 said += [f"in {key[0]} {title(one)!r} {spelled(*each)}" for each in changed]
         return (Status.STALE, f"its contents changed in the meantime: {'; '.join(said[:5])}") if said else None
 
-    def _may_hold(self, outer: Kind, name: str) -> bool:
-        """Whether objects of the named kind may stand in one of the kind, at whatever depth."""
-        met, ahead = {outer.name}, [outer]
+    def _inside(self, outer: Kind) -> frozenset[str]:
+        """The kinds whose objects may stand in one of the kind, at whatever depth."""
+        inside, ahead = set[str](), [outer]
         while ahead:
             for kind in holds(self.kinds, ahead.pop()):
-                if kind.name == name:
-                    return True
-                if kind.name not in met:
-                    met.add(kind.name)
+                if kind.name not in inside:
+                    inside.add(kind.name)
                     ahead.append(kind)
-        return False
+        return frozenset(inside)
 
     def _whole(self, actual: Actual, one: Observed) -> bool:
         """Whether a reading showed all objects of its kind where this one stands."""
