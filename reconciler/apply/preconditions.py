@@ -183,8 +183,8 @@ class Preconditions:
         if not any(whole.values()):
             return {}
         following = islice(self._deletes.values(), self._soon(INSIDE))
-        targets = {step.id: one for step in following if (one := self._target(step)) is not None}
-        return {id: one for id, one in targets.items() if whole.get((one.kind, one.within.get(str(self.kinds[one.kind].within), "")))}
+        targets = {step.id: target for step in following if (target := self._target(step)) is not None}
+        return {id: seen for id, seen in targets.items() if whole.get((seen.kind, seen.within.get(str(self.kinds[seen.kind].within), "")))}
 
     def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
         """What shows which child is chosen: any two of them, so that their listing is read."""
