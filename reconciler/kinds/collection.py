@@ -31,8 +31,8 @@ def _null_to_blank(value: Any) -> Any:
     return "" if value is None else value
 
 
-def _shown(value: Any) -> Any:
-    return value
+def _blank_to_null(value: Any) -> Any:
+    return None if value == "" else value
 
 
 class Collection(
@@ -58,7 +58,7 @@ class Collection(
     organization = within("organization")
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("The name.", key=True, required=True)
-    description: Annotated[Annotated[str, Len(0, 100)] | None, Wire(body=_null_to_blank, show=_shown)] = field(
+    description: Annotated[Annotated[str, Len(0, 100)] | None, Wire(body=_null_to_blank, show=_blank_to_null)] = field(
         "A one-line description.", on="update", clear=True, initial=""
     )
     defaultLevel: Level = field(
