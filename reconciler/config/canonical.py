@@ -67,6 +67,7 @@ def digest(desired: Desired) -> str:
         resources[str(address)] = [
             declared.kind, declared.values, str(declared.parent or ""), declared.section, declared.id,
             [str(former) for former in declared.previously], declared.protect, declared.adopt, declared.implied,
+            *([{name: expected.value for name, expected in declared.expected.items()}] if declared.expected else []),
         ]  # fmt: skip
     whole = {
         "project": desired.project, "environment": desired.environment, "resources": resources,

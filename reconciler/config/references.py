@@ -219,6 +219,9 @@ class Linker:
             return
         if kind.needs_id and item.id is None:
             self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never created", about)
+        for name, expected in item.expected.items():
+            if name in item.values:
+                self.problems.add(expected.source, f"expect.{name} is not allowed here: {name} is written, so nothing derives it", about)
         for name, one in kind.fields.items():
             if one.required and name not in item.values and name not in item.meant:
                 self.problems.add(item.at, f"{name} is missing", about)
@@ -275,6 +278,7 @@ class Linker:
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
             positions={name: item.nodes[name].at for name in values if name in item.nodes},
             id=self._id(item), previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
+            expected=item.expected,
         )  # fmt: skip
 
     def _id(self, item: Item) -> str | None:

@@ -1,14 +1,18 @@
-"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `forEach`), and those of later versions. Pure."""
+"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`), and those of later versions.
+
+Pure.
+"""
 
 from __future__ import annotations
 
 from reconciler.address import is_key
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import Entry, List, Report, Scalar, described, empty, untainted
+from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Report, Scalar, described, empty, untainted
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT, LATER_SECTIONS
+from reconciler.model import Expected
 from reconciler.resource import Kinds
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.suggest import a, did_you_mean
 
 
 def later(name: str) -> str | None:
@@ -31,6 +35,8 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
             report(entry.at, f'key is not allowed here: it is already "{item.address.key}"')
         case "previously":
             _previously(kinds, shape, item, entry, report)
+        case "expect":
+            _expect(shape, item, entry, report)
         case "id" if isinstance(node, Scalar) and not node.null and is_key(node.text):
             item.id = node.text
         case "id" if isinstance(node, Scalar) and not node.null and node.text:
@@ -46,6 +52,32 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
         case "adopt":
             hint = did_you_mean(node.text, ADOPT) if isinstance(node, Scalar) else ""
             report(node.at, f"adopt is {described(node)}; one of {', '.join(ADOPT)}{hint}")
+
+
+def _expect(shape: Shape, item: Item, entry: Entry, report: Report) -> None:
+    """The values that the service is to derive."""
+    names = item.kind.expectable
+    if not names:
+        report(entry.at, f"expect is not allowed here: the service derives nothing of {a(item.kind.name)}")
+    elif not isinstance(entry.node, Map):
+        report(entry.node.at, f"expect must be a map, not {described(entry.node)}; write {{{names[0]}: …}}")
+    else:
+        for one in entry.node.entries.values():
+            if one.key not in names:
+                hint = did_you_mean(one.key, names) or f"; one of {', '.join(names)}"
+                report(one.at, f'expect knows no "{one.key}"{hint}')
+                continue
+            value = shape.readers[one.key].read(one.node, report) if one.key in shape.readers else _text(one, report)
+            if isinstance(value, str):
+                item.expected[one.key] = Expected(value, one.at)
+
+
+def _text(entry: Entry, report: Report) -> str | None:
+    node = entry.node
+    if isinstance(node, Scalar) and not node.null and (isinstance(node.value, str) or node.value is UNREAD) and node.text:
+        return node.text
+    report(node.at, f"{entry.key} must be text, not {'nothing' if isinstance(node, Scalar) and node.empty else described(node)}")
+    return None
 
 
 def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:

@@ -245,6 +245,7 @@ class _Maker:
             "previously": {"description": "The keys that it had before.", "type": "array", "items": KEY},
             "protect": _value({"description": "Whether its deletion requires consent.", "type": "boolean"}),
             "adopt": _value({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
+            **({"expect": _expect(kind)} if kind.expectable else {}),
         }
         flags = {
             flag: {"description": "The default: the one that readers see first.", "const": True} for flag in self.kinds.flags(kind.name)
@@ -343,6 +344,12 @@ def _variable() -> Schema:
             "description": _text("What it is for; shown when its value is missing."),
         }
     )
+
+
+def _expect(kind: Kind) -> Schema:
+    """The assertions about what the service derives."""
+    names = {name: {"description": f"The {name} that the service is expected to derive.", **TEXT} for name in kind.expectable}
+    return _map(names, "What the service is expected to derive; the plan blocks the resource if it derives something else.")
 
 
 def _takes_null(made: Schema) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.config.source.nodes import Each, Node
 from reconciler.config.values import Reader, readers
-from reconciler.model import Source
+from reconciler.model import Expected, Source
 from reconciler.resource import RESERVED, Kind, Kinds
 
 
@@ -83,6 +83,7 @@ class Item:
     previously: list[tuple[Address, Source]] = field(default_factory=list)
     protect: bool | None = None
     adopt: bool = True
+    expected: dict[str, Expected] = field(default_factory=dict)
     meant: list[str] = field(default_factory=list)
     unread: bool = False
     body: Node | None = None

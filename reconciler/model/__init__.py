@@ -14,7 +14,7 @@ from reconciler.deferred import deferred
 if TYPE_CHECKING:
     from reconciler.model.actual import Actual, Observed, Unknown
     from reconciler.model.consent import Consent
-    from reconciler.model.desired import Declared, Desired, Guards, Moved, Removed, Rules, Source
+    from reconciler.model.desired import Declared, Desired, Expected, Guards, Moved, Removed, Rules, Source
     from reconciler.model.history import Entry, Run, RunStatus, Turn, What
     from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
     from reconciler.model.plan import (
@@ -54,6 +54,7 @@ __all__ = [
     "Desired",
     "Edited",
     "Entry",
+    "Expected",
     "Exposure",
     "Forbidden",
     "Forecast",
@@ -93,7 +94,7 @@ if not TYPE_CHECKING:
         {
             "actual": "Actual Observed Unknown",
             "consent": "Consent",
-            "desired": "Declared Desired Guards Moved Removed Rules Source",
+            "desired": "Declared Desired Expected Guards Moved Removed Rules Source",
             "history": "Entry Run RunStatus Turn What",
             "outcome": "Edited Outcome Result Status Withheld",
             "plan": (

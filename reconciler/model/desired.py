@@ -21,13 +21,22 @@ class Source(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Expected:
+    """A value that the YAML asserts of what the service derives, and where."""
+
+    value: str
+    source: Source
+
+
+@dataclass(frozen=True)
 class Declared:
     """One resource of the YAML.
 
     `values`: the written form by field name, containers, choices and first children included. `parent`: the resource in whose map or
     list it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only
     referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
-    `aside`: managed fields that this run leaves as they are, in the service and in the state.
+    `aside`: managed fields that this run leaves as they are, in the service and in the state. `expected`: what the service is to derive,
+    by the name of the field, or `url`.
     """
 
     address: Address
@@ -44,6 +53,7 @@ class Declared:
     adopt: bool = True
     implied: bool = False
     aside: frozenset[str] = frozenset()
+    expected: Mapping[str, Expected] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from reconciler.plan.matching.renames import called_today
 from reconciler.plan.memory import memory
 from reconciler.plan.names import Names
 from reconciler.plan.passes.contents import contents
+from reconciler.plan.passes.expectations import expectations
 from reconciler.plan.passes.last_admin import last_admin
 from reconciler.plan.passes.renames import probable_renames
 from reconciler.plan.passes.repeated_renames import repeated_renames
@@ -53,6 +54,7 @@ PASSES: Final[tuple[Pass, ...]] = (
     second_run,  # what the service rearranges waits for a second run
     targets,  # the run is limited to what people selected
     underived,  # nothing is created from a value that is still to change
+    expectations,  # what the service derives must be what the YAML expects
     waits,  # what needs something blocked waits for it
 )
 """All decisions, in the order in which they are taken: each pass sees those of the passes before it."""

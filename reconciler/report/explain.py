@@ -236,4 +236,6 @@ def _instance(kinds: Kinds, kind: Kind, word: str) -> Any:
     if word in kinds.flags(kind.name):
         return True
     shown = {"id": f"id-of-my-{kind.name}", "key": "another-key", "previously": ["old-key"], "protect": False, "adopt": "never"}
+    if kind.expectable:
+        shown["expect"] = {kind.expectable[0]: "some-text"}
     return shown.get(word) if word in RESERVED else None

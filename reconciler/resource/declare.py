@@ -21,7 +21,7 @@ from reconciler.resource.values import UNSET, To, Wire
 from reconciler.resource.verbs import Api, Verb, placeholders
 from reconciler.resource.words import Listing, One, Reading, Role, Word
 
-RESERVED = ("id", "key", "previously", "protect", "adopt", "forEach")
+RESERVED = ("id", "key", "previously", "protect", "adopt", "expect", "forEach")
 """Words that stand on every resource; no field may be called like one."""
 
 PRUNE_SCOPES = ("owned", "all", "none")

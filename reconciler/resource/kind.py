@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from pydantic import TypeAdapter
 
@@ -19,6 +19,9 @@ from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, Derived, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
 from reconciler.resource.words import Finding, Listing, OnChange, One, Reading, Role, Sighting
+
+URL: Final = "url"
+"""How `expect` calls the published URL, which no field is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,6 +190,12 @@ class Kind:
     def standing(self) -> tuple[Field, ...]:
         """The fields that say where an object stands."""
         return tuple(field for field in self.fields.values() if field.container)
+
+    @cached_property
+    def expectable(self) -> tuple[str, ...]:
+        """What the service derives and the YAML may assert: fields, and `url` where everybody may know it."""
+        derived = tuple(field.name for field in self.fields.values() if field.derived is not None)
+        return (*derived, URL) if self.published is not None and not self.published.secret else derived
 
     @cached_property
     def within(self) -> str | None:

@@ -1,0 +1,89 @@
+"""What the YAML asserts of values that the service derives: a resource that would get another value, or has one, is blocked. Pure.
+
+In: the decisions. Out: the same, some drafts blocked. Costs nothing where nothing is asserted. A value that nobody can know before the
+object exists (a URL) is compared as soon as it exists, by the next plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from reconciler.model import BrokenUrl, Expected, waiting
+from reconciler.plan.decisions import Draft
+from reconciler.plan.derived import Derivation, derivations
+from reconciler.plan.warnings.broken_urls import broken
+from reconciler.plan.world import Decisions, World
+from reconciler.resource.kind import URL
+
+
+def expectations(world: World, decisions: Decisions) -> Decisions:
+    """Block each resource of this run for which the service would derive another value than the YAML expects."""
+    mine, gone = decisions.of_this_run()
+    asserting = [draft for draft in mine.values() if draft.declared.expected and draft.active]
+    if not asserting:
+        return decisions
+    drafts = dict(decisions.drafts)
+    derived = derivations(world.kinds, world.actual, decisions.matches.ids, drafts, mine, gone)
+    urls = _Urls(broken(world.kinds, world.actual, mine, gone))
+    for draft in asserting:
+        for name, expected in draft.declared.expected.items():
+            blocked = _url(draft, expected, urls) if name == URL else _field(draft, name, expected, derived.get(draft.address))
+            if blocked is None:
+                continue
+            drafts[draft.address] = blocked
+            parent = drafts.get(draft.created_with) if draft.created_with is not None else None
+            if parent is not None and parent.active and blocked.blocked is not None:
+                drafts[parent.address] = replace(parent, blocked=waiting(parent.address, blocked.blocked, parent.declared.source))
+            break
+    return replace(decisions, drafts=drafts)
+
+
+def _field(draft: Draft, name: str, expected: Expected, derivation: Derivation | None) -> Draft | None:
+    """The draft, blocked, where the field gets or has another value; None where it does not, or nobody can tell."""
+    if draft.is_new:
+        value = derivation.value if derivation is not None and derivation.field.name == name else None
+        if derivation is None or value is None or value == expected.value:
+            return None
+        says = f"the service will derive {value} ({derivation.note})"
+    else:
+        value = draft.observed.values.get(name) if draft.observed is not None else None
+        if not isinstance(value, str) or value == expected.value:
+            return None
+        says = f"the service has {value}"
+    way = f"write {name}: {expected.value} instead of expect to set it, or expect {value}"
+    return _blocked(draft, f"expect.{name} is {expected.value}, but {says}", way, expected)
+
+
+class _Urls:
+    """The published URLs that this plan changes, by the URL before."""
+
+    def __init__(self, changes: Iterable[BrokenUrl]) -> None:
+        self.after: Mapping[str, str | None] = {change.before: change.after for change in changes if change.before is not None}
+
+    def of(self, url: str) -> str | None:
+        """What a URL will be: changed like the nearest one above it that changes; None where that is not known."""
+        head, rest = url, ""
+        while head.count("/") > 2:
+            if head in self.after or f"{head}/" in self.after:
+                after = self.after.get(head, self.after.get(f"{head}/"))
+                return None if after is None else after.rstrip("/") + rest
+            head, _, last = head.rpartition("/")
+            rest = f"/{last}{rest}"
+        return url
+
+
+def _url(draft: Draft, expected: Expected, urls: _Urls) -> Draft | None:
+    now = draft.kind.url(draft.observed.raw) if draft.observed is not None and not draft.is_new else None
+    after = urls.of(now.rstrip("/")) if now is not None else None
+    if now is None or after is None or after == expected.value.rstrip("/"):
+        return None
+    says = f"it is {now}" if after == now.rstrip("/") else f"this plan changes it to {after}"
+    way = "correct expect, or change the path or the name that the URL is made of"
+    return _blocked(draft, f"expect.{URL} is {expected.value}, but {says}", way, expected)
+
+
+def _blocked(draft: Draft, reason: str, way: str, expected: Expected) -> Draft:
+    blocked = draft.block(reason, way)
+    assert blocked.blocked is not None
+    return replace(blocked, blocked=replace(blocked.blocked, source=expected.source))
