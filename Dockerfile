@@ -1,0 +1,37 @@
+# Two images: the program (the default), and the sandbox that serves (--target sandbox). docs/how-to/run-in-a-container.md shows both.
+ARG BASE=docker.io/library/python:3.13-slim
+
+FROM ${BASE} AS build
+WORKDIR /source
+COPY pyproject.toml README.md LICENSE ./
+COPY reconciler reconciler
+RUN python -m venv /opt/reconciler \
+ && /opt/reconciler/bin/python -m pip install --no-cache-dir ".[sandbox,postgres]"
+WORKDIR /empty
+
+# From here on nothing is run: the base needs Python, and neither a shell nor a package manager.
+FROM ${BASE} AS program
+LABEL org.opencontainers.image.title="reconciler" \
+      org.opencontainers.image.description="Documentation organizations as code: plan and apply members, teams, content and sites from YAML." \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /opt/reconciler /opt/reconciler
+COPY --from=build --chown=10001:10001 /empty /work
+COPY --from=build --chown=10001:10001 /empty /data
+COPY --from=build --chown=10001:10001 /empty /home/reconciler
+ENV PATH=/opt/reconciler/bin:$PATH HOME=/home/reconciler PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+WORKDIR /work
+USER 10001:10001
+ENTRYPOINT ["reconciler"]
+CMD ["--help"]
+
+FROM program AS sandbox
+VOLUME /data
+HEALTHCHECK --interval=5s --timeout=4s --start-period=20s CMD ["python", "-c", "\
+from http.client import HTTPConnection; \
+connection = HTTPConnection('127.0.0.1', 8080, timeout=3); \
+connection.request('GET', '/v1/user'); \
+raise SystemExit(connection.getresponse().status >= 500)"]
+ENTRYPOINT ["reconciler", "sandbox", "serve", "--db", "/data/sandbox.db", "--port", "8080"]
+CMD []
+
+FROM program
