@@ -59,12 +59,13 @@ class Problem:
 
 
 class ConfigError(ReconcilerError):
-    """The project is wrong: all problems found, sorted by position, without duplicates. `more`: so many that the rest was not looked at."""
+    """The project is wrong: all problems found, sorted by position, without duplicates. `more`: so many that the rest was not looked at.
+    `sensitive`: values to be masked."""
 
     exit_code = 3
 
-    def __init__(self, problems: Sequence[Problem], *, more: bool = False) -> None:
-        self.more = more
+    def __init__(self, problems: Sequence[Problem], *, more: bool = False, sensitive: frozenset[str] = frozenset()) -> None:
+        self.more, self.sensitive = more, sensitive
         self.problems = tuple(sorted(set(problems)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 

@@ -102,6 +102,13 @@ def reading() -> tuple[Decorator, ...]:
             help="Read variables from a YAML or JSON file, or with - from standard input. Repeatable; --var wins.",
         ),
         click.option("--public-var", metavar="NAME", multiple=True, help="Declare that a variable from the environment is not a secret."),
+        click.option(
+            "--allow-file",
+            metavar="PATH",
+            multiple=True,
+            type=click.Path(path_type=Path),
+            help="Allow expressions to read this file, or the files in this folder, outside the project. Repeatable.",
+        ),
     )
 
 
@@ -236,6 +243,7 @@ class Options:
     var: Mapping[str, str] = field(default_factory=dict)
     var_file: tuple[tuple[str, bytes], ...] = ()
     public_var: tuple[str, ...] = ()
+    allow_file: tuple[Path, ...] = ()
     sandbox: Path | None = None
     base_url: str | None = None
     max_concurrency: int | None = None
@@ -296,6 +304,7 @@ class Options:
         words += [f"--var={name}={value}" for name, value in self.var.items()]
         words += [f"--var-file={name}" for name, _ in self.var_file]
         words += [f"--public-var={name}" for name in self.public_var]
+        words += [f"--allow-file={near(path)}" for path in self.allow_file]
         for name, values in self._globs().items():
             words += [part for value in values for part in (f"--{name}", str(value))]
         words += ["--allow-delete", str(self.allow_delete)] if self.allow_delete is not None else []

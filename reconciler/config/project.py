@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, scalars, untainted
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
-from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, TOP, Service
+from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, SECRETS, TOP, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import Desired, Source
 from reconciler.model.desired import Generation
@@ -36,8 +36,22 @@ from reconciler.text.suggest import did_you_mean
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
     from reconciler.config.language.given import VariableFile
+    from reconciler.config.secrets.secrets import Secrets
 
 PROJECT_FILE = "reconciler.yaml"
+
+
+@dataclass(frozen=True)
+class FileAccess:
+    """`variables`: the files of `--var-file`. `allowed`: files and folders outside the project that `file()` and `secrets` may read.
+    `decrypt`: False where only the names of secrets are checked; what uses one then has no value."""
+
+    variables: tuple[VariableFile, ...] = ()
+    allowed: tuple[Path, ...] = ()
+    decrypt: bool = True
+
+
+PROJECT_ONLY = FileAccess()
 
 
 def load(
@@ -48,19 +62,20 @@ def load(
     variables: Mapping[str, str] = {},
     public: Collection[str] = (),
     environ: Mapping[str, str] = {},
-    files: Sequence[VariableFile] = (),
+    access: FileAccess = PROJECT_ONLY,
 ) -> Project:
     """The project in a directory, or of a project file. Raises `ConfigError` with all problems.
 
-    `variables` are `--var` pairs, `files` those of `--var-file`, `public` the names of variables from the environment that are no secrets,
-    `environ` the environment.
+    `variables` are `--var` pairs, `public` the names of variables from the environment that are no secrets, `environ` the environment.
+    `access`: which files are read beside those of the project.
     """
     problems = Problems([])
     made: Project | None = None
+    loading = Loading(Path(path), kinds, problems, environment, access=access)
     with _uncollected(), suppress(Enough):
-        made = Loading(Path(path), kinds, problems, environment).run(variables, public, environ, files)
+        made = loading.run(variables, public, environ)
     if problems.found or made is None:
-        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
+        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX, sensitive=loading.secret_texts)
     return made
 
 
@@ -85,21 +100,27 @@ class Loading:
     """
 
     def __init__(
-        self, path: Path, kinds: Kinds, problems: Problems, environment: str | None, *, look: Callable[[Node], None] | None = None
+        self,
+        path: Path,
+        kinds: Kinds,
+        problems: Problems,
+        environment: str | None,
+        *,
+        access: FileAccess = PROJECT_ONLY,
+        look: Callable[[Node], None] | None = None,
     ) -> None:
         self.path, self.kinds, self.problems, self.environment = path, kinds, problems, environment
-        self.look = look
+        self.access, self.look = access, look
         self.documents: dict[str, Node] = {}
         self.given: Variables
         self.overlay: Overlay | None = None
         self.missing = False
+        self.secrets: Secrets | None = None
         self.changed: Mapping[int, Node | None] = {}
         self.generated: Mapping[int, list[Any]] = {}
         self.roots = {kind.place.section_in(None): kind for kind in kinds.roots}
 
-    def run(
-        self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str], given: Sequence[VariableFile] = ()
-    ) -> Project | None:
+    def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
         file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
         if not file.is_file():
             self.problems.found.append(Problem(str(self.path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one"))
@@ -120,8 +141,9 @@ class Loading:
             chosen = self.overlay.variables
             lay_over(top, environment)
             files.literal.discard(file.name)  # what was laid over it may hold expressions
-        supplied = self._supplied(given)
+        supplied = self._supplied(self.access.variables)
         self.given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems, chosen=chosen, files=supplied)
+        encrypted = [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
         self.documents = {file.name: top} | {name: document for name in names if (document := files.read(name)) is not None}
@@ -130,11 +152,14 @@ class Loading:
             for document in self.documents.values():
                 self.look(document)
         evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
+        evaluation.allowed = self.access.allowed
+        if encrypted:
+            self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root), environ)
         split.evaluated = self._evaluated(evaluation)
         evaluation.top(top, Service.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top)
-        maps = [one for one in documents if isinstance(one, Map)]
+        maps = [one for one in documents if isinstance(one, Map) and not self._is_encrypted(one)]
         for one in documents:
             if not isinstance(one, Map):
                 name = next(iter(self.kinds.lists(self.kinds.roots[0].name)), "") if isinstance(one, List) else ""
@@ -148,11 +173,17 @@ class Loading:
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(
             made,
-            sensitive=self.given.secrets,
+            sensitive=self.given.secrets | self.secret_texts,
             supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
             unused={f"vars.{name}": at for name, at in self._unused(evaluation, files.root).items()},
+            undecrypted=self.secrets.unchecked if self.secrets is not None else (),
             texts={**files.texts, **evaluation.texts},
         )
+
+    @property
+    def secret_texts(self) -> frozenset[str]:
+        """Every text that was decrypted."""
+        return self.secrets.texts if self.secrets is not None else frozenset()
 
     def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, Entry]:
         """The values of `--var-file` by name."""
@@ -182,6 +213,21 @@ class Loading:
         if found is not None and self.look is not None:
             self.look(found)
         return found
+
+    def _secrets(self, environment: Node | None) -> Entry | None:
+        """The encrypted files that the environment names."""
+        return environment.entries.get(SECRETS) if isinstance(environment, Map) else None
+
+    def _encrypted(self, entries: list[Entry], evaluation: Evaluation, refused: list[Path], environ: Mapping[str, str]) -> Secrets:
+        """The values in encrypted files. `entries`: what names them, that of the environment first."""
+        from reconciler.config.language.files import ProjectFiles
+        from reconciler.config.secrets.secrets import Secrets
+
+        files = ProjectFiles(evaluation.root, refused, texts=evaluation.texts, allowed=evaluation.allowed)
+        made = Secrets(files, environ, self.problems, self.access.decrypt)
+        for entry in reversed(entries):
+            made.add(entry)
+        return made
 
     def _evaluate_overlay(self, overlay: Overlay, evaluation: Evaluation) -> None:
         for node in (*overlay.patches, *(entry.node for entry in overlay.roots.values())):
@@ -248,7 +294,7 @@ class Loading:
     def _rest(self, words: Words) -> None:
         """What nobody took in the project file."""
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
-        words.known += ["vars", "include"]
+        words.known += ["vars", "include", SECRETS]
         for key, entry in list(words.entries.items()):
             if key in LATER_TOP:
                 self.problems.add(entry.at, f"{key} is not supported yet; remove it")
@@ -266,6 +312,15 @@ class Loading:
         return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name), *self.kinds.singles(kind.name)]
 
     # -- included files ------------------------------------------------------------------------------------------------------------
+
+    def _is_encrypted(self, document: Map) -> bool:
+        """Whether an included file is one that SOPS encrypted, which is reported."""
+        mark = document.entries.get("sops")
+        if mark is not None:
+            self.problems.add(
+                mark.at, "this file is encrypted: name it with secrets: FILE instead of include, and end its name in .enc.yaml"
+            )
+        return mark is not None
 
     def _document(self, document: Map, tree: Tree, removed: list[Entry], moved: list[Entry]) -> Words:
         words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, self.problems)

@@ -1,22 +1,22 @@
 """The effective configuration as YAML: every expression replaced by its value, with the expression behind it as a comment.
 
-In: a project that `load` accepts. Out: a text for each file. What came from the environment is hidden unless it was made public.
+In: a project that `load` accepts. Out: a text for each file. What came from the environment is hidden unless it was made
+public. Secrets are not decrypted.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from reconciler.config.language.evaluate import IGNORED
-from reconciler.config.language.given import VariableFile
 from reconciler.config.language.variables import Variables
-from reconciler.config.project import Loading
+from reconciler.config.project import PROJECT_ONLY, FileAccess, Loading
 from reconciler.config.source.nodes import UNREAD, Enough, List, Map, Node, Problems, Scalar, holds_expression, scalars
 from reconciler.errors import ConfigError
 from reconciler.resource import Kinds
@@ -34,7 +34,7 @@ def rendered(
     variables: Mapping[str, str] = {},
     public: Collection[str] = (),
     environ: Mapping[str, str] = {},
-    files: Sequence[VariableFile] = (),
+    access: FileAccess = PROJECT_ONLY,
 ) -> dict[str, str]:
     """The text of each file by name, the project file first. Raises `ConfigError`; the arguments are those of `load`."""
     problems = Problems([])
@@ -45,9 +45,9 @@ def rendered(
             if holds_expression(one.text):
                 expressions[(one.at.file, one.at.line, one.at.column)] = one.text
 
-    loading = Loading(path, kinds, problems, environment, look=look)
+    loading = Loading(path, kinds, problems, environment, access=replace(access, decrypt=False), look=look)
     with suppress(Enough):
-        loading.run(variables, public, environ, files)
+        loading.run(variables, public, environ)
     if problems.found:
         raise ConfigError(problems.found)
     texts = {}

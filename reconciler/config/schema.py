@@ -15,7 +15,7 @@ from reconciler.address import KEY_PATTERN
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, TYPES, Service
+from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, TYPES, Service
 from reconciler.resource import Field, Kind, Kinds
 
 Schema = dict[str, Any]
@@ -28,7 +28,12 @@ LOOP: Schema = {
     "description": "One resource for each element of a list or a map: each.key, each.value and each.index are its values.",
     "anyOf": [{"type": "array"}, {"type": "object"}, EXPRESSION],
 }
+ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 KEYS: Schema = {"anyOf": [{"pattern": f"^{KEY_PATTERN}$"}, {"pattern": r"\$\{\{"}]}  # an expression is a key inside forEach
+FILES_OF_SECRETS: Schema = {
+    "description": "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
+    "anyOf": [{"type": "string", "pattern": ENCRYPTED_NAME}, {"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}],
+}
 COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
 
@@ -110,6 +115,7 @@ class _Maker:
                     }
                 ),
                 "include": {"description": "More files, by name or pattern.", "type": "array", "items": {"type": "string"}},
+                SECRETS: FILES_OF_SECRETS,
                 "vars": {
                     "description": "Variables.",
                     "type": "object",
@@ -191,6 +197,7 @@ class _Maker:
         made = _map(
             {
                 "vars": values,
+                SECRETS: FILES_OF_SECRETS,
                 Service.SECTION: project[Service.SECTION],
                 "state": project["state"],
                 **roots,

@@ -58,15 +58,17 @@ class Settings:
 
 @dataclass(frozen=True)
 class Project:
-    """A project as loaded. `sensitive`: values from the environment, to be masked wherever text leaves the program. `supplied`: texts of
-    `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `texts`: the SHA-256 of every file that
-    was read, also by an expression, by its name below the project."""
+    """A project as loaded. `sensitive`: values from the environment and from secrets, to be masked wherever text leaves the program.
+    `supplied`: texts of `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `undecrypted`: the
+    encrypted files of which only the names were checked. `texts`: the SHA-256 of every file that was read, also by an expression, by its
+    name below the project."""
 
     settings: Settings
     desired: Desired
     sensitive: frozenset[str] = field(default=frozenset(), repr=False)
     supplied: frozenset[str] = field(default=frozenset(), repr=False)
     unused: Mapping[str, Source] = field(default_factory=dict)
+    undecrypted: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property

@@ -20,7 +20,20 @@ import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
 from reconciler.config.messages import sentence
-from reconciler.config.source.nodes import UNREAD, List, Map, Node, Report, Scalar, described, empty, plain, untainted
+from reconciler.config.source.nodes import (
+    UNREAD,
+    List,
+    Map,
+    Node,
+    Report,
+    Scalar,
+    described,
+    empty,
+    first_tainted,
+    plain,
+    unknown,
+    untainted,
+)
 from reconciler.resource import Field, Foreign, Kind, Named, Role, To
 from reconciler.text.suggest import a, did_you_mean
 
@@ -71,6 +84,11 @@ class Reader:
         name = self.name
         if not self.field.sensitive and not untainted(node, name, report):
             return INVALID
+        tainted = first_tainted(node) if self.field.sensitive else None
+        if tainted is not None:
+            if unknown(node):
+                return INVALID  # it cannot be checked, and nobody uses it
+            report = _hiding(report, name, tainted)
         if isinstance(node, Scalar):
             if node.empty:
                 report(node.at, empty(name))
@@ -96,6 +114,15 @@ class Reader:
                 part = _part(node, one["loc"])
                 report(part.at, sentence(name, one, part))
             return INVALID
+
+
+def _hiding(report: Report, name: str, tainted: Scalar) -> Report:
+    """Reports that a value is wrong without saying what it is."""
+
+    def hidden(at: Any, message: str) -> None:
+        report(tainted.at, f"{name} is not valid; the reason is hidden because it uses {', '.join(tainted.taint)}")
+
+    return hidden
 
 
 def readers(kind: Kind) -> dict[str, Reader]:

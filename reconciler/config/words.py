@@ -22,8 +22,19 @@ class Service(StrEnum):
     TIMEOUT = auto()
 
 
-TOP: Final = ("version", "project", "service", "state", "recovery", "include", "vars", "prune", "protect", "guards", "defaults")
+TOP: Final = ("version", "project", "service", "state", "recovery", "include", "vars", "secrets", "prune", "protect", "guards", "defaults")
 """Words of the project file alone."""
+
+SECRETS: Final = "secrets"
+"""The encrypted files of a project or of an environment, and their values in expressions."""
+
+ENCRYPTED: Final = (".enc.yaml", ".enc.yml", ".sops.yaml", ".sops.yml")
+
+
+def is_encrypted(name: str) -> bool:
+    """Whether the name of a file says that it is encrypted: no pattern includes it, and it is no environment."""
+    return name.endswith(ENCRYPTED)
+
 
 LATER_TOP: Final = ("policies",)
 """Words at the top of a file that a later version will know."""

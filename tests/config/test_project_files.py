@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,10 @@ DOTS = "has a part that is empty or begins with a dot, which is not allowed"
     ("path", "why"),
     [
         ("", BELOW),
-        ("/etc/passwd", BELOW),
         ("~/x", BELOW),
         ("C:/x", BELOW),
         ("a\\b", BELOW),
         ("a\0", BELOW),
-        ("../outside", DOTS),
-        ("certs/../../outside", DOTS),
         ("./certs/okta.pem", DOTS),
         (".env", DOTS),
         (".reconciler/state.db", DOTS),
@@ -75,12 +73,6 @@ def test_what_is_no_text_of_the_project_is_refused(root: Path) -> None:
     os.link(root / "state.db", root / "hard")
     (root / "soft").symlink_to("state.db")
     assert reading(root, "nope") == 'file("nope"): no such file in the project'
-    assert (
-        reading(root, "out")
-        == reading(root, "out").replace("folder/outside", "out")
-        == 'file("out") is a link to a file outside the project'
-    )
-    assert reading(root, "folder/outside") == 'file("folder/outside") is a link to a file outside the project'
     assert reading(root, "hidden") == 'file("hidden") is a link to a hidden file, which is not allowed'
     assert reading(root, "loop").startswith('file("loop") cannot be read: ')
     assert reading(root, "pipe") == 'file("pipe") is not a text file'
@@ -90,3 +82,58 @@ def test_what_is_no_text_of_the_project_is_refused(root: Path) -> None:
     assert reading(root, "x" * 5000).startswith(f'file("{"x" * 59}…") cannot be read: ')
     for name in ("state.db", "state.db-wal", "hard", "soft"):
         assert reading(root, name) == f'file("{name}") is the database of a state or a sandbox, which is not allowed'
+
+
+# -- outside the project -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "how"),
+    [
+        ("/etc/passwd", "is outside the project"),
+        ("../outside", "is outside the project"),
+        ("../absent", "is outside the project"),
+        ("certs/../../outside", "is outside the project"),
+        ("out", "is a link to a file outside the project"),
+        ("folder/outside", "is a link to a file outside the project"),
+    ],
+)
+def test_a_file_outside_is_refused_with_the_option_that_allows_it(root: Path, path: str, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "out").symlink_to("../outside")
+    (root / "folder").symlink_to("..")
+    monkeypatch.chdir(root)
+    said = reading(root, path)
+    assert said.startswith(f'file("{path}") {how}; to allow it, pass --allow-file ')
+    option = Path(said.rpartition(" ")[2])
+    assert option.resolve() == (root / path).resolve()
+    if "absent" not in path:
+        assert ProjectFiles(root, allowed=[option])(path)
+
+
+def test_a_folder_allows_what_is_in_it_and_nothing_hidden_or_beside_it(root: Path) -> None:
+    shared = root.parent / "shared"
+    (shared / "deep").mkdir(parents=True)
+    (shared / "deep" / "okta.pem").write_text("PEM")
+    (shared / ".env").write_text("TOKEN=1")
+    (shared / "out").symlink_to("../outside")
+    (root.parent / "shared-too").write_text("beside")
+    (root / "link").symlink_to("../shared/deep")
+    files = ProjectFiles(root, [root / "state.db"], allowed=[shared])
+    assert (files("../shared/deep/okta.pem"), files(f"{shared}/deep/okta.pem"), files("link/okta.pem")) == ("PEM", "PEM", "PEM")
+    for path, said in {
+        "../shared/.env": "is hidden in a folder that is allowed; to allow it too, pass --allow-file ",
+        "../shared/out": "is outside the project; to allow it, pass --allow-file ",
+        "../shared-too": "is outside the project; to allow it, pass --allow-file ",
+        "../shared/nope": "no such file",
+        "../project/certs/okta.pem": "is inside the project; write it relative to the project file: certs/okta.pem",
+        "../project/.env": "is inside the project; write it relative to the project file: .env",
+    }.items():
+        with pytest.raises(ExpressionError, match=re.escape(said)):
+            files(path)
+    assert ProjectFiles(root, allowed=[shared / ".env"])("../shared/.env") == "TOKEN=1"
+
+
+def test_the_state_is_not_given_out_where_its_folder_is_allowed(root: Path) -> None:
+    os.link(root / "state.db", root.parent / "copy")
+    with pytest.raises(ExpressionError, match="the database of a state or a sandbox"):
+        ProjectFiles(root, [root / "state.db"], allowed=[root.parent])("../copy")

@@ -11,6 +11,7 @@ import pytest
 
 from reconciler.config import Project, load
 from reconciler.config.language.given import VariableFile
+from reconciler.config.project import FileAccess
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.effort import within
@@ -28,7 +29,7 @@ def write(folder: Path, variables: str, body: str = BODY, **environments: str) -
 
 def loaded(folder: Path, *files: str, **options: Any) -> Project:
     given = tuple(VariableFile(f"{number}.yaml", text.encode()) for number, text in enumerate(files, 1))
-    return load(folder, kinds(), files=given, **options)
+    return load(folder, kinds(), access=FileAccess(given), **options)
 
 
 def title(project: Project) -> Any:

@@ -19,6 +19,7 @@ from reconciler.config import load
 from reconciler.config.words import LATER_TOP, TOP
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
+from tests.sops import as_encrypted
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -109,6 +110,8 @@ def write_missing(folder: Path, text: str, named: dict[str, str]) -> None:
     for path in re.findall(r'file\("([^"]+)"\)', text):
         write(folder / path, FILES.get(Path(path).suffix, FILES[""]))
     value = yaml.safe_load(text)
+    for path in [value["secrets"]] if isinstance(value, dict) and isinstance(value.get("secrets"), str) else []:
+        write(folder / path, as_encrypted(dict.fromkeys(re.findall(r"secrets\.(\w+)", text), "x")))
     for pattern in includes(value):
         if not any(fnmatch(name, pattern) for name in named):
             section = section_of(pattern, value)

@@ -50,6 +50,7 @@ def everything(world: World, *, name: str) -> None:
     world("plan", "p", *GIVEN, *reports, "--out", f"{name}.plan.json")
     world("validate", "p", *GIVEN)
     world("validate", "p")
+    world("validate", "p", "--decrypt", *GIVEN)
     world("plan", "p", *GIVEN, "--color", "always")
     world("graph", "p", *GIVEN)
     world("graph", "p", *GIVEN, "--steps", "--format", "dot")
@@ -73,7 +74,7 @@ def everything(world: World, *, name: str) -> None:
 
 
 def test_the_search_finds_a_secret_in_every_form() -> None:
-    assert len(CANARIES) == 12
+    assert len(CANARIES) == 13
     for name, known in FORMS.items():
         for form, text in known:
             assert found("somewhere", b"a " + text[:5] + b"\n   " + text[5:] + b" b") == [f"somewhere: the secret {name!r}, {form}"] or form
@@ -123,7 +124,7 @@ def test_nothing_comes_out_of_a_service_that_fails(world: World, service: Spilli
 
 
 def test_nothing_comes_out_of_a_defect(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = {name: secret for name, secret in CANARIES.items() if name not in ("sandbox", "answer", "redirect", "given")}
+    held = {name: secret for name, secret in CANARIES.items() if name not in ("sandbox", "answer", "redirect", "given", "encrypted")}
     world.env |= {
         "HTTPS_PROXY": f"http://ada:{CANARIES['proxy']}@127.0.0.1:9",
         "RECONCILER_STATE": f"sqlite:///{world.root}/state.db",
@@ -137,7 +138,8 @@ def test_nothing_comes_out_of_a_defect(world: World, monkeypatch: pytest.MonkeyP
         "reconciler.state.Store.open",
     ):
         with monkeypatch.context() as patched:
-            patched.setattr(place, crash(held))
+            decrypted = {} if place == "reconciler.config.load" else {"encrypted": CANARIES["encrypted"]}
+            patched.setattr(place, crash(held | decrypted))
             for words in (("plan", "p", *GIVEN, "-v"), ("apply", "p", *GIVEN, "--yes", "-v"), ("drift", "p", *GIVEN)):
                 assert world(*words) == 1
                 assert "this is a defect" in world.heard[-1][1]
@@ -146,14 +148,23 @@ def test_nothing_comes_out_of_a_defect(world: World, monkeypatch: pytest.MonkeyP
 
 
 def test_nothing_comes_out_of_a_project_that_is_wrong(world: World) -> None:
+    world.write("wrong/secrets.enc.yaml", (world.root / "p/secrets.enc.yaml").read_text())
     for field in (
         "title: ${{ vars.whole }}",
         "defaultRole: ${{ vars.pem }}",
         "x: ${{ vars.part ~ 1 / 0 }}",
         "inviteLinks: ${{ json(vars.whole) }}",
+        "title: ${{ secrets.okta.pem }}",
+        "saml: {a: {certificate: '${{ json(secrets.okta.pem) }}'}, b: {certificate: '${{ [secrets.okta.pem] }}'}}",
     ):
         world.write("wrong/reconciler.yaml", (world.root / "p/reconciler.yaml").read_text().replace("    title: Acme\n", f"    {field}\n"))
-        for words in (("validate", "wrong"), ("plan", "wrong", *GIVEN, "-v"), ("config", "render", "wrong"), ("doctor", "wrong")):
+        for words in (
+            ("validate", "wrong"),
+            ("validate", "wrong", "--decrypt"),
+            ("plan", "wrong", *GIVEN, "-v"),
+            ("config", "render", "wrong"),
+            ("doctor", "wrong"),
+        ):
             assert world(*words) in (1, 2, 3)
     world.env["RECONCILER_VAR_NUMBER"] = CANARIES["variable"]
     world.write(

@@ -34,12 +34,15 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     """The project, None where it is wrong."""
     from reconciler.report.words import count
 
+    option = ""
     try:
+        if load(screen, options, kinds, decrypt=False).undecrypted:
+            option = " --decrypt"
         found = load(screen, options, kinds)
     except ConfigError as error:
         first = error.problems[0]
         more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
-        return None, Finding("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')} shows all of them.")
+        return None, Finding("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.")
     declared = [one for one in found.desired.resources.values() if not one.implied]
     text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
     return found, Finding("project", Level.OK, text)

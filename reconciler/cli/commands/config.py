@@ -35,6 +35,7 @@ command = LazyGroup(
 def render_command(screen: Screen, /, **words: Any) -> None:
     """Print the project with every expression replaced by its value. A comment next to each value shows its expression, and the file
     and line it comes from if that is another file. Values from environment variables are hidden, except those that --public-var names.
+    Secrets are hidden and not decrypted.
 
     \b
     Example:
@@ -44,6 +45,7 @@ def render_command(screen: Screen, /, **words: Any) -> None:
     import os
 
     from reconciler.cli.wiring.connect import load
+    from reconciler.config.project import FileAccess
     from reconciler.config.rendered import rendered
     from reconciler.config.words import TOP
     from reconciler.kinds import load as load_kinds
@@ -53,10 +55,10 @@ def render_command(screen: Screen, /, **words: Any) -> None:
 
     options = Options.of(screen, words)
     kinds = load_kinds()
-    load(screen, options, kinds)  # says everything that is wrong, and hides what is secret
+    load(screen, options, kinds, decrypt=False)  # says everything that is wrong, and hides what is secret
     made = rendered(
         options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=dict(os.environ),
-        files=options.var_files,
+        access=FileAccess(options.var_files, tuple(options.allow_file)),
     )  # fmt: skip
     shape = document(kinds, TOP)
     texts = [f"# {name}\n\n{layout(text, shape)}" for name, text in made.items()]

@@ -18,9 +18,12 @@ VALID = "valid.json"  # only "valid" is ever remembered, with the sentence that 
 @click.command("validate", short_help="Check a project without contacting the service.")
 @shared.project()
 @shared.output(formats=("text", "github"))
+@click.option("--decrypt", is_flag=True, help="Decrypt the secrets, and check their values too. Requires sops and the key.")
 @click.pass_obj
-def command(screen: Screen, /, **words: Any) -> None:
+def command(screen: Screen, /, decrypt: bool, **words: Any) -> None:
     """Check a project and report every problem at once, with its location. Sends no requests.
+
+    Of secrets it checks the names, which are readable in the encrypted files: it requires no key.
 
     \b
     Example:
@@ -29,7 +32,7 @@ def command(screen: Screen, /, **words: Any) -> None:
     from reconciler.cli.wiring.checked import Checked
 
     options = Options.of(screen, words)
-    checked = Checked.of(options)
+    checked = Checked.of(options, decrypt)
     sentence = checked.recall(VALID) if checked is not None else None
     if sentence is not None:
         screen.out(sentence)
@@ -39,7 +42,7 @@ def command(screen: Screen, /, **words: Any) -> None:
     from reconciler.report.words import count
 
     try:
-        project = load(screen, options, load_kinds())
+        project = load(screen, options, load_kinds(), decrypt=decrypt)
     except ConfigError as error:
         if options.format == "github":
             from reconciler.report.github import github_problems
@@ -52,5 +55,7 @@ def command(screen: Screen, /, **words: Any) -> None:
         f"{project.settings.project} is valid: {count(len(resources), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
     )
     screen.out(sentence)
-    if checked is not None and screen.masked(sentence) == sentence:
+    for name in project.undecrypted:
+        screen.say(f"{name} was not decrypted: the names of its secrets were checked, their values were not. --decrypt checks them.")
+    if checked is not None and not project.undecrypted and screen.masked(sentence) == sentence:
         checked.remember(VALID, project, sentence)

@@ -45,6 +45,7 @@ class Given:
         variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
         files = [[name, sha256(text).hexdigest()] for name, text in options.var_file]
         elsewhere = [str(root), file.name, options.env, dict(options.var), files, sorted(options.public_var), variables, *more]
+        elsewhere += [str(path.absolute()) for path in options.allow_file]
         return cls(root, text, seal, seal.digest(elsewhere))
 
 

@@ -46,20 +46,21 @@ class Service:
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
 
-def load(screen: Screen, options: Options, kinds: Kinds) -> Project:
-    """The project; its secrets are masked from now on. Raises `ConfigError`."""
+def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True) -> Project:
+    """The project; its secrets are masked from now on. `decrypt`: False where only their names are checked. Raises `ConfigError`."""
     from reconciler.cli.terminal.progress import Narration
     from reconciler.config import load as read
+    from reconciler.config.project import FileAccess
 
     environ = dict(os.environ)
     try:
         with Narration(screen).lasting("Loading the project"):
             project = read(
                 options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ,
-                files=options.var_files,
+                access=FileAccess(options.var_files, tuple(options.allow_file), decrypt),
             )  # fmt: skip
-    except ConfigError:
-        screen.hide(unnamed(options.public_var))  # which of them are secrets was not found out
+    except ConfigError as error:
+        screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
         raise
     screen.hide(project.sensitive)
     secrets = list(_secrets(project, kinds))

@@ -42,7 +42,7 @@ def settings_of(screen: Screen, options: Options) -> Project:
             return _project(known["settings"])
     from reconciler.kinds import load as load_kinds
 
-    project = load(screen, options, load_kinds())
+    project = load(screen, options, load_kinds(), decrypt=False)
     if given is not None:
         _remember(given, project)
     return project

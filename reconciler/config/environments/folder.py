@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.source.nodes import Problems
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.errors import Problem
 from reconciler.text.suggest import did_you_mean
 
@@ -58,4 +58,4 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
 
 
 def _is_ours(path: Path) -> bool:
-    return path.suffix in (SUFFIX, ".yml") and not path.name.startswith(".") and path.is_file()
+    return path.suffix in (SUFFIX, ".yml") and not path.name.startswith(".") and not is_encrypted(path.name) and path.is_file()

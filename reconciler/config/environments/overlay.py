@@ -12,7 +12,7 @@ from typing import Final
 from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.settings import STATE, Words
 from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
-from reconciler.config.words import Service
+from reconciler.config.words import SECRETS, Service
 
 PATCH: Final = "patch"
 VARIABLES: Final = "vars"
@@ -37,7 +37,7 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
     variables = Words.of(VARIABLES, words.entry(VARIABLES), problems).entries
     roots = {name: entry for name in sorted(sections) if (entry := words.entry(name)) is not None}
     patches = _list(words.entry(PATCH), problems)
-    words.known += [Service.SECTION, STATE]
+    words.known += [Service.SECTION, STATE, SECRETS]
     words.rest()
     return Overlay(variables, roots, tuple(patches))
 

@@ -31,6 +31,13 @@ class ExpressionError(Exception):
         self.offset = offset
 
 
+class Withheld(ExpressionError):
+    """The expression has no value, for a reason that is reported elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__("the value is not available")
+
+
 class Work:
     """What has been read and made so far. `variables`: the names that expressions use; `any_variable`: they may use any."""
 

@@ -22,6 +22,7 @@ from jinja2.visitor import NodeTransformer
 from reconciler.config.language.bounds import ExpressionError, Function, kind_of, known, made
 from reconciler.config.language.functions import FILTERS, MAP_METHODS, TESTS, TEXT_METHODS
 from reconciler.config.language.operators import binary, compared, joined, part, unary
+from reconciler.config.words import SECRETS
 from reconciler.text.suggest import did_you_mean
 
 LENGTH_MAX: Final = 2_000  # characters of one expression
@@ -127,12 +128,14 @@ ENVIRONMENT: Final = _environment()
 
 @dataclass(frozen=True)
 class Compiled:
-    """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any."""
+    """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any.
+    `secrets`: the keys below `secrets` that it names, as far as they are written; () where it may use any."""
 
     run: Callable[..., Any]
     names: frozenset[str]
     variables: frozenset[str]
     all_variables: bool
+    secrets: frozenset[tuple[str, ...]] = frozenset()
 
     def __call__(self, context: Mapping[str, Any]) -> Any:
         """Its value, which may still be undefined. Raises `ExpressionError`."""
@@ -187,7 +190,19 @@ def compiled(text: str) -> Compiled:
         frozenset(one.name for one in found if isinstance(one, nodes.Name)),
         frozenset(one for one in uses if one is not None),
         None in uses,
+        frozenset(_path(one, found) for one in found if isinstance(one, nodes.Name) and one.name == SECRETS),
     )
+
+
+def _path(name: nodes.Name, found: list[nodes.Node]) -> tuple[str, ...]:
+    """The keys that are written after a name, up to the first that is computed."""
+    after = {id(one.node): one for one in found if isinstance(one, nodes.Getattr | nodes.Getitem)}
+    path: list[str] = []
+    at: nodes.Node = name
+    while (next_part := after.get(id(at))) is not None and (key := _key(next_part)) is not None:
+        path.append(key)
+        at = next_part
+    return tuple(path)
 
 
 def _key(node: nodes.Getattr | nodes.Getitem) -> str | None:

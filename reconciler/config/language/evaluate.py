@@ -35,6 +35,7 @@ from reconciler.model import Source
 if TYPE_CHECKING:
     from reconciler.config.language.bounds import Work
     from reconciler.config.language.expressions import Evaluator
+    from reconciler.config.secrets.secrets import Secrets
 
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # values up to which memory is not looked at
@@ -129,6 +130,8 @@ class Evaluation:
         self.root, self.variables, self.environment, self.problems = root, variables, environment, problems
         self.literal = literal
         self.refused: Sequence[Path] = ()
+        self.allowed: Sequence[Path] = ()  # files and folders outside the project that file() may read
+        self.secrets: Secrets | None = None
         self.texts: dict[str, str] = {}
 
     def refuse(self, paths: list[Path]) -> None:
@@ -149,13 +152,15 @@ class Evaluation:
         from reconciler.config.language.expressions import Evaluator
         from reconciler.config.language.files import ProjectFiles
 
-        return Evaluator(
+        made = Evaluator(
             vars=self.variables.values,
             tainted=self.variables.tainted,
             env_name=self.environment,
-            file=ProjectFiles(self.root, self.refused, texts=self.texts),
+            file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed),
             work=self.work,
         )
+        made.secrets = self.secrets
+        return made
 
     def unused(self) -> dict[str, Source]:
         """The declared variables that no expression uses, and where they are declared."""
@@ -201,13 +206,15 @@ class Evaluation:
 
     def scalar(self, node: Scalar, evaluator: Evaluator, put: Callable[[str], str] = str) -> Node | None:
         """The value of a scalar that holds an expression; None, with a problem, where it has none. `put`: says a problem in other words."""
-        from reconciler.config.language.bounds import ExpressionError
+        from reconciler.config.language.bounds import ExpressionError, Withheld
 
         try:
             found = evaluator.scalar(node.text)
         except ExpressionError as error:
             place = (node.at.file, node.at.line, node.at.column)
-            if self.variables.failed & set(_VARIABLE.findall(node.text)):
+            if isinstance(error, Withheld):
+                self.problems.settled.add(place)
+            elif self.variables.failed & set(_VARIABLE.findall(node.text)):
                 self.problems.settled.add(place)  # the variable's own problem says it
             else:
                 self.problems.settle(Problem(*place, put(error.message)))

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import TemplateSyntaxError
 
-from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, Work, plain, text_of
+from reconciler.config.language.bounds import TEXT_MAX, WORK, ExpressionError, Function, Withheld, Work, plain, text_of
 from reconciler.config.language.compiler import CACHE, ENVIRONMENT, LENGTH_MAX, calm, compiled
 from reconciler.config.language.functions import from_json, numbers
-from reconciler.config.source.nodes import MARK, holds_expression
+from reconciler.config.source.nodes import MARK, SECRET, UNKNOWN, holds_expression
+from reconciler.config.words import SECRETS
 from reconciler.text.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from reconciler.config.secrets.secrets import Secrets
 
 __all__ = ["MARK", "Evaluated", "Evaluator", "ExpressionError", "holds_expression"]
 
@@ -106,8 +111,10 @@ class Evaluator:
 
     `vars`: values by name, `tainted` those of them that may be secrets. `file`: what reads a file of the project. `names`: what else
     there is (`each`), and `taint`: the tainted variables that these were made of. `work`: what all
-    that share it have done already.
+    that share it have done already. `secrets`: values from encrypted files, None where the project names none.
     """
+
+    secrets: Secrets | None = None
 
     def __init__(
         self,
@@ -129,16 +136,10 @@ class Evaluator:
 
     def with_names(self, names: Mapping[str, Any], taint: Collection[str] = ()) -> Evaluator:
         """The same with more names, which were made of tainted variables or of none."""
-        more = {**self.names, **names}
-        return Evaluator(
-            vars=self.vars,
-            tainted=self.tainted,
-            env_name=self.env_name,
-            file=self.file,
-            names=more,
-            taint=self.taint | frozenset(taint),
-            work=self.work,
-        )
+        made = copy(self)
+        made.names, made.taint = {**self.names, **names}, self.taint | frozenset(taint)
+        made.context = {**self.context, **names}
+        return made
 
     def scalar(self, text: str) -> Evaluated:
         """The value of a scalar: of its hole where it is one whole hole, else a text. Raises `ExpressionError`."""
@@ -151,6 +152,8 @@ class Evaluator:
             texts = [self._value(one, taint, text_of) if isinstance(one, Hole) else one for one in parts]
         finally:
             WORK.reset(token)
+        if UNKNOWN in texts:
+            return Evaluated(UNKNOWN, tuple(sorted(taint)))
         if sum(map(len, texts)) > TEXT_MAX:
             raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
         return Evaluated("".join(texts), tuple(sorted(taint)))
@@ -174,8 +177,18 @@ class Evaluator:
             secret = self.tainted if expression.all_variables else self.tainted & expression.variables
             if expression.names & self.names.keys():
                 secret |= self.taint
+            context = self.context
+            if self.secrets is not None and expression.secrets:
+                secret |= self.secrets.origins(expression.secrets)
+                values = self.secrets.values(expression.secrets)
+                if values is None:
+                    taint |= secret
+                    return UNKNOWN
+                context = {**context, SECRETS: values}
             taint |= secret
-            return finish(expression(self.context))
+            return finish(expression(context))
+        except Withheld:
+            raise
         except ExpressionError as error:
             if not secret:
                 raise ExpressionError(error.message, hole.start) from None
@@ -184,15 +197,17 @@ class Evaluator:
         except MemoryError:
             raise ExpressionError("the expression uses too much memory", hole.start) from None
         uses = ", ".join(sorted(secret))
-        raise ExpressionError(
-            f"the expression fails; the reason is hidden because it uses a value from the environment ({uses})", hole.start
-        )
+        what = "a secret" if any(map(SECRET.fullmatch, secret)) else "a value from the environment"
+        raise ExpressionError(f"the expression fails; the reason is hidden because it uses {what} ({uses})", hole.start)
 
     def _check(self, names: Collection[str], variables: Collection[str]) -> None:
         """That what an expression names is there, whether or not its value would come to need it."""
         for name in sorted(names):
-            if name not in self.context:
-                other = f'; did you mean "vars.{name}"?' if name in self.vars else did_you_mean(name, self.context)
+            if name == SECRETS and self.secrets is None:
+                raise ExpressionError(f"there are no secrets here; name an encrypted file in the project file: {SECRETS}: FILE")
+            if name not in self.context and name != SECRETS:
+                known = [*self.context, *([SECRETS] if self.secrets is not None else [])]
+                other = f'; did you mean "vars.{name}"?' if name in self.vars else did_you_mean(name, known)
                 raise ExpressionError(f'"{name}" is not available in expressions{other}')
         for name in sorted(variables):
             if name not in self.vars:

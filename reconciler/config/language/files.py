@@ -1,6 +1,6 @@
-"""`file()`: texts of files inside the project, and of nothing else.
+"""`file()`: texts of files inside the project, and of those outside that the command line allows.
 
-In: a path as an expression gives it. Out: the text. Refuses whatever leads out of the project, hidden names, and the databases of the
+In: a path as an expression gives it. Out: the text. Refuses whatever else leads out of the project, hidden names, and the databases of the
 state and the sandbox under any name.
 """
 
@@ -16,47 +16,66 @@ from typing import Final
 from reconciler.config.language.bounds import ExpressionError
 
 FILE_MAX: Final = 1024 * 1024  # bytes
+ALLOW_FILE: Final = "--allow-file"
 _COMPANIONS: Final = ("", "-wal", "-shm", "-journal")  # what SQLite puts beside a database
 
 
 class ProjectFiles:
-    """`root`: the project's directory. `refused`: files that are never given out. `texts`: gets the SHA-256 of each that is, by name."""
+    """`root`: the project's directory. `refused`: files that are never given out. `texts`: gets the SHA-256 of each that is, by name.
+    `allowed`: files and folders outside the project whose files are given out too."""
 
-    def __init__(self, root: Path, refused: Collection[Path] = (), *, texts: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, root: Path, refused: Collection[Path] = (), *, texts: dict[str, str] | None = None, allowed: Collection[Path] = ()
+    ) -> None:
         self.root, self.texts = root.resolve(), texts if texts is not None else {}
         self.refused = frozenset(Path(f"{one.resolve()}{more}") for one in refused for more in _COMPANIONS)
+        self.allowed = tuple(path.resolve() for path in allowed)
 
     def __call__(self, path: str) -> str:
         """The text of a file. Raises `ExpressionError`."""
         if not isinstance(path, str):
             raise TypeError
         shown = f'file("{path if len(path) <= 60 else path[:59] + "…"}")'
+        try:
+            return self.content(path, shown).decode("utf-8")
+        except UnicodeDecodeError:
+            raise ExpressionError(f"{shown} is not UTF-8") from None
+
+    def content(self, path: str, shown: str) -> bytes:
+        """What a file contains. `shown`: what the path is called in a sentence. Raises `ExpressionError`."""
         parts = path.split("/")
-        if not path or path.startswith(("/", "~")) or "\\" in path or "\x00" in path or ":" in parts[0]:
+        leaves = path.startswith("/") or ".." in parts
+        if not path or path.startswith("~") or "\\" in path or "\x00" in path or ":" in parts[0]:
             raise ExpressionError(f"{shown} is not a path inside the project; write it relative to the project file, with /")
-        if any(part.startswith(".") or not part for part in parts):
+        if not leaves and any(part.startswith(".") or not part for part in parts):
             raise ExpressionError(f"{shown} has a part that is empty or begins with a dot, which is not allowed")
         try:
-            text = self._bytes(path, shown)
+            text = self._read(self.path(path), shown, leaves=leaves)
         except FileNotFoundError:
-            raise ExpressionError(f"{shown}: no such file in the project") from None
+            raise ExpressionError(f"{shown}: no such file{'' if leaves else ' in the project'}") from None
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "its name is not a valid path"
             raise ExpressionError(f"{shown} cannot be read: {reason[:1].lower()}{reason[1:]}") from None
         self.texts[path] = sha256(text).hexdigest()
         if len(text) > FILE_MAX:
             raise ExpressionError(f"{shown} is larger than {FILE_MAX // 2**20} MiB")
-        try:
-            return text.decode("utf-8")
-        except UnicodeDecodeError:
-            raise ExpressionError(f"{shown} is not UTF-8") from None
+        return text
 
-    def _bytes(self, path: str, shown: str) -> bytes:
-        found = (self.root / path).resolve(strict=True)
+    def path(self, path: str) -> Path:
+        """Where a file is, every link resolved; what does not exist is resolved as far as it does."""
+        return (self.root / path).resolve()
+
+    def _read(self, found: Path, shown: str, *, leaves: bool) -> bytes:
         if not found.is_relative_to(self.root):
-            raise ExpressionError(f"{shown} is a link to a file outside the project")
-        if any(part.startswith(".") for part in found.relative_to(self.root).parts):
+            if not any(found.is_relative_to(place) for place in self.allowed):
+                how = "is outside the project" if leaves else "is a link to a file outside the project"
+                raise ExpressionError(f"{shown} {how}; to allow it, pass {ALLOW_FILE} {_typed(found)}")
+        elif leaves:
+            raise ExpressionError(f"{shown} is inside the project; write it relative to the project file: {found.relative_to(self.root)}")
+        elif any(part.startswith(".") for part in found.relative_to(self.root).parts):
             raise ExpressionError(f"{shown} is a link to a hidden file, which is not allowed")
+        if self._is_hidden(found):
+            raise ExpressionError(f"{shown} is hidden in a folder that is allowed; to allow it too, pass {ALLOW_FILE} {_typed(found)}")
         # Every link is resolved already; NOFOLLOW refuses one put there since, NONBLOCK a pipe that would wait for a writer.
         handle = os.open(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         try:
@@ -69,6 +88,20 @@ class ProjectFiles:
                 return file.read(FILE_MAX + 1)
         finally:
             os.close(handle)
+
+    def _is_hidden(self, found: Path) -> bool:
+        """Whether a file outside is hidden in every folder that allows it; one that is allowed by its own name is not."""
+        places = [place for place in self.allowed if found.is_relative_to(place)]
+        hidden = [any(part.startswith(".") for part in found.relative_to(place).parts) for place in places]
+        return not found.is_relative_to(self.root) and all(hidden)
+
+
+def _typed(path: Path) -> str:
+    """A path as it would be typed from here."""
+    import shlex
+
+    near = os.path.relpath(path)
+    return shlex.quote(near if not near.startswith("../../..") else str(path))
 
 
 def _same(path: Path, status: os.stat_result) -> bool:

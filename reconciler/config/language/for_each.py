@@ -28,6 +28,7 @@ from reconciler.config.source.nodes import (
     Template,
     described,
     empty,
+    exposed,
     first_tainted,
     holds_expression,
     plain,
@@ -106,9 +107,7 @@ class Generator:
             made = self._copy(node, scope)
         tainted = first_tainted(made)
         if tainted is not None:
-            names = " ".join(f"--public-var {name}" for name in tainted.taint)
-            wrong = f"forEach would show a value from the environment ({', '.join(tainted.taint)}); if it is not a secret: {names}"
-            self.problems.add(node.at, wrong, about)
+            self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about)
             return None
         if isinstance(made, Scalar):
             wrong = f"forEach must be a list or a map, not {described(made)}; write [a, b] or an expression: ${{{{ vars.NAME }}}}"
@@ -170,7 +169,7 @@ class Generator:
                 self.problems.add(entry.at, f"a key must be text, not {described(made)}", about)
             return None
         if made.taint:
-            self.problems.add(entry.at, f"a key would show a value from the environment ({', '.join(made.taint)})", about)
+            self.problems.add(entry.at, exposed("a key", made.taint), about)
             return None
         try:
             return text_of(made.value)

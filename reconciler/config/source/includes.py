@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from reconciler.config.source.nodes import Entry, List, Node, Problems, Scalar, described, empty, shown
-from reconciler.config.words import ENVIRONMENTS
+from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
 
@@ -48,6 +48,9 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     wrong = _refused(node.text)
     matches = [] if wrong is not None else _matches(root, node.text)
     names = [name for name in matches if name not in (project_file, SEED_FILE) and not name.startswith(f"{ENVIRONMENTS}/")]
+    names = [name for name in names if not is_encrypted(name)]
+    if wrong is None and matches and not names and is_encrypted(node.text):
+        wrong = "is an encrypted file; name it with secrets: FILE instead"
     outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
     if wrong is None and not names and any(mark in node.text for mark in _WILD):
         wrong = "matches no file"

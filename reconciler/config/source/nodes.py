@@ -16,8 +16,11 @@ from reconciler.model import Source
 
 PROBLEMS_MAX: Final = 1_000  # of a project; nobody reads more, and looking for what was meant takes its time
 MARK: Final = "${{"
+SECRET: Final = re.compile(r"secrets(\.\S.*)?", re.DOTALL)  # a taint that names a secret, not a variable
 UNREAD: Final = object()
 """The value of a scalar that no expression gave: its text says all."""
+UNKNOWN: Final = object()
+"""The value of an expression that uses a secret which is not decrypted, where only names are checked."""
 
 
 def holds_expression(text: str) -> bool:
@@ -168,7 +171,7 @@ def scalars(node: Node) -> Iterator[Scalar]:
 
 
 def first_tainted(node: Node) -> Scalar | None:
-    """The first scalar in a node that came from the environment. (Asked of every value: hence no generator.)"""
+    """The first scalar in a node that came from the environment or from a secret. (Asked of every value: hence no generator.)"""
     if isinstance(node, Scalar):
         return node if node.taint else None
     for part in node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]:
@@ -193,6 +196,8 @@ def described(node: Node) -> str:
         return "a map"
     if isinstance(node, List):
         return "a list"
+    if node.taint:
+        return "a hidden value"
     if node.null:
         return "null"
     value = node.core()
@@ -265,14 +270,23 @@ def empty(name: str) -> str:
 
 
 def untainted(node: Node, name: str, report: Report) -> bool:
-    """Whether nothing in it came from the environment; reports what did."""
+    """Whether nothing in it came from the environment or from a secret; reports what did."""
     tainted = first_tainted(node)
     if tainted is None:
         return True
-    sources = ", ".join(tainted.taint)
-    report(
-        tainted.at,
-        f"{name} would show a value from the environment ({sources}), which may be a secret; "
-        f"if it is not: {' '.join(f'--public-var {one}' for one in tainted.taint)}",
-    )
+    report(tainted.at, exposed(name, tainted.taint))
     return False
+
+
+def exposed(name: str, taint: tuple[str, ...]) -> str:
+    """What is said where a value that may be a secret would be shown."""
+    secrets = [source for source in taint if SECRET.fullmatch(source)]
+    if secrets:
+        return f"{name} would show a secret ({', '.join(secrets)}); secrets are only allowed in sensitive fields"
+    ways = " ".join(f"--public-var {source}" for source in taint)
+    return f"{name} would show a value from the environment ({', '.join(taint)}), which may be a secret; if it is not: {ways}"
+
+
+def unknown(node: Node) -> bool:
+    """Whether something in it is not decrypted."""
+    return first_tainted(node) is not None and any(scalar.value is UNKNOWN for scalar in scalars(node))

@@ -1,1 +1,1 @@
-"""Secrets that must never come out: twelve of them, planted wherever a secret can be, and looked for wherever anything is written."""
+"""Secrets that must never come out: thirteen of them, planted wherever a secret can be, and looked for wherever anything is written."""

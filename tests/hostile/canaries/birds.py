@@ -27,11 +27,13 @@ CANARIES = {
     "user": "userCanary9Lp2Gf7Hw",
     "answer": "answerCanary1Ck5Xz8Qe",
     "redirect": "redirectCanary4Bn7Ws2Vy",
+    "encrypted": "encryptedCanary8Jh3Pm6Rt",
 }
 BY_NATURE = {
     ("stdout of api *", "answer"): "`api` prints what the service answers; that is what it is for",
     ("*.pem", "pem"): "the user's own certificate file",
     ("*/baseurl/reconciler.yaml", "user"): "the user's own file, which is refused",
+    ("*/bin/values.json", "encrypted"): "what the stand-in for sops decrypts",
     ("*/sandbox.db*", "*"): "the sandbox holds what a service holds",
     ("*/service.db*", "*"): "the sandbox holds what a service holds",
 }

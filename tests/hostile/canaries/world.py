@@ -21,11 +21,13 @@ from reconciler.cli import main
 from reconciler.resource import Kinds
 from tests import processes
 from tests.hostile.canaries.birds import CANARIES, PEM, found
+from tests.sops import as_encrypted, printing
 
 PLAIN = kinds.load
 PROJECT = """\
 version: 1
 project: canaries
+secrets: secrets.enc.yaml
 service: {member: ada@acme.example}
 protect: []
 recovery: {settle: 0}
@@ -52,6 +54,7 @@ organizations:
       four: {label: Four, entityID: "http://four", ssoURL: "https://four/sso", certificate: "a ${{ vars.given }} b"}
       five: {label: Five, entityID: "http://five", ssoURL: "https://five/sso", certificate: "${{ vars.whole }}"}
       six: {label: Six, entityID: "http://six", ssoURL: "https://six/sso", certificate: "${{ file('six.pem') }}"}
+      seven: {label: Seven, entityID: "http://seven", ssoURL: "https://seven/sso", certificate: "${{ secrets.okta.pem }}"}
     sites:
       docs:
         title: Docs
@@ -86,6 +89,8 @@ class World:
     def __post_init__(self) -> None:
         self.write("p/reconciler.yaml", PROJECT)
         self.write("p/six.pem", PEM)
+        hidden = {"okta": {"pem": CANARIES["encrypted"]}}
+        self.write("p/secrets.enc.yaml", as_encrypted(hidden))
         self.env = {
             "HOME": str(self.root / "home"),
             "XDG_CONFIG_HOME": str(self.root / "home" / ".config"),
@@ -94,6 +99,7 @@ class World:
             "RECONCILER_VAR_WHOLE": CANARIES["variable"],
             "RECONCILER_VAR_PART": CANARIES["part"],
             "RECONCILER_VAR_DERIVED": CANARIES["derived"],
+            **printing(self.root / "bin", hidden),
         } | self.env
 
     def write(self, name: str, text: str) -> None:

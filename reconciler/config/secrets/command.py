@@ -1,0 +1,84 @@
+"""Runs another program: without a shell, in a session of its own, for a limited time, with limited output.
+
+In: its words and its environment. Out: what it wrote and how it ended. Whatever interrupts this kills the program and what it started.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+GRACE: Final = 0.5  # seconds in which output may still arrive after the program has ended
+BLOCK: Final = 65_536  # bytes
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`code`: the exit code, negative for a signal. `late`: it was killed after the time limit; `large`: because it wrote too much."""
+
+    code: int
+    out: bytes
+    err: bytes
+    late: bool = False
+    large: bool = False
+
+
+class _Drain(threading.Thread):
+    """Reads one stream up to a limit, and calls `full` beyond it."""
+
+    def __init__(self, stream: IO[bytes], process: subprocess.Popen[bytes], most: int) -> None:
+        super().__init__(daemon=True)
+        self.stream, self.process, self.most = stream, process, most
+        self.data = bytearray()
+        self.full = False
+        self.start()
+
+    def run(self) -> None:
+        with suppress(OSError, ValueError):  # a stream that is closed meanwhile
+            while block := os.read(self.stream.fileno(), BLOCK):
+                self.data += block
+                if len(self.data) > self.most:
+                    self.full = True
+                    _kill(self.process)
+                    return
+
+
+def run(words: Sequence[str], *, environ: Mapping[str, str], folder: Path, seconds: float, most: int) -> Ended:
+    """Run a program to its end. Raises `OSError` where it cannot be started."""
+    process = subprocess.Popen(  # noqa: S603  no shell, and the words are ours
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=dict(environ), cwd=folder, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    late = False
+    out, err = _Drain(process.stdout, process, most), _Drain(process.stderr, process, most)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        late = True
+    finally:
+        if process.poll() is None:
+            _kill(process)
+            process.wait()
+        until = time.monotonic() + GRACE  # a service that the program started may keep the streams open
+        for drain in (out, err):
+            drain.join(max(0.0, until - time.monotonic()))
+    for stream in (process.stdout, process.stderr):
+        stream.close()
+    return Ended(process.returncode, bytes(out.data), bytes(err.data), late and not (out.full or err.full), out.full or err.full)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End a program that still runs, with everything that it started."""
+    with suppress(ProcessLookupError, PermissionError):
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)

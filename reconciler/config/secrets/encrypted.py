@@ -1,0 +1,105 @@
+"""An encrypted file as it is: the names of its values, which SOPS leaves in clear, and the servers that it names.
+
+In: the text of a file. Out: its names, without decrypting anything. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from reconciler.config.language.functions import MAP_METHODS
+from reconciler.config.source.nodes import plain
+from reconciler.config.source.reader import read
+from reconciler.text.suggest import did_you_mean
+
+METADATA: Final = "sops"
+SUFFIXES: Final = (".yaml", ".yml", ".json")
+VAULT: Final = "VAULT_ADDR"
+NOWHERE: Final = ("", "", None)
+
+
+class EncryptedError(Exception):
+    """Why a file cannot be used: one sentence that follows its name."""
+
+
+@dataclass(frozen=True)
+class Encrypted:
+    """`values`: as they are in the file, each still encrypted, by name. `servers`: the Vault servers that would be asked for the key."""
+
+    values: Mapping[str, Any]
+    servers: tuple[str, ...] = ()
+
+
+def encrypted(text: bytes, name: str) -> Encrypted:
+    """What can be seen of an encrypted file. Raises `EncryptedError`."""
+    value = _json(text) if name.endswith(".json") else _yaml(text, name)
+    if not isinstance(value, dict):
+        raise EncryptedError("it contains no map of names and values")
+    metadata = value.pop(METADATA, None)
+    if not isinstance(metadata, dict) or not ("mac" in metadata and "version" in metadata):
+        raise EncryptedError(f"it is not encrypted; run: sops encrypt --in-place {name}")
+    return Encrypted(value, tuple(dict.fromkeys(_servers(metadata))))
+
+
+def _json(text: bytes) -> Any:
+    try:
+        return json.loads(text.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise EncryptedError("it is not JSON") from None
+
+
+def _yaml(text: bytes, name: str) -> Any:
+    document = read(text, name)
+    for problem in document.problems:
+        line = f" (line {problem.line})" if problem.line else ""
+        raise EncryptedError(f"it is not valid YAML{line}: {problem.message}")
+    return None if document.data is None else plain(document.data)
+
+
+def _servers(metadata: Any) -> Iterator[str]:
+    """Where the metadata say that a Vault is: in each group of keys."""
+    if isinstance(metadata, dict):
+        address = metadata.get("vault_address")
+        if isinstance(address, str) and address:
+            yield address
+        for part in metadata.values():
+            yield from _servers(part)
+    elif isinstance(metadata, list):
+        for part in metadata:
+            yield from _servers(part)
+
+
+def refused_server(servers: tuple[str, ...], environ: Mapping[str, str]) -> str | None:
+    """Why the file may not be decrypted: it would send the token of Vault to a server that only the file names."""
+    known = _host(environ.get(VAULT, ""))
+    other = next((server for server in servers if known == NOWHERE or _host(server) != known), None)
+    if other is None:
+        return None
+    return f"it names the Vault server {other}, and only a server that {VAULT} names gets your token; if it is yours, set {VAULT}={other}"
+
+
+def _host(address: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(address)
+        return (parts.scheme, parts.hostname, parts.port) if parts.hostname else NOWHERE
+    except ValueError:
+        return NOWHERE
+
+
+def missing(values: Mapping[str, Any], path: tuple[str, ...]) -> str | None:
+    """What is said of a path below `secrets` that leads nowhere; None where it leads somewhere, or that cannot be known."""
+    here: Any = values
+    for at, name in enumerate(path):
+        if not isinstance(here, Mapping):
+            return None
+        if name not in here:
+            if at and name in MAP_METHODS:
+                return None
+            before = ".".join(("secrets", *path[:at]))
+            return f'{before} has no "{name}"{did_you_mean(name, here)}'
+        here = here[name]
+    return None

@@ -1,0 +1,146 @@
+"""The `secrets` of a project and of its environment: named at once, decrypted when an expression needs a value.
+
+In: the entries of both files. Out: values for expressions, or stand-ins where nothing is decrypted. Reads files, and runs `sops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from reconciler.config.language.bounds import ExpressionError, Withheld
+from reconciler.config.language.files import ProjectFiles
+from reconciler.config.language.variables import texts
+from reconciler.config.secrets.encrypted import SUFFIXES, Encrypted, EncryptedError, encrypted, missing, refused_server
+from reconciler.config.secrets.sops import SopsError, decrypted
+from reconciler.config.source.nodes import MARK, Entry, List, Problems, Scalar, described, empty, shown
+from reconciler.config.words import SECRETS
+from reconciler.errors import Problem
+from reconciler.model import Source
+from reconciler.text.suggest import did_you_mean
+
+FORM: Final = f"write {SECRETS}: FILE or {SECRETS}: [FILE, …]"
+
+
+@dataclass(eq=False)
+class _File:
+    """One encrypted file. `values`: None until it is decrypted; `failed`: that was not possible, which is reported."""
+
+    name: str
+    at: Source
+    content: Encrypted
+    values: Mapping[str, Any] | None = None
+    failed: bool = False
+
+
+@dataclass(eq=False)
+class Secrets:
+    """The encrypted files by the names of their values. `decrypt`: False where names are checked and values are not needed.
+
+    `unreadable`: a file is missing or wrong, which is reported: a name that is not known may be in it.
+    """
+
+    files: ProjectFiles
+    environ: Mapping[str, str]
+    problems: Problems
+    decrypt: bool
+    by_name: dict[str, _File] = field(default_factory=dict)
+    unreadable: bool = False
+    _unchecked: set[str] = field(default_factory=set)
+
+    # -- reading -------------------------------------------------------------------------------------------------------------------
+
+    def add(self, entry: Entry) -> None:
+        """Add the files that one document names; their values replace those of earlier documents by name."""
+        found: dict[str, _File] = {}
+        nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
+        for node in nodes:
+            if isinstance(node, Scalar) and node.empty:
+                self._wrong(node.at, empty(SECRETS))
+            elif not isinstance(node, Scalar) or not node.text or node.null:
+                self._wrong(node.at, f"{SECRETS} must be the name of a file, or a list of them, not {described(node)}; {FORM}")
+            elif MARK in node.text:
+                way = f"write {SECRETS} into each environments/NAME.yaml instead"
+                self._wrong(node.at, f"{SECRETS} cannot contain an expression: files are read before expressions; {way}")
+            else:
+                self._read(node, found)
+        self.by_name |= found
+
+    def _read(self, node: Scalar, found: dict[str, _File]) -> None:
+        name = node.text
+        try:
+            if not name.endswith(SUFFIXES):
+                raise EncryptedError(f"its name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+            content = encrypted(self.files.content(name, SECRETS + " " + shown(name)), name)
+        except ExpressionError as error:
+            self._wrong(node.at, error.message)
+            return
+        except EncryptedError as error:
+            self._wrong(node.at, f"{SECRETS} {shown(name)}: {error}")
+            return
+        file = _File(name, node.at, content)
+        for key in content.values:
+            other = found.setdefault(key, file)
+            if other is not file:
+                self._wrong(node.at, f"{shown(key)} is in {other.name} and in {name}; remove it from one of them")
+
+    def _wrong(self, at: Source, message: str) -> None:
+        self.unreadable = True
+        self.problems.add(at, message)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The files that were used without being decrypted."""
+        return tuple(sorted(self._unchecked))
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """Every text that was decrypted."""
+        values = [file.values for file in set(self.by_name.values()) if file.values is not None]
+        return frozenset(text for value in values for text in texts(value) if text)
+
+    # -- for expressions -----------------------------------------------------------------------------------------------------------
+
+    def origins(self, paths: Collection[tuple[str, ...]]) -> frozenset[str]:
+        """What an expression uses, by name. Raises `ExpressionError` for a name that no file has."""
+        for path in sorted(paths):
+            if path and path[0] not in self.by_name:
+                if self.unreadable:
+                    raise Withheld
+                names = ", ".join(dict.fromkeys(file.name for file in self.by_name.values()))
+                raise ExpressionError(f'there is no secret "{path[0]}" in {names or "any file"}{did_you_mean(path[0], self.by_name)}')
+            wrong = missing({path[0]: self.by_name[path[0]].content.values[path[0]]}, path) if path else None
+            if wrong is not None:
+                raise ExpressionError(f"{wrong} (in {self.by_name[path[0]].name})")
+        return frozenset(f"{SECRETS}.{path[0]}" if path else SECRETS for path in paths)
+
+    def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
+        """The values that an expression may use; None where nothing is decrypted. Raises `Withheld` where that fails."""
+        if self.unreadable:
+            raise Withheld
+        if not self.decrypt:
+            self._unchecked |= {file.name for key, file in self.by_name.items() if () in paths or (key,) in {path[:1] for path in paths}}
+            return None
+        names = self.by_name if () in paths else {path[0]: self.by_name[path[0]] for path in paths}
+        return {name: self._decrypted(file)[name] for name, file in names.items()}
+
+    def _decrypted(self, file: _File) -> Mapping[str, Any]:
+        if file.values is None and not file.failed:
+            try:
+                file.values = self._run(file)
+            except SopsError as error:
+                file.failed = True
+                self.problems.settle(Problem(*file.at, f"{file.name}: {error}"))
+        if file.values is None:
+            raise Withheld
+        return file.values
+
+    def _run(self, file: _File) -> Mapping[str, Any]:
+        wrong = refused_server(file.content.servers, self.environ)
+        if wrong is not None:
+            raise SopsError(wrong)
+        values = decrypted(self.files.path(file.name), self.files.root, self.environ)
+        if values.keys() != file.content.values.keys():
+            raise SopsError("what sops decrypted has other names than the file; it changed meanwhile, or another program is called sops")
+        return values

@@ -1,0 +1,110 @@
+"""`sops decrypt`: the values of an encrypted file.
+
+In: the file, the environment. Out: a map, or `SopsError` in one sentence. What the command wrote to stderr is in the sentence; nothing of
+what it wrote to stdout is, and no key or password of the environment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+from reconciler.config.language.variables import texts
+from reconciler.config.secrets.command import run
+from reconciler.text.printable import replaced
+from reconciler.text.redact import MASK, Mask
+
+COMMAND: Final = "sops"
+SECONDS: Final = 30.0
+OUTPUT_MAX: Final = 1024 * 1024  # bytes
+ERR_MAX: Final = 16_384  # bytes of stderr that are looked at
+SAID_MAX: Final = 600  # characters of it that are repeated
+MASKED_MAX: Final = 65_536  # bytes of output whose values are masked in every form; of more, as they are
+DEPTH_MAX: Final = 50
+_SECRET_NAME: Final = re.compile(r"(?:KEY|TOKEN|SECRET|PASS|CREDENTIAL)(?!.*(?:FILE|PATH|DIR|CMD)$)", re.IGNORECASE)
+_KEYS: Final = re.compile(r"AGE-SECRET-KEY-\S+|-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?-----END [A-Z ]+-----", re.DOTALL)
+_WORD: Final = re.compile(r"[^\s\"'{}\[\],:=]{6,}")  # a word that is masked because it is also in the output
+_FRAME: Final = re.compile(r"\s*(?:\|\s*)?\n[\s|]*")
+
+
+class SopsError(Exception):
+    """Why a file could not be decrypted: one sentence that follows the name of the file."""
+
+
+def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:
+    """The values in a file. Raises `SopsError`."""
+    program = shutil.which(COMMAND, path=environ.get("PATH", ""))
+    if program is None:
+        raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)")
+    words = [program, "decrypt", "--output-type", "json", str(path)]
+    try:
+        ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
+    except OSError as error:
+        raise SopsError(f"{COMMAND} cannot be started: {(error.strerror or 'no reason given').lower()}") from None
+    if ended.large:
+        raise SopsError(f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file")
+    said = _said(ended.err[:ERR_MAX], ended.out, environ) if ended.late or ended.code else ""
+    if ended.late:
+        raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}")
+    if ended.code:
+        how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
+        raise SopsError(f"{COMMAND} cannot decrypt it ({how}){said}")
+    return _values(ended.out)
+
+
+def _values(out: bytes) -> dict[str, Any]:
+    """What the command printed, as data; its text is in no message."""
+    try:
+        value = json.loads(out.decode("utf-8"), parse_constant=_refuse)
+        size = _depth(value)
+    except (ValueError, RecursionError):
+        raise SopsError(f"{COMMAND} printed something that is not JSON") from None
+    if not isinstance(value, dict):
+        raise SopsError("it contains no map of names and values")
+    if size > DEPTH_MAX:
+        raise SopsError(f"its values are nested more than {DEPTH_MAX} levels deep")
+    if not all(map(_is_text, texts(value))):
+        raise SopsError("one of its values contains a character that is not text")
+    return value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return "\x00" not in value
+
+
+def _depth(value: Any) -> int:
+    parts = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    return 1 + max(map(_depth, parts), default=0)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _said(err: bytes, out: bytes, environ: Mapping[str, str]) -> str:
+    """What the command said about itself, on one line, without secrets."""
+    text = _KEYS.sub("(hidden)", err.decode("utf-8", "replace"))
+    text = Mask(_secrets(out, environ)).text(text)
+    printed = out.decode("utf-8", "replace")
+    text = _WORD.sub(lambda word: MASK if word[0] in printed else word[0], text)
+    text = replaced(" ".join(_FRAME.sub(" ", text.strip()).split()))
+    if not text:
+        return ""
+    return f": {text if len(text) <= SAID_MAX else text[: SAID_MAX - 1] + '…'}"
+
+
+def _secrets(out: bytes, environ: Mapping[str, str]) -> Iterator[str]:
+    """What must not be repeated: what it printed as values, and what the environment calls a key, a token or a password."""
+    yield from (value for name, value in environ.items() if _SECRET_NAME.search(name))
+    if len(out) <= MASKED_MAX:
+        with suppress(ValueError, RecursionError):
+            yield from texts(json.loads(out))
