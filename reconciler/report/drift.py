@@ -11,7 +11,7 @@ from reconciler.address import Address, bare
 from reconciler.model import Cause, Delta, Spot, Unmanaged
 from reconciler.plan.drafts.restoration import left_over
 from reconciler.plan.drift import Drift, Drifted, Kept
-from reconciler.report.layout import VALUE, Page, Span, Style
+from reconciler.report.layout import VALUE, Page, Span, Style, environment_header
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import FOLD, WIDTH
 from reconciler.report.times import clock_time, minute
@@ -28,7 +28,7 @@ def drift_text(drift: Drift, *, width: int = WIDTH, full: bool = False, zone: tz
     """The whole report. `full`: unmanaged objects are listed however many they are."""
     page = Page(width)
     write(page, drift, full=full, zone=zone)
-    return tuple(page.spans)
+    return (*environment_header(drift.environment), *page.spans)
 
 
 def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) -> None:

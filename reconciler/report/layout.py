@@ -43,6 +43,11 @@ class Span(NamedTuple):
     text: str
 
 
+def environment_header(environment: str | None) -> tuple[Span, ...]:
+    """The first line of a report on an environment; nothing where a project has none."""
+    return () if environment is None else (Span(Style.HEAD, f"Environment: {escape.terminal(environment)}\n"), Span(Style.PLAIN, "\n"))
+
+
 def plain(spans: Iterable[Span]) -> str:
     """The text without its styles."""
     return "".join(span.text for span in spans)

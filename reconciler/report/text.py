@@ -10,7 +10,7 @@ from reconciler.address import Address
 from reconciler.model import Action, Blocked, Change, Plan, Source
 from reconciler.report import change as one
 from reconciler.report import warnings
-from reconciler.report.layout import Page, Span, Style, cells
+from reconciler.report.layout import Page, Span, Style, cells, environment_header
 from reconciler.report.words import DESTRUCTIVE, STYLES, SYMBOLS, TOLD, count, listed
 
 FOLD: Final = 10  # alike changes; more of them become one line
@@ -26,7 +26,7 @@ def plan_text(plan: Plan, *, width: int = WIDTH, full: bool = False, zone: tzinf
     """The whole report. `full`: alike changes are not folded. `zone`: of the moments it tells."""
     page = Page(width, source=_source_column(plan, width), zone=zone)
     write(page, plan, full=full)
-    return tuple(page.spans)
+    return (*environment_header(plan.environment), *page.spans)
 
 
 def write(page: Page, plan: Plan, *, full: bool) -> None:

@@ -150,5 +150,7 @@ def test_the_history_names_the_environment(project: Cli) -> None:
     assert project("apply", "--yes", "--env", "staging").exit_code == 0
     assert valid(project.json("history", "--env", "staging"), "history")["environment"] == "staging"
     assert valid(project.json("show", "last", "--env", "staging"), "run")["environment"] == "staging"
-    assert project("history", "--env", "staging").stderr == "Environment: staging\n"
-    assert project("show", "last", "--env", "staging").stderr == "Environment: staging\n"
+    for words in (("plan",), ("drift",), ("apply", "--yes"), ("history",), ("show", "last")):
+        assert project(*words, "--env", "staging").stdout.startswith("Environment: staging\n\n")
+    for format, header in {"markdown": "### Plan for docs (staging)\n", "html": "<h1>Plan for docs (staging)</h1>"}.items():
+        assert header in project("plan", "--env", "staging", "--format", format).stdout

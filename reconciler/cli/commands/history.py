@@ -107,8 +107,9 @@ def _environment(options: Options) -> dict[str, str]:
 
 
 def _say_environment(screen: Screen, options: Options) -> None:
-    if options.env:
-        screen.say(f"Environment: {options.env}")
+    from reconciler.report.layout import environment_header
+
+    screen.spans(environment_header(options.env))
 
 
 @contextmanager
