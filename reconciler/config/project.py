@@ -35,6 +35,7 @@ from reconciler.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
+    from reconciler.config.environments.patches import Patches
     from reconciler.config.language.given import VariableFile
     from reconciler.config.secrets.secrets import Secrets
 
@@ -260,14 +261,14 @@ class Loading:
             self._fragment(held, tree)
         tree.items = items = tree.ordered()
         self.generated = tree.generator.made if "generator" in tree.__dict__ else {}
-        gone: Mapping[Address, Source] = {}
+        patches: Patches | None = None
         if self.overlay is not None:
             from reconciler.config.environments.patches import Patches
 
             patches = Patches(tree, self.problems)
             patches.apply(self.overlay)
-            self.changed, gone = patches.changed, patches.gone
-        linker = Linker(self.kinds, compiled, self.problems, items, defaults, gone)
+            self.changed = patches.changed
+        linker = Linker(self.kinds, compiled, self.problems, items, defaults, patches.gone if patches is not None else {})
         resources = linker.link()
         lister = self._lister(settings, words, linker, items)
         if lister is not None and lister in linker.implied:
@@ -277,6 +278,8 @@ class Loading:
             project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
             moved=renamed, removed=read_removed(self.kinds, removed, items, renamed, self.problems),
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
+            patches=tuple(patches.read) if patches is not None else (),
+            excluded=linker.excluded(patches.removed) if patches is not None and patches.removed else {},
             generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
         )  # fmt: skip
         settings = replace(settings, files=tuple(split.files.seen))

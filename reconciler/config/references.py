@@ -6,7 +6,7 @@ In: the items of the tree. Out: Desired's resources, implied ones last. Forbidde
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, d
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
+from reconciler.model.desired import Excluded
 from reconciler.resource import Field, Foreign, Kind, Kinds, Named, Role
 from reconciler.text.suggest import a, did_you_mean
 
@@ -93,6 +94,16 @@ class Linker:
         found = {item.address: self._declared(item) for item in canonical(self.kinds, self.items)}
         self.implied = {address: replace(self.implied[address], index=index) for index, address in enumerate(sorted(self.implied))}
         return {**found, **self.implied}
+
+    def excluded(self, items: Sequence[Item]) -> dict[Address, Excluded]:
+        """What the environment removes, as the files declare it; what is wrong with it is not reported."""
+        every = {**self.items, **{item.address: item for item in items}}
+        silent = replace(self, problems=Problems([]), items=every, gone={}, implied={}, _seeds={}, _known={}, _places={})
+        named = silent._named_by_default()
+        for item in items:
+            silent._default(item, named)
+            silent._resolve_all(item)
+        return {item.address: Excluded(silent._declared(item), self.gone[item.address]) for item in items}
 
     # -- defaults ------------------------------------------------------------------------------------------------------------------
 

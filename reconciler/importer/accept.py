@@ -17,6 +17,7 @@ from reconciler.config.language.expressions import ExpressionError, Hole, holds_
 from reconciler.config.shapes import shapes
 from reconciler.config.words import ENVIRONMENTS, TOP
 from reconciler.errors import ReconcilerError, Refused, UsageError
+from reconciler.importer.excluded import removed_by
 from reconciler.importer.moves import Moves
 from reconciler.importer.values import Unwritable, written
 from reconciler.model import Actual, Delta, Desired, Source, State
@@ -84,14 +85,23 @@ def _at(source: Source | None) -> str:
 
 
 class Acceptance:
-    """Puts living values where the YAML says them. `texts`: a file of the project as it is."""
+    """Puts living values where the YAML says them. `texts`: a file of the project as it is. `excluded`: what a patch of the
+    environment removes, by kind and id."""
 
     def __init__(
-        self, kinds: Kinds, desired: Desired, state: State, actual: Actual, ids: Mapping[Address, str], texts: Mapping[str, str]
+        self,
+        kinds: Kinds,
+        desired: Desired,
+        state: State,
+        actual: Actual,
+        ids: Mapping[Address, str],
+        texts: Mapping[str, str],
+        excluded: Mapping[tuple[str, str], Address] = {},
     ) -> None:
         self.kinds, self.desired, self.state, self.actual, self.ids, self.texts = kinds, desired, state, actual, ids, texts
         self.shapes = shapes(kinds)
         self.addresses = {(desired.resources[address].kind, id): address for address, id in ids.items()}
+        self.excluded = excluded
         self._edits: dict[Address, dict[str, Any]] = defaultdict(dict)
 
     def edited(self, accepted: Sequence[Accepted], strayed: Collection[Address] = ()) -> dict[str, str]:
@@ -121,7 +131,7 @@ class Acceptance:
         going = [each.one.address for each in accepted if each.delta is None]
         if arrived or going:
             with self._by_hand((arrived or going)[0], None):
-                run = Moves(self.kinds, self.desired, self.state, self.actual, self.ids, files)
+                run = Moves(self.kinds, self.desired, self.state, self.actual, self.ids, files, self.excluded)
                 run.run(arrived, going, set(strayed) - set(going))
         return files
 
@@ -238,6 +248,9 @@ class Acceptance:
     def _reference(self, at: Address, kind: str, id: str) -> Any:
         """A reference as it is written where `at` stands: the key of what is declared there, else `{id: …}`."""
         whole = self.kinds[kind].identity(id, path_ids(self.kinds, at, self.ids.get))
+        removed = self.excluded.get((kind, whole))
+        if removed is not None:
+            raise Unwritable(removed_by(removed, self.desired.excluded[removed].source))
         address = self.addresses.get((kind, whole))
         key = address.key if address is not None else self._undeclared_key(kind, whole)
         return key if key is not None and self._id(at, kind, key) == id else {"id": id}

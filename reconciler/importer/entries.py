@@ -80,6 +80,7 @@ class Writer:
         """The words of a thing, its place in the YAML first; and what is to be said above it."""
         kind, place, comments = thing.kind, thing.kind.place, []
         first = tag(kind)
+        patched = self.all.patched(thing.address) if thing.address is not None else {}
         words: list[Line] = []
         if place.tag is not None:
             if first is None:
@@ -99,6 +100,10 @@ class Writer:
                 continue
             if one.sensitive:
                 comments.append(f"{name} is a secret and was not written")
+                continue
+            if name in patched and not one.required:
+                at = patched[name]
+                comments.append(f"{name} was not written: a patch of the environment sets it at {at.file}:{at.line}:{at.column}")
                 continue
             try:
                 said = self._value(thing, one)

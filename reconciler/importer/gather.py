@@ -6,7 +6,7 @@ In: everything that was read, and the addresses that a project has given already
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,10 +15,12 @@ from reconciler.address import Address, bare, is_key
 from reconciler.config.shapes import Shape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, Reader
+from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import free
 from reconciler.importer.values import Unwritable, spelled, written
 from reconciler.model import Actual, Observed, Source
 from reconciler.model.codec import title
+from reconciler.model.desired import Patch
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import UNSET, Field, Kind, Kinds
 
@@ -58,9 +60,19 @@ class Thing:
 
 
 class Gathered:
-    """Every object below the given roots, by kind and id. `known`: the addresses a project has for them already."""
+    """Every object below the given roots, by kind and id. `known`: the addresses a project has for them already. `patches`: those of its
+    environment."""
 
-    def __init__(self, kinds: Kinds, actual: Actual, known: Mapping[Ref, Address], *, keys: frozenset[Address] = frozenset()) -> None:
+    def __init__(
+        self,
+        kinds: Kinds,
+        actual: Actual,
+        known: Mapping[Ref, Address],
+        *,
+        keys: frozenset[Address] = frozenset(),
+        patches: Sequence[Patch] = (),
+    ) -> None:
+        self.patches = patches
         self.kinds, self.actual, self.known = kinds, actual, known
         self.shapes: dict[str, Shape] = shapes(kinds)
         self.things: dict[Ref, Thing] = {}
@@ -79,9 +91,23 @@ class Gathered:
         thing = self.things.get((kind, id))
         return thing.address if thing is not None else self.known.get((kind, id))
 
+    def patched(self, address: Address) -> dict[str, Source]:
+        """The fields of an address that patches of the environment set, and where."""
+        return {name: at for patch in self.patches if patch.sets and patch.glob.matches(address) for name, at in patch.sets.items()}
+
+    def _removed(self, address: Address | None) -> str | None:
+        """What is said of an address that a patch of the environment removes; None of any other."""
+        if address is None:
+            return None
+        patch = next((patch for patch in self.patches if patch.removes(address)), None)
+        return removed_by(address, patch.source) if patch is not None else None
+
     def reference(self, thing: Thing, kind: str, id: str) -> Any:
         """A reference to an object, as it is written on a thing."""
         address = self.address(kind, self.kinds[kind].identity(id, {**thing.one.within, thing.kind.name: thing.one.id}))
+        removed = self._removed(address)
+        if removed is not None:
+            raise Unwritable(removed)
         if address is None or thing.address is None or self._named(thing.address, kind, address.key) != address:
             return {"id": id}
         return address.key
@@ -184,6 +210,8 @@ class Gathered:
                 self._call(thing)
 
     def _call(self, thing: Thing) -> None:
+        if thing.ref not in self.things:
+            return
         kind = thing.kind
         known = self.known.get(thing.ref)
         if known is not None:
@@ -198,12 +226,22 @@ class Gathered:
             thing.address = kind.address(around, "")
             return
         taken = self._taken[(around, kind.name)]
+        first = tag(kind)
+        named = thing.one.values.get(first.name) if first is not None else None
+        removed = self._removed(self.address(refers_to(first) or "", named)) if first is not None and isinstance(named, str) else None
+        if removed is not None:
+            self._leave(thing, removed)
+            return
         key = self._settled(thing) if kind.place.key_is is not None else self._new(thing, container, taken)
         if key is None or not is_key(key) or (key in taken and kind.place.key_is is not None):
             self._leave(thing, "it cannot be used as a key")
             return
         taken.add(key)
         thing.address = Address((key,)) if around is None else around.child(kind.name, key)
+        removed = self._removed(thing.address)
+        if removed is not None:
+            self._leave(thing, removed)
+            return
         self._ids[(kind.name, thing.address)] = thing.one.id
 
     def _settled(self, thing: Thing) -> str | None:

@@ -11,6 +11,7 @@ from reconciler.address import Address
 from reconciler.config.source.split import INCLUDE
 from reconciler.errors import Refused
 from reconciler.importer.entries import Writer
+from reconciler.importer.excluded import excluded_objects, removed_by
 from reconciler.importer.gather import Gathered, Thing
 from reconciler.importer.location import Page, Spot, key_of, pages
 from reconciler.importer.project import Written, apart, missing, modeline, parts, unread
@@ -33,16 +34,41 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
         raise Refused(f"{unclear[0].address}: {unclear[0].reason}{more}", hint=unclear[0].remedy)
     declared = {address: one for address, one in desired.resources.items() if not one.implied}
     known = {(declared[address].kind, id): address for address, id in found.ids.items() if address in declared}
-    gathered = Gathered(kinds, actual, known, keys=frozenset(declared))
+    known |= excluded_objects(kinds, desired, state, actual, found)
+    declared |= {address: excluded.declared for address, excluded in desired.excluded.items()}
+    gathered = Gathered(kinds, actual, known, keys=frozenset(declared), patches=desired.patches)
     adding = _Adding(Writer(gathered), declared, pages(texts), next(iter(texts)), schema)
     left: list[str] = []
     for thing in list(gathered.things.values()):
         made = desired.generated.get(thing.address) if thing.address is not None else None
-        if thing.declared and made is not None:
+        if thing.address in desired.excluded:
+            left += _excluded(thing, desired)
+        elif thing.declared and made is not None:
             left += _left(thing, made)
         elif thing.declared:
             adding.to(thing)
+    left += _ids_of(gathered, desired.environment)
     return Written(adding.files(texts), (*unread(actual), *missing(gathered), *left))
+
+
+def _ids_of(gathered: Gathered, environment: str | None) -> list[str]:
+    """What is said of new entries with an id, in a project with environments."""
+    if environment is None:
+        return []
+    new = [
+        thing.address for thing in gathered.things.values() if thing.address is not None and not thing.declared and gathered.needs_id(thing)
+    ]
+    way = "in other environments it has another: a patch can set the id there"
+    return [f"{address} was written with its id in {environment}; {way}" for address in new]
+
+
+def _excluded(thing: Thing, desired: Desired) -> list[str]:
+    """What is said of an object that a patch removes; nothing of what it contains."""
+    assert thing.address is not None
+    thing.missed.clear()
+    if thing.address.container in desired.excluded or (thing.host is not None and thing.host.address in desired.excluded):
+        return []
+    return [f"not written: {thing.name}: {removed_by(thing.address, desired.excluded[thing.address].source)}"]
 
 
 def _left(thing: Thing, made: Generation) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from reconciler.address import Address
 from reconciler.errors import Refused
+from reconciler.importer.excluded import removed_by
 from reconciler.model import Actual, Binding, Desired, Observed, State
 from reconciler.model.codec import title
 from reconciler.plan.siblings.moves import moves
@@ -42,12 +43,19 @@ class Standing:
 
 
 class Moves:
-    """Moves lines. `files` are changed in place."""
+    """Moves lines. `files` are changed in place. `excluded`: what a patch of the environment removes, by kind and id."""
 
     def __init__(
-        self, kinds: Kinds, desired: Desired, state: State, actual: Actual, ids: Mapping[Address, str], files: dict[str, Tracked]
+        self,
+        kinds: Kinds,
+        desired: Desired,
+        state: State,
+        actual: Actual,
+        ids: Mapping[Address, str],
+        files: dict[str, Tracked],
+        excluded: Mapping[tuple[str, str], Address],
     ) -> None:
-        self.kinds, self.desired, self.files = kinds, desired, files
+        self.kinds, self.desired, self.files, self.excluded = kinds, desired, files, excluded
         self.names = {(desired.resources[address].kind, id): address for address, id in ids.items()}
         self.now: dict[Address, Standing] = {}
         for address, id in ids.items():
@@ -85,6 +93,10 @@ class Moves:
             assert one.kind.inside is not None
             kind, id = str(one.kind.inside.to), str(one.observed.values[one.kind.inside.name])
             found = self.actual.find(kind, id)
+            address_there = self.excluded.get((kind, id))
+            if address_there is not None:
+                why = removed_by(address_there, self.desired.excluded[address_there].source)
+                raise Refused(f"{address} is now in {address_there}, but {why}", hint="Change the patch, or run apply to move it back.")
             called = f' "{title(found)}"' if found is not None else ""
             raise Refused(
                 f"{address} is now in {kind} {id}{called}, which the YAML does not declare",

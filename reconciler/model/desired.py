@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from reconciler.address import Address
+from reconciler.address import Address, Glob
 
 
 class Source(NamedTuple):
@@ -109,6 +109,35 @@ class Generation:
 
 
 @dataclass(frozen=True)
+class Patch:
+    """A patch of the environment: the addresses that it matches, and the fields that it sets, with their places; none where it removes
+    what it matches. `source`: where it stands."""
+
+    glob: Glob
+    source: Source
+    sets: Mapping[str, Source] = field(default_factory=dict)
+
+    def removes(self, address: Address) -> bool:
+        """Whether it removes a resource, or something that contains it."""
+        if self.sets:
+            return False
+        around: Address | None = address
+        while around is not None:
+            if self.glob.matches(around):
+                return True
+            around = around.container
+        return False
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """A resource that a patch of the environment removes: as the files declare it, and where the patch stands."""
+
+    declared: Declared
+    source: Source
+
+
+@dataclass(frozen=True)
 class Desired:
     """What the project declares: every resource, containers before what they contain, in an order that no file decides: maps by key,
     ordered lists as they are written.
@@ -116,7 +145,7 @@ class Desired:
     `written`: the sections and lists that stand in the YAML, as (container, kind): only there may `prune: all` delete the unmanaged.
     `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything.
     `rule_lines`: where the rules stand, by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``.
-    `generated`: what `forEach` made, or made the container of.
+    `generated`: what `forEach` made, or made the container of. `patches`: those of the environment; `excluded`: what they remove.
     """
 
     project: str
@@ -131,6 +160,8 @@ class Desired:
     lister: Address | None = None
     rule_lines: Mapping[str, Source] = field(default_factory=dict)
     generated: Mapping[Address, Generation] = field(default_factory=dict)
+    patches: tuple[Patch, ...] = ()
+    excluded: Mapping[Address, Excluded] = field(default_factory=dict)
 
     @property
     def rules(self) -> Rules:

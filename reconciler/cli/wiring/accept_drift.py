@@ -28,13 +28,15 @@ def accept(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     """Write what the words name. Raises `Refused` or `UsageError` before anything is written; files are as before where it fails."""
     from reconciler.config.source.texts import texts as read
     from reconciler.importer.accept import Acceptance, chosen
+    from reconciler.importer.excluded import excluded_objects
     from reconciler.plan import match
 
     root, before = read(options.project, kinds)
     plain = {file: text.removeprefix(BOM).replace(CRLF, "\n") for file, text in before.items()}
     picked = chosen(drift, words)
     found = match(kinds, project.desired, planned.state, planned.actual)
-    acceptance = Acceptance(kinds, project.desired, found.former.state, planned.actual, found.ids, plain)
+    excluded = excluded_objects(kinds, project.desired, planned.state, planned.actual, found)
+    acceptance = Acceptance(kinds, project.desired, found.former.state, planned.actual, found.ids, plain, excluded)
     texts = acceptance.edited(picked, planned.plan.strayed)
     for file, made in texts.items():
         _write(root / file, _as_it_was(made, before[file]))

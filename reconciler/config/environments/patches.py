@@ -17,6 +17,7 @@ from reconciler.config.shapes import Item
 from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described, empty
 from reconciler.config.tree import Tree, unknown_word
 from reconciler.model import Source
+from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
 from reconciler.text.suggest import did_you_mean
 
@@ -27,12 +28,14 @@ FORM: Final = "write {match: ADDRESS, set: {…}} or {match: ADDRESS, remove: tr
 @dataclass(eq=False)
 class Patches:
     """Applies an overlay. `changed`: what is written instead of a node, by its identity; None where it is removed.
-    `gone`: what was removed, and where that is written."""
+    `removed`: the resources that are removed, and `gone`: where that is written."""
 
     tree: Tree
     problems: Problems
     changed: dict[int, Node | None] = field(default_factory=dict)
     gone: dict[Address, Source] = field(default_factory=dict)
+    removed: list[Item] = field(default_factory=list)
+    read: list[Patch] = field(default_factory=list)  # as the engine is told of them
     _said: set[Source] = field(default_factory=set)
 
     def apply(self, overlay: Overlay) -> None:
@@ -78,6 +81,9 @@ class Patches:
             self.problems.add(removed.node.at, f"remove can only be true, not {described(removed.node)}")
         elif match is not None:
             glob = self._glob(*match)
+            if glob is not None:
+                sets = values.node.entries if values is not None and isinstance(values.node, Map) else {}
+                self.read.append(Patch(glob, match[1], {name: entry.at for name, entry in sets.items()}))
             if glob is not None and removed is not None:
                 removals.append((glob, match[1]))
             elif glob is not None and values is not None:
@@ -169,6 +175,7 @@ class Patches:
                 gone[address] = gone[item.parent.address]
         for address in gone:
             item = items.pop(address)
+            self.removed.append(item)
             if item.body is not None:
                 self.changed[id(item.body)] = None
             self._unchosen(item)
