@@ -188,12 +188,20 @@ class Glob:
         """Whether the whole address fits the pattern; case counts."""
         return _fits(self.segments, address.parts, many="**", one=_segment_fits)
 
+    def covers(self, other: Glob) -> bool:
+        """Whether every address that the other pattern matches fits this one, as far as their segments tell."""
+        return _fits(self.segments, other.segments, many="**", one=_segment_covers)
+
     def __str__(self) -> str:
         return "/".join(self.segments)
 
 
 def _segment_fits(pattern: str, segment: str) -> bool:
     return pattern in ("*", segment) or ("*" in pattern and _fits(pattern, segment, many="*", one=str.__eq__))
+
+
+def _segment_covers(pattern: str, segment: str) -> bool:
+    return segment != "**" and _segment_fits(pattern, segment)
 
 
 def _fits(pattern: Sequence[_T], items: Sequence[_T], *, many: _T, one: Callable[[_T, _T], bool]) -> bool:

@@ -6,7 +6,7 @@ In: a run whose steps have all ended. Out: `Found`. What differs from what was s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.address import Address
@@ -46,7 +46,7 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
         unread = tuple(address for address in written if address in state.bindings)
         return Found(unverified=unread, notes=(f"what was written could not be read again: {error.message}",))
     look = _Look(kinds, answers, state, actual)
-    again = make_plan(kinds, desired, state, actual, selection=selection)
+    again = make_plan(kinds, replace(desired, access=()), state, actual, selection=selection)
     edited = [one for address in written for one in look.written(address, written[address])]
     unverified = tuple(address for address in written if look.unread(address))
     undone = {result.step.address for result in results.values() if result.status is not Status.DONE}

@@ -76,6 +76,7 @@ def digest(desired: Desired) -> str:
         "moved": [[str(moved.old), str(moved.new)] for moved in desired.moved],
         "removed": {str(address): removed.action for address, removed in desired.removed.items()},
         "written": sorted([str(address), name] for address, name in desired.written), "lister": str(desired.lister or ""),
+        "access": sorted(desired.rules.access),
     }  # fmt: skip
     return hashlib.sha256(json.dumps(whole, sort_keys=True, separators=(",", ":"), default=_encoded).encode()).hexdigest()
 

@@ -18,6 +18,7 @@ from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.reserved import later
 from reconciler.config.rules import read_guards, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
@@ -25,9 +26,9 @@ from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, scalars, untainted
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
-from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, SECRETS, TOP, Service
+from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, SECRETS, TOP, Access, Service
 from reconciler.errors import ConfigError, Problem
-from reconciler.model import Desired, Source
+from reconciler.model import AccessTest, Declared, Desired, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
@@ -249,7 +250,7 @@ class Loading:
         words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith(IGNORED)}, self.problems)
         settings = read_settings(words, top.at, split.files.root, self.problems)
         prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
-        guards = read_guards(words, self.problems)
+        guards, access = read_guards(words, self.problems), words.entry(Access.SECTION)
         compiled = shapes(self.kinds)
         defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
         tree = Tree(self.kinds, compiled, self.problems, split, evaluation)
@@ -280,9 +281,17 @@ class Loading:
             patches=tuple(patches.read) if patches is not None else (),
             excluded=linker.excluded(patches.removed) if patches is not None and patches.removed else {},
             generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
+            access=self._access(access, resources, patches.gone if patches is not None else {}),
         )  # fmt: skip
         settings = replace(settings, files=tuple(split.files.seen))
         return Project(settings, desired)
+
+    def _access(self, entry: Entry | None, resources: Mapping[Address, Declared], gone: Collection[Address]) -> tuple[AccessTest, ...]:
+        if entry is None:
+            return ()
+        from reconciler.config.access.tests import read_access
+
+        return read_access(entry, self.kinds, resources, gone, self.problems)
 
     def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:
         """Root resources of one file, and its `removed` and `moved`."""
@@ -355,7 +364,7 @@ class Loading:
                 elif key in TOP or key in LATER_TOP:
                     self.problems.add(entry.at, f"{key} is only allowed in the project file")
                 else:
-                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}')
+                    self.problems.add(entry.at, later(key) or f'unknown key "{key}"{did_you_mean(key, words.known)}')
 
     def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
         node = entry.node

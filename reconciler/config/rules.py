@@ -16,7 +16,7 @@ from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
 Prune = Literal["owned", "all", "none"]
-RULES = ("prune", "protect", "guards")
+RULES = ("prune", "protect", "guards", "access")
 
 
 def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
+from reconciler.config.access import schema as access
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, TYPES, Service
+from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, TYPES, Access, Service
 from reconciler.resource import Field, Kind, Kinds
 
 Schema = dict[str, Any]
@@ -142,6 +143,7 @@ class _Maker:
                     },
                     "Limits for one run.",
                 ),
+                Access.SECTION: access.schema(),
                 "defaults": _map(
                     {name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields that are not written."
                 ),

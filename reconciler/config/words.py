@@ -22,7 +22,19 @@ class Service(StrEnum):
     TIMEOUT = auto()
 
 
-TOP: Final = ("version", "project", "service", "state", "recovery", "include", "vars", "secrets", "prune", "protect", "guards", "defaults")
+class Access(StrEnum):
+    """The section of readers as tests, and the words of one test."""
+
+    SECTION = "access"
+    AS = auto()
+    SEES = auto()
+    MUST_NOT_SEE = "mustNotSee"
+    REASON = auto()
+
+
+TOP: Final = (
+    "version", "project", "service", "state", "recovery", "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults",
+)  # fmt: skip
 """Words of the project file alone."""
 
 SECRETS: Final = "secrets"
@@ -43,3 +55,6 @@ ENVIRONMENTS: Final = "environments"
 """The folder of a project's environments; no word of any file."""
 
 NO_ENVIRONMENTS: Final = f"each environment is a file: {ENVIRONMENTS}/NAME.yaml, chosen with --env NAME"
+
+LATER_SECTIONS: Final = ("translations",)
+"""Sections of resources that a later version will know; one that a kind declares is known already."""

@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from reconciler.address import Address
 from reconciler.resource import UNSET, Exposes, Grant, Spelled, To, Wire
 from reconciler.resource.audience import MEMBERS, MEMBERS_THROUGH
+from reconciler.resource.conditions import UNSIGNED
 
 
 def _guest_to_null(value: Any) -> Any:
@@ -36,16 +37,10 @@ Level = Annotated[
 ]
 """What members may do with something; `inherit`: as with what contains it."""
 
-Language = Literal[
-    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "zh-tw", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv", "no",
-    "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et", "sl",
-]  # fmt: skip
-"""The languages that the service has a code for."""
-
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the one that may least."""
 
-UNSIGNED = "visitor.claims.unsigned"
+VISITORS_OWN: Final = f"visitor.claims.{UNSIGNED}"
 """Claims that visitors set themselves: a condition on them keeps nobody out."""
 
 
@@ -59,7 +54,7 @@ def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
 def visitor_condition(values: Mapping[str, Any]) -> str | None:
     """The condition that a visitor must meet; None where there is none, or one that anybody can meet."""
     condition = values.get("condition")
-    return condition if isinstance(condition, str) and UNSIGNED not in condition else None
+    return condition if isinstance(condition, str) and VISITORS_OWN not in condition else None
 
 
 NODES: Final = {"space": {"type": "space", "space": "{id}"}, "collection": {"type": "collection", "collection": "{id}"}}

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 from annotated_types import Len
 from pydantic import Field
 
 from reconciler.resource import PUT, Api, One, Permission, Resource, Single, field, one_per
+from reconciler.resource.conditions import UNSIGNED
 
 _CLAIM = {"type": "boolean", "description": "Tries what is new"}
 _EXAMPLE = {"type": "object", "properties": {"isBeta": _CLAIM}, "additionalProperties": False}
+
+
+def _claims(values: Mapping[str, Any]) -> Iterator[str]:
+    """The names of the claims that visitors cannot set themselves."""
+    schema = values.get("jsonSchema")
+    properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    yield from (name for name in properties if name != UNSIGNED) if isinstance(properties, Mapping) else ()
 
 
 class AdaptiveSchema(
@@ -19,6 +28,7 @@ class AdaptiveSchema(
     place=Single("adaptiveSchema", value_is="jsonSchema"),
     object="site-adaptive-schema",
     permission=Permission("createContent", of="organization"),
+    claims=_claims,
 ):
     """The attributes of visitors that conditions may name: a JSON Schema, draft-07."""
 

@@ -29,7 +29,7 @@ from reconciler.resource import (
     field,
     within,
 )
-from reconciler.resource.audience import ANYONE
+from reconciler.resource.audience import ANYONE, MEMBERS
 
 
 class Source(TypedDict):
@@ -51,8 +51,8 @@ def _source(raw: Mapping[str, Any]) -> Any:
 
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
-    if values.get("visibility") == "public":
-        yield Grant(ANYONE)
+    """Members always, and everybody where it is public."""
+    yield Grant(ANYONE if values.get("visibility") == "public" else MEMBERS)
 
 
 _EITHER = Field(json_schema_extra={"minProperties": 1, "maxProperties": 1}, examples=[{"url": "https://acme.example/openapi.json"}])

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
+    from reconciler.model.access import AccessTest, Demand, NamedReader, Pattern, ReaderSort
     from reconciler.model.actual import Actual, Observed, Unknown
     from reconciler.model.consent import Consent
-    from reconciler.model.desired import Declared, Desired, Expected, Guards, Moved, Removed, Rules, Source
+    from reconciler.model.desired import Declared, Desired, Expected, Guards, Moved, Removed, Rules
     from reconciler.model.history import Entry, Run, RunStatus, Turn, What
     from reconciler.model.outcome import Edited, Outcome, Result, Status, Withheld
     from reconciler.model.plan import (
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
         Unmanaged,
         waiting,
     )
+    from reconciler.model.source import Source
     from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
     from reconciler.model.violation import Severity, Violation
 
 __all__ = [
+    "AccessTest",
     "Action",
     "Actual",
     "Allowance",
@@ -51,6 +54,7 @@ __all__ = [
     "Consent",
     "Declared",
     "Delta",
+    "Demand",
     "Desired",
     "Edited",
     "Entry",
@@ -62,11 +66,14 @@ __all__ = [
     "Intent",
     "Memory",
     "Moved",
+    "NamedReader",
     "Observed",
     "Origin",
     "Outcome",
+    "Pattern",
     "Place",
     "Plan",
+    "ReaderSort",
     "Removed",
     "Result",
     "Rules",
@@ -92,14 +99,16 @@ if not TYPE_CHECKING:
     __getattr__ = deferred(
         __name__,
         {
+            "access": "AccessTest Demand NamedReader Pattern ReaderSort",
             "actual": "Actual Observed Unknown",
             "consent": "Consent",
-            "desired": "Declared Desired Expected Guards Moved Removed Rules Source",
+            "desired": "Declared Desired Expected Guards Moved Removed Rules",
             "history": "Entry Run RunStatus Turn What",
             "outcome": "Edited Outcome Result Status Withheld",
             "plan": (
                 "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure Forbidden Forecast Memory Plan Spot Step Unmanaged waiting"
             ),
+            "source": "Source",
             "state": "Before Binding Intent Origin Place State Stood",
             "violation": "Severity Violation",
         },

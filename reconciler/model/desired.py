@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from reconciler.address import Address, Glob
-
-
-class Source(NamedTuple):
-    """Where something stands in the YAML; line and column count from 1, the file is relative to the project.
-
-    A tuple, because every value of the YAML has one, and a tuple is made in half the time.
-    """
-
-    file: str
-    line: int
-    column: int = 1
+from reconciler.model.access import AccessTest
+from reconciler.model.source import Source
 
 
 @dataclass(frozen=True)
@@ -89,11 +80,13 @@ class Guards:
 
 @dataclass(frozen=True)
 class Rules:
-    """What holds for a whole project: the limits of a run, what is pruned by kind, and the kinds whose deletes want consent."""
+    """What holds for a whole project: the limits of a run, what is pruned by kind, the kinds whose deletes want consent, and what readers
+    must and must not see, a text for each pattern."""
 
     guards: Guards
     prune: Mapping[str, str]
     protect: frozenset[str]
+    access: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -162,8 +155,10 @@ class Desired:
     generated: Mapping[Address, Generation] = field(default_factory=dict)
     patches: tuple[Patch, ...] = ()
     excluded: Mapping[Address, Excluded] = field(default_factory=dict)
+    access: tuple[AccessTest, ...] = ()
 
     @property
     def rules(self) -> Rules:
-        """Its guards, prune and protect, as the state remembers them."""
-        return Rules(self.guards, self.prune, self.protect)
+        """Its guards, prune, protect and access, as the state remembers them."""
+        access = frozenset(demand.text for test in self.access for demand in test.demands)
+        return Rules(self.guards, self.prune, self.protect, access)

@@ -11,7 +11,8 @@ from typing import Any
 from reconciler.address import Address
 from reconciler.model.actual import Unknown
 from reconciler.model.consent import Consent
-from reconciler.model.desired import Rules, Source
+from reconciler.model.desired import Rules
+from reconciler.model.source import Source
 from reconciler.model.state import Before, Binding, Place
 from reconciler.model.violation import Violation
 from reconciler.resource import UNSET
@@ -237,6 +238,7 @@ class Plan:
     sentences for the reader. `differing`: by address every field of an existing object that is not as declared, those included for which
     nothing can be sent (`note` says why). `strayed`: siblings that were moved since they were last placed, with where they were put and
     where they stand. `questions`: objects (kind, id) of which a reading must tell who can read them before the plan is the whole truth.
+    `lists`: (kind, id of what contains them) of lists that must be read before then.
     `outside`: how many addresses that this run leaves alone have something pending; None where it is about all of them.
     `consents`: what a run of it is allowed to open once somebody consented to it, asked or not. `violations`: the rules of the project that
     it violates, warnings included.
@@ -263,6 +265,7 @@ class Plan:
     differing: Mapping[Address, tuple[Delta, ...]] = field(default_factory=dict)
     strayed: Mapping[Address, tuple[Spot, Spot]] = field(default_factory=dict)
     questions: frozenset[tuple[str, str]] = frozenset()
+    lists: frozenset[tuple[str, str]] = frozenset()
     violations: tuple[Violation, ...] = ()
 
     @property

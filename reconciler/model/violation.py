@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from reconciler.address import Address
-from reconciler.model.desired import Source
+from reconciler.model.source import Source
 
 
 class Severity(StrEnum):

@@ -1,7 +1,7 @@
 """Who may read what a plan opens: the lists that tell, read only where the plan asks for them. Only GET.
 
-In: what was read, and objects of which the plan must know who can read them. Out: the same reading with what leads to them: the objects
-that show them and those that open these, whoever manages them.
+In: what was read, and objects of which the plan must know who can read them, or lists that it needs for that. Out: the same reading with
+what leads to them: the objects that show them and those that open these, whoever manages them.
 """
 
 from __future__ import annotations
@@ -24,16 +24,22 @@ Key = tuple[str, str]
 async def planned(reader: Reader, kinds: Kinds, actual: Actual, make: Callable[[Actual], Plan]) -> tuple[Plan, Actual]:
     """A plan, and the reading that it was made from, with whatever the plan asks to know of readers."""
     asked: set[Key] = set()
-    while questions := (plan := make(actual)).questions - asked:
+    listed: set[Key] = set()
+    while True:
+        plan = make(actual)
+        questions, lists = plan.questions - asked, plan.lists - listed
+        if not questions and not lists:
+            return plan, actual
         asked |= questions
-        actual = await with_readers(reader, kinds, actual, questions)
-    return plan, actual
+        listed |= lists
+        actual = await with_readers(reader, kinds, actual, questions, lists)
 
 
-async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key]) -> Actual:
-    """The reading, extended by what leads to these objects. What cannot be read is in `unknown`."""
+async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: Collection[Key], lists: Collection[Key] = ()) -> Actual:
+    """The reading, extended by what leads to these objects, and by these lists. What cannot be read is in `unknown`."""
     leading = _Leading(reader, kinds, actual)
-    await asyncio.gather(*(task for key in sorted(questions) for task in leading.showing(key)))
+    tasks = [task for key in sorted(questions) for task in leading.showing(key)]
+    await asyncio.gather(*tasks, *(task for key in sorted(lists) for task in leading.whole(key)))
     while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
         await asyncio.gather(*wave)
     return leading.merged()
@@ -48,12 +54,14 @@ class _Leading(Readings):
         self._objects = {name: dict(actual.objects.get(name, {})) for name in kinds}
         self._date = actual.date
         self._found: list[Observed] = []
+        self._answers: dict[Key, set[Key]] = {}  # which lists must have ended before it is known what shows an object
 
     def merged(self) -> Actual:
         """What was read before and here."""
         now = self.actual()
         unknown = (*self.before.unknown, *(failure for failure in now.unknown if failure not in self.before.unknown))
         complete = self.before.complete | now.complete
+        complete |= {answer for answer, lists in self._answers.items() if lists <= complete}
         return replace(self.before, objects=now.objects, complete=complete, unknown=unknown, date=now.date)
 
     def showing(self, key: Key) -> Iterator[Awaitable[None]]:
@@ -73,10 +81,21 @@ class _Leading(Readings):
             self.doubt(kind, None, error.message)
             return
         within = {name: shown.within[name] for name in self.kinds.containers(kind.name)}
+        outer = [kind.identity(kind.own_id(raw), within) for raw in pages.items if is_kind(kind, raw)]
         for raw in pages.items:
             if is_kind(kind, raw):
                 self._keep(kind, raw, within, None)
-                self._found.append(self._objects[kind.name][kind.identity(kind.own_id(raw), within)])
+        self._found += [self._objects[kind.name][id] for id in outer]
+        if pages.complete:
+            showing = [inner.name for inner in self.kinds.below(kind.name) if inner.audience is not None and inner.audience.shows]
+            self._answers[kind.name, shown.id] = {(name, id) for name in showing for id in outer}
+
+    def whole(self, key: Key) -> Iterator[Awaitable[None]]:
+        """The list of a kind in one object."""
+        kind, id = self.kinds[key[0]], key[1]
+        outer = self.before.find(kind.within, id) if kind.within is not None else None
+        if outer is not None:
+            yield from self._inside(kind, outer)
 
     def opening(self, key: Key) -> Iterator[Awaitable[None]]:
         """The lists of what opens an object."""

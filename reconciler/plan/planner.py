@@ -11,6 +11,7 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, Place, Plan, State
+from reconciler.plan.access.tests import tested
 from reconciler.plan.audience.disclosure import disclosure
 from reconciler.plan.cascades import taken_along
 from reconciler.plan.changes import blockages, changes, departures, differing, remarks, strayed, unmanaged
@@ -100,10 +101,14 @@ def _planned(world: World, decisions: Decisions) -> Plan:
     derived = derivations(kinds, actual, matches.ids, every, mine, gone)
     steps = requests(kinds, mine, rows, gone, matches.ids, places, derived)
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
-    rules = changed(desired, state) if about_rules else None
+    rules = changed(desired, matches.former.before) if about_rules else None
     pruned = {removal.kind.name for removal in gone.values() if removal.pruned and removal.active}
-    looser = loosened(desired, state, pruned) if about_rules else ()
+    deleted = {address for address, removal in gone.items() if removal.active and removal.deletes}
+    looser = loosened(desired, state, pruned, deleted) if about_rules else ()
     disclosed = disclosure(kinds, desired, actual, matches.ids, steps, derived)
+    deferred, blocked = _deferred(*mine.values(), *gone.values()), blockages(mine, gone)
+    partial = selection != Selection() or bool(deferred)
+    access = tested(kinds, desired, actual, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     opened = (
         *audience_lines(kinds, disclosed.openings, mine, names, disclosed.called),
         *windows(disclosed.windows, kinds, disclosed.called),
@@ -116,12 +121,13 @@ def _planned(world: World, decisions: Decisions) -> Plan:
         environment=desired.environment,
         changes=(*changes(desired, mine, rows, names, derived), *departures(gone), *along),
         steps=disclosed.steps,
-        questions=disclosed.questions,
+        questions=disclosed.questions | access.questions,
+        lists=access.lists,
         unmanaged=unmanaged(kinds, desired, state, actual, matches),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
-        blocked=blockages(mine, gone),
-        deferred=_deferred(*mine.values(), *gone.values()),
+        blocked=blocked,
+        deferred=deferred,
         places=_places(rows),
         memory=replace(memory(desired, matches, mine, gone, whole=selection == Selection()), rules=rules),
         exposures=exposed,
@@ -135,7 +141,9 @@ def _planned(world: World, decisions: Decisions) -> Plan:
             *twins(every, mine),
             *suffixed(mine, derived),
             *staying(every, mine),
+            *access.notes,
         ),
+        violations=access.violations,
         differing=differing(mine, names),
         strayed=strayed(rows),
         outside=_outside(world, decisions, names) if selection.partial else None,

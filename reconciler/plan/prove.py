@@ -24,7 +24,7 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     if not plan.steps:
         return plan
     remembered, shown = carried_out(kinds, desired, state, actual, plan)
-    again = make_plan(kinds, desired, remembered, shown, selection=selection)
+    again = make_plan(kinds, replace(desired, access=()), remembered, shown, selection=selection)
     waiting = {blocked.address for blocked in plan.blocked} | set(plan.deferred) | set(plan.in_doubt)
     left = [step for step in again.steps if step.address not in waiting]
     if left:

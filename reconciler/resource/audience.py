@@ -12,6 +12,10 @@ from typing import Any, Final
 LEVELS: Final = ("read", "comment", "edit", "review", "create", "admin")
 """What a reader may do with an object, from the least; each level includes those before it."""
 
+GUEST: Final = "guest"
+ROLES: Final = (GUEST, *LEVELS)
+"""The roles of members, from the one that may least."""
+
 ANYONE: Final = "anyone"
 ANYONE_WITH_THE_URL: Final = "anyone with the URL"
 VISITORS: Final = "signed-in visitors"

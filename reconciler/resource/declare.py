@@ -6,7 +6,7 @@ Raises `DeclarationError` when the class is made, so that a wrong declaration ca
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -36,7 +36,8 @@ class Resource:
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
     restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
     `needed`: while it is in use; `permission`: what requests for an object require, `create_permission`: what a create requires (default:
-    the same, of a container); `audience`: who can read its objects; `seeds`: the list of a sandbox's seed that its objects stand in.
+    the same, of a container); `audience`: who can read its objects; `claims`: the names of the claims of visitors that an object declares;
+    `seeds`: the list of a sandbox's seed that its objects stand in.
     """
 
     kind: ClassVar[Kind]
@@ -62,6 +63,7 @@ class Resource:
         permission: Permission | None = None,
         create_permission: Permission | None = None,
         audience: Audience | None = None,
+        claims: Callable[[Mapping[str, Any]], Iterable[str]] | None = None,
         seeds: str = "",
     ) -> None:
         super().__init_subclass__()
@@ -75,7 +77,7 @@ class Resource:
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
             local_ids=local_ids or one_per, one_per=one_per, deleted_at=deleted_at, restore_days=restore_days, published=published,
-            loses=loses, needed=needed, permission=permission, audience=audience, seeds=seeds,
+            loses=loses, needed=needed, permission=permission, audience=audience, claims=claims, seeds=seeds,
             create_permission=create_permission or (permission if of_container else None),
         )  # fmt: skip
         check(cls.kind)
@@ -90,7 +92,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, key=word.key,
         one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
-        copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
+        scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
@@ -195,11 +197,6 @@ def check(kind: Kind) -> None:
             and not field.key
         ):
             raise wrong(f"field {name} cannot be changed after creation: say on_change")
-        original = kind.fields.get(field.copies) if field.copies is not None else None
-        if field.copies is not None and (
-            field.to is None or original is None or original.role is not Role.OUTPUT or original.to != field.to
-        ):
-            raise wrong(f"field {name} copies {field.copies}, which is not an output that names an object of the same kind")
         if field.derived is not None and (field.derived.reference or field.derived.field) not in kind.fields:
             raise wrong(f"field {name} is derived from {field.derived.source}, which is not a field")
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}

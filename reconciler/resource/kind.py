@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -64,7 +64,6 @@ class Field:
     opens: tuple[Any, ...]
     doc: str
     refers: str | None = None
-    copies: str | None = None
     seal: bytes | None = None
 
     @cached_property
@@ -150,6 +149,7 @@ class Kind:
     permission: Permission | None
     create_permission: Permission | None
     audience: Audience | None
+    claims: Callable[[Mapping[str, Any]], Iterable[str]] | None
     seeds: str
 
     def __repr__(self) -> str:
@@ -185,16 +185,7 @@ class Kind:
     def kept(self) -> tuple[tuple[str, Field], ...]:
         """The fields, by name, of which is kept what an object says."""
         gates = self.audience.gates if self.audience is not None else ()
-        return tuple(
-            (name, field)
-            for name, field in self.fields.items()
-            if field.compared or field.key or name in gates or field.role is Role.OUTPUT
-        )
-
-    @cached_property
-    def results(self) -> tuple[Field, ...]:
-        """The fields that name what the service creates for an object, and writes again and again."""
-        return tuple(field for field in self.fields.values() if field.copies is not None)
+        return tuple((name, field) for name, field in self.fields.items() if field.compared or field.key or name in gates)
 
     @cached_property
     def standing(self) -> tuple[Field, ...]:

@@ -40,6 +40,8 @@ class Shape:
 
 
 ANY = Shape()
+TEST: Final = Shape(tags={"as": Shape({word: at for at, word in enumerate(("as", "sees", "mustNotSee", "reason"))})})
+"""The list of readers as tests."""
 
 
 def document(kinds: Kinds, top: Sequence[str]) -> Shape:
@@ -49,7 +51,7 @@ def document(kinds: Kinds, top: Sequence[str]) -> Shape:
         _fill(shapes[name], kinds, kind, shapes)
     ranks = {word: at for at, word in enumerate((*(root.name for root in kinds.roots), *top))}
     ranks[IGNORED] = ranks.get("vars", LATE)
-    inside: dict[str, Shape] = {"defaults": Shape(inside=shapes)}
+    inside: dict[str, Shape] = {"defaults": Shape(inside=shapes), "access": TEST}
     for root in kinds.roots:
         inside |= shapes[root.name].inside
         inside[root.place.section_in(None)] = Shape(each=shapes[root.name])

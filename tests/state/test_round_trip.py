@@ -43,7 +43,7 @@ def test_intents_come_back_as_they_were(open_store: OpenStore, written: list[Int
 
 def test_rules_are_remembered_whole_and_by_scope(store: Store, open_store: OpenStore) -> None:
     first = Rules(Guards(12.5, 3, 1), {"team": "none"}, frozenset({"site", "space"}))
-    last = Rules(Guards(20, 0, 2), {"team": "all", "space": "owned"}, frozenset())
+    last = Rules(Guards(20, 0, 2), {"team": "all", "space": "owned"}, frozenset(), frozenset({"anyone mustNotSee acme/space/*"}))
     assert store.read().rules is None
     for rules in (first, last):
         with store.lease(**WHO) as journal:

@@ -23,7 +23,7 @@ _SETTINGS: Final = {
 def differences(kinds: Kinds, one: Project, other: Project) -> Iterator[str]:
     """A line for each difference: what it is about, its value in one environment, and in the other."""
     yield from _settings(one.settings, other.settings)
-    for name in ("prune", "protect", "guards"):
+    for name in ("prune", "protect", "guards", "access"):
         yield from _line(name, _rule(one.desired, name), _rule(other.desired, name))
     names = (str(one.desired.environment), str(other.desired.environment))
     left, right = _declared(one.desired), _declared(other.desired)
@@ -47,7 +47,7 @@ def _setting(settings: Settings, attribute: str) -> Any:
 
 
 def _rule(desired: Desired, name: str) -> Any:
-    value = getattr(desired, name)
+    value = getattr(desired.rules, name)
     if name == "guards":
         return vars(value)
     return dict(value) if isinstance(value, Mapping) else sorted(value)

@@ -24,12 +24,15 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class Worlds:
-    """The audiences before a plan and after it. `ids`: of every address after it. `made`: the values right after the create, by key."""
+    """The audiences before a plan and after it. `ids`: of every address after it. `made`: the values right after the create, by key.
+    `served`: the objects after it as the service has them, without what only the project says of them.
+    """
 
     before: Audiences
     after: Audiences
     ids: Mapping[Address, str]
     made: Mapping[Key, Mapping[str, Any]]
+    served: Objects
 
 
 @dataclass

@@ -17,7 +17,6 @@ from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
-from reconciler.plan.matching.results import copied
 from reconciler.plan.simulate import World
 from reconciler.resource import UNSET, Kinds, Role
 
@@ -38,7 +37,8 @@ class Disclosure:
     """`steps`: in their order. `openings`: what more people can read. `windows`: (object, reader, for how many requests).
 
     `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
-    `reach`: who can read what the steps create or open to anybody, new or not: (object, reader, what admits them).
+    `reach`: who can read what the steps create or open to anybody, new or not: (object, reader, what admits them). `worlds`: who can read
+    what before and after; None where no step touches that.
     """
 
     steps: tuple[Step, ...]
@@ -47,6 +47,16 @@ class Disclosure:
     called: Callable[[Key], Address] = _nothing
     questions: frozenset[Key] = frozenset()
     reach: tuple[tuple[Key, Access, Key], ...] = ()
+    worlds: Worlds | None = None
+
+
+def caller(kinds: Kinds, addresses: Mapping[Key, Address], after: Objects, before: Objects) -> Callable[[Key], Address]:
+    """What gives the address of an object, of what is unmanaged by its id. `addresses`: of what is managed."""
+
+    def called(key: Key) -> Address:
+        return _called(kinds, after if key[1] in after.get(key[0], {}) else before, addresses, key)
+
+    return called
 
 
 def disclosure(
@@ -64,7 +74,7 @@ def disclosure(
     if not any(kinds[step.kind].audience is not None for step in steps):
         return Disclosure(tuple(steps))
     said = _said(kinds, desired)
-    before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete)
     worlds = _worlds(kinds, actual, ids, said, before, steps)
     touched = effects(kinds, steps, worlds)
     ordered, left = arranged(steps, *pairs(worlds, touched))
@@ -79,16 +89,14 @@ def disclosure(
             between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
     opened = tuple(openings(kinds, before, worlds.after))
     addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
-
-    def called(key: Key) -> Address:
-        return _called(kinds, worlds.after.objects if key[1] in worlds.after.objects.get(key[0], {}) else before.objects, addresses, key)
-
+    called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
     windows = tuple(
         (key, access, requests) for key, accesses in between.items() if key[1] in before.objects.get(key[0], {}) for access in accesses
     )
     asked = _questions(kinds, actual, worlds, touched, opened)
-    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, tuple(_reach(kinds, worlds, touched)))
+    reach = tuple(_reach(kinds, worlds, touched))
+    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, reach, worlds)
 
 
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
@@ -121,7 +129,7 @@ def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) 
 
 def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, before: Audiences, steps: Sequence[Step]) -> Worlds:
     world, made = _played(kinds, actual, ids, steps)
-    return Worlds(before, _audiences(kinds, world, said, steps), world.ids, made)
+    return Worlds(before, _audiences(kinds, world, said, steps), world.ids, made, world.objects)
 
 
 def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], key: Key) -> Address:
@@ -185,7 +193,7 @@ def _played(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Ite
 
 
 def _audiences(kinds: Kinds, world: World, said: Said, steps: Iterable[Step]) -> Audiences:
-    copies: dict[Key, list[Key]] = defaultdict(list, copied(kinds, world.first.objects))
+    copies: dict[Key, list[Key]] = defaultdict(list)
     for step in steps:
         if step.source is not None:
             source = world.ids.get(step.source, "") if isinstance(step.source, Address) else step.source

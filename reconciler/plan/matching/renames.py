@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from reconciler.address import Address
-from reconciler.model import Binding, Blocked, Desired, Removed, Source, State, waiting
+from reconciler.model import Binding, Blocked, Desired, Removed, Rules, Source, State, waiting
 
 
 @dataclass(frozen=True)
@@ -263,7 +263,15 @@ class _Following:
             recent={called(address): until for address, until in state.recent.items()},
             renamed={**state.renamed, **{new: state.renamed.get(old, old) for old, new in moves.items()}},
             fulfilled=dict(fulfilled),
+            rules=_rules(state.rules, names),
         )
+
+
+def _rules(rules: Rules | None, names: Mapping[str, str]) -> Rules | None:
+    """The rules, in which readers and patterns that are plain addresses have today's names."""
+    if rules is None or not rules.access or not names:
+        return rules
+    return replace(rules, access=frozenset(" ".join(names.get(word, word) for word in text.split(" ")) for text in rules.access))
 
 
 def _in_doubt(address: Address) -> Stuck:

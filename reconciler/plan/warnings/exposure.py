@@ -6,7 +6,7 @@ single fields that their declarations call dangerous, protections that end, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from reconciler.address import Address
@@ -86,7 +86,7 @@ def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: 
         says,
         source,
         readers=readers,
-        path=tuple(_step(called, key) for key in opening.path),
+        path=path_text(called, opening.path),
         cause=called(opening.cause),
         admits=called(opening.path[-1]) if opening.path else None,
         reaches=tuple(sorted({called(key) for key, _ in opening.opened} - {address})),
@@ -94,9 +94,9 @@ def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: 
     )
 
 
-def _step(called: Called, key: Key) -> str:
-    """`site-space docs/salaries`."""
-    return f"{key[0]} {'/'.join(called(key).parts[2::2])}"
+def path_text(called: Called, path: Iterable[Key]) -> tuple[str, ...]:
+    """`space salaries`, `site-space docs/salaries`, `site docs`."""
+    return tuple(f"{key[0]} {'/'.join(called(key).parts[2::2])}" for key in path)
 
 
 def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:

@@ -6,10 +6,11 @@ In: Desired, State, what `prune: all` deletes. Out: one exposure for each; none 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from reconciler.address import Address
+from reconciler.address import Address, Glob
 from reconciler.model import Desired, Exposure, Rules, Source, State
 from reconciler.plan.warnings.consents import canonical, consent_to
 from reconciler.resource import UNSET
@@ -20,6 +21,7 @@ MORE: Final = "one run may delete more managed objects"
 PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanaged objects are deleted too"}
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
 FEWER: Final = "fewer may remain"
+UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a later run may take it from them"}
 
 
 def changed(desired: Desired, state: State) -> Rules | None:
@@ -27,12 +29,12 @@ def changed(desired: Desired, state: State) -> Rules | None:
     return None if state.rules == desired.rules else desired.rules
 
 
-def loosened(desired: Desired, state: State, pruned: Collection[str]) -> tuple[Exposure, ...]:
-    """One for each rule that is looser. `pruned`: the kinds of which something goes that nobody declared."""
+def loosened(desired: Desired, state: State, pruned: Collection[str], leaving: Collection[Address] = ()) -> tuple[Exposure, ...]:
+    """One for each rule that is looser. `pruned`: the kinds of which something goes that nobody declared; `leaving`: what is deleted."""
     if state.rules is None:
         return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
     unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(freed(desired, state))]
-    return (*_loosened(desired, state.rules), *unprotected)
+    return (*_loosened(desired, state.rules), *unprotected, *_untested(desired, state, leaving))
 
 
 def freed(desired: Desired, state: State) -> frozenset[str]:
@@ -54,6 +56,27 @@ def _loosened(desired: Desired, was: Rules) -> Iterator[Exposure]:
         before = was.prune.get(kind, scope)
         if SCOPES.index(scope) > SCOPES.index(before):
             yield _exposure(desired, "prune", kind, before, scope, PRUNED[scope])
+
+
+def _untested(desired: Desired, state: State, leaving: Collection[Address]) -> Iterator[Exposure]:
+    """One for each pattern of a reader's test that no pattern of this reader covers any more; not for an object that ceases to exist."""
+    now: dict[str, list[Glob]] = defaultdict(list)
+    for test in desired.access:
+        for demand in test.demands:
+            now[f"{demand.reader} {demand.word}"].append(demand.pattern.glob)
+    for text in sorted(state.rules.access) if state.rules is not None else ():
+        who, _, pattern = text.rpartition(" ")
+        glob = Glob.parse(pattern)
+        if not any(other.covers(glob) for other in now.get(who, ())) and not _gone(pattern, desired, state, leaving):
+            yield _exposure(desired, "access", text, True, False, UNTESTED[who.rpartition(" ")[2]])
+
+
+def _gone(pattern: str, desired: Desired, state: State, leaving: Collection[Address]) -> bool:
+    """Whether a pattern is the address of something that no longer exists, or is deleted now."""
+    if "*" in pattern:
+        return False
+    address = Address.parse(pattern)
+    return address not in desired.resources and (address not in state.bindings or address in leaving)
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:

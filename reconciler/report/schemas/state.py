@@ -60,6 +60,7 @@ class RulesData(t.Record):
     guards: t.Object
     prune: dict[t.Text, t.Text]
     protect: t.Items[t.Text]
+    access: NotRequired[Annotated[t.Items[t.Text], t.doc("What readers must and must not see; absent: nothing.")]]
 
 
 class StoredRunData(t.Record):

@@ -20,6 +20,7 @@ _VALUE: Final = select(schema.rules.c.value).where(schema.rules.c.state == bindp
 def write_rules(connection: Connection, state: int, found: Rules) -> None:
     """Remember these instead of what was remembered."""
     value = {"guards": vars(found.guards), "prune": dict(found.prune), "protect": sorted(found.protect)}
+    value |= {"access": sorted(found.access)} if found.access else {}
     row = inserting(connection)(schema.rules).values(state=state, value=to_json(value, WHAT))
     connection.execute(row.on_conflict_do_update(index_elements=["state"], set_={"value": row.excluded["value"]}))
 
@@ -35,6 +36,6 @@ def read_rules(connection: Connection, state: int) -> Rules | None:
 def rules_of(value: Any) -> Rules:
     """The rules of a decoded row; raises StateError where it is broken."""
     try:
-        return Rules(Guards(**value["guards"]), value["prune"], frozenset(value["protect"]))
-    except (TypeError, KeyError) as error:
+        return Rules(Guards(**value["guards"]), value["prune"], frozenset(value["protect"]), frozenset(value.get("access", ())))
+    except (TypeError, KeyError, AttributeError) as error:
         raise damaged(WHAT) from error

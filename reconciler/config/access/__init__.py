@@ -1,0 +1,1 @@
+"""`access`: readers as tests, from the YAML."""

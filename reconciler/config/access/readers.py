@@ -1,0 +1,156 @@
+"""`as`: the reader of a test, with what it names looked up. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted
+from reconciler.config.words import Access
+from reconciler.model import Declared, NamedReader, ReaderSort
+from reconciler.resource import Kind, Kinds
+from reconciler.resource.audience import ROLES
+from reconciler.resource.conditions import names
+from reconciler.text.suggest import closest, did_you_mean, one_of
+
+PLAIN: Final = (ReaderSort.ANYONE, ReaderSort.AGENT)
+MAPS: Final = (ReaderSort.LINK, ReaderSort.CLAIMS, ReaderSort.ROLE)
+FORM: Final = f"write {', '.join(PLAIN)}, {{link: KEY}}, {{claims: {{NAME: VALUE}}}} or {{role: ROLE}}"
+
+
+@dataclass(eq=False)
+class NamedReaders:
+    """Reads the readers of tests."""
+
+    kinds: Kinds
+    resources: Mapping[Address, Declared]
+    problems: Problems
+
+    def read(self, node: Node) -> NamedReader | None:
+        """The reader; None, with a problem, where there is none."""
+        if isinstance(node, Scalar):
+            return self._plain(node)
+        if isinstance(node, List) or len(node.entries) != 1:
+            number = f"a map of {len(node.entries)} keys" if isinstance(node, Map) else described(node)
+            self.problems.add(node.at, f"{Access.AS} must be one reader, not {number}; {FORM}")
+            return None
+        (entry,) = node.entries.values()
+        if entry.key not in MAPS:
+            way = f"write {Access.AS}: {entry.key}" if entry.key in PLAIN else FORM
+            self.problems.add(entry.at, f"{Access.AS} has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}")
+            return None
+        if entry.key == ReaderSort.CLAIMS:
+            return self._claims(entry)
+        text = self._text(entry)
+        if text is None:
+            return None
+        return self._link(text, entry) if entry.key == ReaderSort.LINK else self._role(text, entry)
+
+    def _plain(self, node: Scalar) -> NamedReader | None:
+        if node.empty:
+            self.problems.add(node.at, empty(Access.AS))
+        elif untainted(node, Access.AS, self.problems.add):
+            if node.text in PLAIN:
+                return NamedReader(ReaderSort(node.text))
+            hint = FORM if node.text in MAPS else None
+            meant = f"; {hint}" if hint else did_you_mean(node.text, PLAIN) or f"; {FORM}"
+            self.problems.add(node.at, f"{Access.AS} is {described(node)}, which does not exist{meant}")
+        return None
+
+    def _text(self, entry: Entry) -> str | None:
+        node, name = entry.node, f"{Access.AS}.{entry.key}"
+        if isinstance(node, Scalar) and node.empty:
+            self.problems.add(node.at, empty(name))
+        elif not isinstance(node, Scalar) or node.null or not node.text:
+            self.problems.add(node.at, f"{name} must be one value, not {described(node)}")
+        elif untainted(node, name, self.problems.add):
+            return node.text
+        return None
+
+    def _role(self, text: str, entry: Entry) -> NamedReader | None:
+        if text in ROLES:
+            return NamedReader(ReaderSort.ROLE, role=text)
+        self.problems.add(entry.node.at, f"{Access.AS}.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}")
+        return None
+
+    # -- share links -----------------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def links(self) -> dict[str, list[Address]]:
+        """The addresses of the declared objects that let readers of their own in, by key and by address."""
+        found: dict[str, list[Address]] = {}
+        opening = {kind.name for kind in self.kinds.values() if kind.audience is not None and kind.audience.opens is not None}
+        for address, declared in self.resources.items():
+            if declared.kind in opening and not declared.implied:
+                found.setdefault(address.key, []).append(address)
+                found[str(address)] = [address]
+        return found
+
+    def _link(self, text: str, entry: Entry) -> NamedReader | None:
+        addresses = self.links.get(text, [])
+        if len(addresses) == 1:
+            return NamedReader(ReaderSort.LINK, link=addresses[0])
+        at, name = entry.node.at, f"{Access.AS}.link"
+        if addresses:
+            self.problems.add(at, f"{name} is {shown(text)}, the key of {len(addresses)} links; {one_of(map(str, addresses))}")
+        else:
+            known = [key for key in self.links if ("/" in key) == ("/" in text)]
+            self.problems.absent(at, f"{name} is {shown(text)}, which is not declared{did_you_mean(text, known)}")
+        return None
+
+    # -- claims ----------------------------------------------------------------------------------------------------------------------
+
+    def _claims(self, entry: Entry) -> NamedReader | None:
+        node = entry.node
+        if not isinstance(node, Map):
+            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            way = "write {NAME: VALUE}, or {} for a visitor without claims"
+            self.problems.add(node.at, f"{Access.AS}.claims must be a map, not {what}; {way}")
+            return None
+        if not untainted(node, f"{Access.AS}.claims", self.problems.add):
+            return None
+        before = len(self.problems.found)
+        for claim in node.entries.values():
+            self._known(claim)
+        values = {claim.key: _data(claim.node) for claim in node.entries.values()}
+        return NamedReader(ReaderSort.CLAIMS, claims=values) if len(self.problems.found) == before else None
+
+    def _known(self, claim: Entry) -> None:
+        """Report a claim that no schema declares, or without schemas one that a condition nearly names."""
+        declared, used = self._declared, self._used
+        if claim.key in declared or claim.key in used:
+            return
+        near = closest(claim.key, sorted(declared | used))
+        if declared:
+            hint = did_you_mean(claim.key, sorted(declared))
+            self.problems.absent(claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no schema of a site declares{hint}")
+        elif near is not None:
+            hint = did_you_mean(claim.key, sorted(used))
+            self.problems.absent(claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no condition names{hint}")
+
+    @cached_property
+    def _declared(self) -> frozenset[str]:
+        """The claims that the project's own objects declare."""
+        return frozenset(name for kind, values in self._values() if kind.claims is not None for name in kind.claims(values))
+
+    @cached_property
+    def _used(self) -> frozenset[str]:
+        """The claims that conditions look at."""
+        conditions = {
+            kind.audience.condition(values) for kind, values in self._values() if kind.audience is not None and kind.audience.condition
+        }
+        return frozenset(name for condition in conditions if condition is not None for name in names(condition))
+
+    def _values(self) -> Iterator[tuple[Kind, Mapping[str, Any]]]:
+        for declared in self.resources.values():
+            yield self.kinds[declared.kind], declared.values
+
+
+def _data(node: Node) -> Any:
+    """The plain value."""
+    if isinstance(node, Map):
+        return {key: _data(entry.node) for key, entry in node.entries.items()}
+    return [_data(item) for item in node.items] if isinstance(node, List) else node.core()

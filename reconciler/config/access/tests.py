@@ -1,0 +1,145 @@
+"""`access`: what readers must and must not see. Pure.
+
+In: the evaluated list at the top of the project file, and the resources of the project. Out: the tests, each with the resources that its
+patterns match. What names nothing is an error at its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from reconciler.address import Address, Glob
+from reconciler.config.access.readers import NamedReaders
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted
+from reconciler.config.words import Access
+from reconciler.model import AccessTest, Declared, Pattern, Source
+from reconciler.resource import Kinds
+from reconciler.text.suggest import did_you_mean
+
+FORM: Final = f"write [{{{Access.AS}: anyone, {Access.MUST_NOT_SEE}: [ADDRESS]}}]"
+
+
+def read_access(
+    entry: Entry | None, kinds: Kinds, resources: Mapping[Address, Declared], removed: Iterable[Address], problems: Problems
+) -> tuple[AccessTest, ...]:
+    """The tests in their order. `removed`: the addresses that the environment removes."""
+    if entry is None:
+        return ()
+    if not isinstance(entry.node, List):
+        nothing = isinstance(entry.node, Scalar) and entry.node.empty
+        wrong = empty(Access.SECTION) if nothing else f"{Access.SECTION} must be a list, not {described(entry.node)}; {FORM}"
+        problems.add(entry.node.at, wrong)
+        return ()
+    reading = _Tests(kinds, resources, frozenset(removed), problems)
+    return tuple(test for node in entry.node.items if (test := reading.test(node)) is not None)
+
+
+@dataclass(eq=False)
+class _Tests:
+    """Reads one test after the other."""
+
+    kinds: Kinds
+    resources: Mapping[Address, Declared]
+    removed: frozenset[Address]
+    problems: Problems
+    _matched: dict[Glob, tuple[Address, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def readers(self) -> NamedReaders:
+        return NamedReaders(self.kinds, self.resources, self.problems)
+
+    def test(self, node: Node) -> AccessTest | None:
+        if not isinstance(node, Map):
+            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            self.problems.add(node.at, f"an item of {Access.SECTION} must be a map, not {what}; {FORM}")
+            return None
+        words = Words(Access.SECTION, node.entries, self.problems)
+        who, sees, must_not_see = words.entry(Access.AS), words.entry(Access.SEES), words.entry(Access.MUST_NOT_SEE)
+        reason = words.text(Access.REASON)
+        words.rest()
+        if who is None:
+            self.problems.add(node.at, f"an item of {Access.SECTION} lacks {Access.AS}, which says who reads; {FORM}")
+        if sees is None and must_not_see is None:
+            self.problems.add(node.at, f"an item of {Access.SECTION} must have {Access.SEES} or {Access.MUST_NOT_SEE}; {FORM}")
+        reader = self.readers.read(who.node) if who is not None else None
+        seen, unseen = tuple(self._patterns(sees)), tuple(self._patterns(must_not_see))
+        self._contradictions(seen, unseen)
+        if reader is None or who is None:
+            return None
+        return AccessTest(reader, who.at, seen, unseen, reason[0] if reason is not None else "")
+
+    # -- patterns ------------------------------------------------------------------------------------------------------------------
+
+    def _patterns(self, entry: Entry | None) -> Iterator[Pattern]:
+        if entry is None:
+            return
+        name = f"{Access.SECTION}.{entry.key}"
+        if not isinstance(entry.node, List):
+            nothing = isinstance(entry.node, Scalar) and entry.node.empty
+            wrong = empty(name) if nothing else f"{name} must be a list of addresses, not {described(entry.node)}; write [ADDRESS]"
+            self.problems.add(entry.node.at, wrong)
+            return
+        if not entry.node.items:
+            self.problems.add(entry.node.at, f"{name} is empty; write [ADDRESS], or remove the line")
+        for node in entry.node.items:
+            if not isinstance(node, Scalar) or node.null or node.empty or not node.text:
+                nothing = isinstance(node, Scalar) and node.empty
+                self.problems.add(node.at, f"{name} has addresses or patterns, not {'nothing' if nothing else described(node)}")
+            elif untainted(node, name, self.problems.add):
+                pattern = self._pattern(node.text, node.at)
+                if pattern is not None:
+                    yield pattern
+
+    def _pattern(self, text: str, at: Source) -> Pattern | None:
+        try:
+            glob = Glob.parse(text)
+        except ValueError as error:
+            self.problems.add(at, str(error))
+            return None
+        matched = self._matching(glob)
+        addresses = tuple(address for address in matched if self._readable(address))
+        if addresses or any(glob.matches(address) for address in self.removed):
+            return Pattern(glob, at, addresses)
+        if matched:
+            kinds = ", ".join(dict.fromkeys(self.resources[address].kind for address in matched))
+            readable = ", ".join(kind.name for kind in self.kinds.values() if kind.audience is not None)
+            self.problems.add(at, f"{text} matches only objects that have no readers of their own ({kinds}); {readable} have")
+        else:
+            known = () if "*" in text else (str(address) for address in self.resources if self._readable(address))
+            self.problems.absent(at, f"{shown(text)} matches no resource{did_you_mean(text, known)}")
+        return None
+
+    def _matching(self, glob: Glob) -> tuple[Address, ...]:
+        if glob not in self._matched:
+            text = str(glob)
+            if "*" in text:
+                found = tuple(address for address, declared in self.resources.items() if not declared.implied and glob.matches(address))
+            else:
+                address = next((at for at in self._named(text) if at in self.resources and not self.resources[at].implied), None)
+                found = (address,) if address is not None else ()
+            self._matched[glob] = found
+        return self._matched[glob]
+
+    def _named(self, text: str) -> Iterator[Address]:
+        try:
+            yield Address.parse(text)
+        except ValueError:
+            return
+
+    def _readable(self, address: Address) -> bool:
+        return self.kinds[self.resources[address].kind].audience is not None
+
+    def _contradictions(self, sees: Iterable[Pattern], must_not_see: Iterable[Pattern]) -> None:
+        """Report what the reader must see and must not see."""
+        by_address = {address: pattern for pattern in sees for address in pattern.addresses}
+        for pattern in must_not_see:
+            both = next((address for address in pattern.addresses if address in by_address), None)
+            if both is not None:
+                other = by_address[both].source
+                self.problems.add(
+                    pattern.source, f"{both} is also under {Access.SEES} ({other.file}:{other.line}:{other.column}); remove one of the two"
+                )

@@ -1,0 +1,16 @@
+"""Where something stands in the YAML."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Source(NamedTuple):
+    """Where something stands in the YAML; line and column count from 1, the file is relative to the project.
+
+    A tuple, because every value of the YAML has one, and a tuple is made in half the time.
+    """
+
+    file: str
+    line: int
+    column: int = 1

@@ -1,0 +1,149 @@
+"""Whether one reader sees one object: yes, no, or not to be decided. Pure.
+
+In: the readers that the audience model gives an object, which are classes of people. Out: whether a named reader is among them. A reader
+has what is said of them and nothing else: `anyone` brings no claims, a member has no grants of their own, which the service does not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Final
+
+from reconciler.address import Address
+from reconciler.model import NamedReader, ReaderSort
+from reconciler.plan.audience.readers import Access, Audiences, Key, part_of
+from reconciler.resource.audience import (
+    AGENTS,
+    ANYONE,
+    ANYONE_WITH_THE_URL,
+    GUEST,
+    LEVELS,
+    LINK_HOLDERS,
+    MEMBERS,
+    MEMBERS_THROUGH,
+    ROLES,
+    VISITORS,
+)
+from reconciler.resource.conditions import holds
+
+ADMIN: Final = ROLES[-1]
+
+
+class Sees(IntEnum):
+    """Whether a reader sees an object."""
+
+    NO = 0
+    UNDECIDED = 1
+    YES = 2
+
+
+_Sort = ReaderSort
+AMONG: Final[Mapping[str, Mapping[ReaderSort, Sees]]] = {
+    ANYONE: {_Sort.ANYONE: Sees.YES, _Sort.LINK: Sees.YES, _Sort.CLAIMS: Sees.YES, _Sort.ROLE: Sees.YES},
+    ANYONE_WITH_THE_URL: {_Sort.ANYONE: Sees.UNDECIDED, _Sort.LINK: Sees.YES, _Sort.CLAIMS: Sees.YES, _Sort.ROLE: Sees.UNDECIDED},
+    VISITORS: {_Sort.CLAIMS: Sees.YES},
+    AGENTS: {_Sort.AGENT: Sees.YES},
+}
+"""Which readers are in a class of readers; links and members are looked at one by one."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a reader sees an object. `access`: the class of readers by which they do; None where it is none of those. `doubt`: why it
+    cannot be decided, "" where it can."""
+
+    sees: Sees
+    access: Access | None = None
+    doubt: str = ""
+
+
+NOBODY: Final = Verdict(Sees.NO)
+UNREAD: Final = "what leads to it could not be read"
+WHO_KNOWS: Final = "whoever knows the URL can read it"
+
+
+@dataclass(eq=False)
+class Look:
+    """One world, asked about readers. `ids`: of every address in it. `unread`: objects of which it was not read what leads to them."""
+
+    audiences: Audiences
+    ids: Mapping[Address, str]
+    unread: frozenset[Key] = frozenset()
+    _known: dict[tuple[str, frozenset[Access]], Verdict] = field(default_factory=dict)
+
+    def exists(self, key: Key | None) -> bool:
+        """Whether the object exists and is not deleted."""
+        return key is not None and self.audiences.find(key) is not None
+
+    def verdict(self, reader: NamedReader, key: Key | None) -> Verdict:
+        """Whether the reader sees the object; nobody sees what does not exist."""
+        if key is None or not self.exists(key):
+            return NOBODY
+        if reader.sort is ReaderSort.ROLE and reader.role == ADMIN:
+            return Verdict(Sees.YES, _ADMINS)
+        accesses = self.audiences.of(key)
+        known = self._known.get((str(reader), accesses))
+        if known is None:
+            known = self._known[str(reader), accesses] = best(self._of(reader, access) for access in sorted(accesses, key=str))
+        if known.sees is Sees.NO and key in self.unread_ways:
+            return Verdict(Sees.UNDECIDED, None, UNREAD)
+        return known
+
+    def among(self, reader: NamedReader, access: Access) -> Sees:
+        """Whether a reader is in a class of readers."""
+        return self._of(reader, access).sees
+
+    def _of(self, reader: NamedReader, access: Access) -> Verdict:
+        sees = self._admitted(reader, access)
+        if sees is Sees.NO:
+            return NOBODY
+        doubts = [WHO_KNOWS] if access.who == ANYONE_WITH_THE_URL and sees is Sees.UNDECIDED else [UNREAD] if sees is Sees.UNDECIDED else []
+        for condition in sorted(access.conditions):
+            true = holds(condition, reader.claims)
+            if true is False:
+                return NOBODY
+            doubts += [f"whether {condition} holds cannot be decided"] if true is None else []
+        return Verdict(Sees.UNDECIDED if doubts else Sees.YES, access, " and ".join(doubts))
+
+    def _admitted(self, reader: NamedReader, access: Access) -> Sees:
+        """Whether a reader is in a class of readers, whatever its conditions are."""
+        if access.who == LINK_HOLDERS:
+            if reader.sort is not ReaderSort.LINK:
+                return Sees.NO
+            own = reader.link is not None and access.via == self.ids.get(reader.link)
+            return Sees.YES if own else Sees.UNDECIDED if not access.via else Sees.NO
+        if access.who in (MEMBERS, MEMBERS_THROUGH):
+            return Sees.YES if reader.sort is ReaderSort.ROLE and reader.role != GUEST else Sees.NO
+        return AMONG.get(access.who, {}).get(reader.sort, Sees.NO)
+
+    @cached_property
+    def unread_ways(self) -> frozenset[Key]:
+        """Every object to which something leads that was not read: what follows from it has readers that nobody knows."""
+        onward: dict[Key, list[Key]] = {}
+        unread = set(self.unread)
+        for name, some in self.audiences.objects.items():
+            kind = self.audiences.kinds[name]
+            for id, observed in some.items() if kind.audience is not None else ():
+                key = (name, id)
+                whole = part_of(kind, observed)
+                if whole is not None and whole[1] not in self.audiences.objects.get(whole[0], {}):
+                    unread.add(key)
+                for source in self.audiences.sources_of(key):
+                    onward.setdefault(source, []).append(key)
+        ahead = [*unread]
+        while ahead:
+            new = [key for key in onward.get(ahead.pop(), ()) if key not in unread]
+            unread.update(new)
+            ahead += new
+        return frozenset(unread)
+
+
+def best(verdicts: Iterable[Verdict]) -> Verdict:
+    """The first of those by which most is seen."""
+    return max(verdicts, key=lambda verdict: verdict.sees, default=NOBODY)
+
+
+_ADMINS: Final = Access("admins", LEVELS.index(ADMIN))

@@ -1,0 +1,88 @@
+"""The worlds before and after a plan, as readers are asked about in them. Pure.
+
+Only what the service has counts: that a project declares a space to be a template lets nobody read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from reconciler.address import Address
+from reconciler.model import Actual
+from reconciler.plan.access.readings import Needed, needed
+from reconciler.plan.access.verdicts import Look
+from reconciler.plan.audience.barriers import Worlds, opens
+from reconciler.plan.audience.disclosure import Disclosure, caller
+from reconciler.plan.audience.readers import Access, Audiences, Key
+from reconciler.resource import Kinds
+
+
+@dataclass(frozen=True)
+class Sides:
+    """`before`, `after`: the worlds. `spread`: the world after, in which the readers of a copy read what it was copied from.
+
+    `windows`: who reads an object during the run only, and for how many requests. `needed`: what must be read to be sure of all this.
+    """
+
+    before: Look
+    after: Look
+    spread: Look
+    windows: Mapping[Key, Collection[tuple[Access, int]]]
+    called: Callable[[Key], Address]
+    needed: Needed
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the worlds are made of. `ids`: of every address before the plan. `about`: the addresses that somebody asks about."""
+
+    kinds: Kinds
+    actual: Actual
+    ids: Mapping[Address, str]
+    disclosed: Disclosure
+    about: Collection[Address]
+
+    @cached_property
+    def _now(self) -> Audiences:
+        return Audiences(self.kinds, self.actual.objects, complete=self.actual.complete)
+
+    def key(self, ids: Mapping[Address, str], address: Address) -> Key | None:
+        """The object of an address; None where it has none."""
+        id = ids.get(address)
+        return None if id is None else (self.kinds.of(address).name, id)
+
+    def sides(self) -> Sides:
+        worlds = self.disclosed.worlds
+        after = self._then(worlds, {}) if worlds is not None else self._now
+        copies = self._copies(worlds) if worlds is not None else {}
+        spread = self._then(worlds, copies) if worlds is not None and copies else after
+        later = worlds.ids if worlds is not None else self.ids
+        keys = {key for ids in (self.ids, later) for address in self.about if (key := self.key(ids, address)) is not None}
+        need = needed(self.kinds, self.actual, (self._now, after), keys)
+        unread = frozenset(need.unread)
+        before, last = Look(self._now, self.ids, unread), Look(after, later, unread)
+        windows: dict[Key, list[tuple[Access, int]]] = {}
+        for key, access, requests in self.disclosed.windows:
+            windows.setdefault(key, []).append((access, requests))
+        return Sides(before, last, last if spread is after else Look(spread, later, unread), windows, self._caller(worlds), need)
+
+    def _then(self, worlds: Worlds, copies: Mapping[Key, Collection[Key]]) -> Audiences:
+        return Audiences(self.kinds, worlds.served, complete=worlds.after.complete, copies=copies)
+
+    def _copies(self, worlds: Worlds) -> dict[Key, Collection[Key]]:
+        """What is copied from what, without the copies of what the project itself says is open to everybody."""
+        result = {}
+        for key, copies in worlds.after.copies.items():
+            served = worlds.served.get(key[0], {}).get(key[1])
+            said = worlds.after.objects.get(key[0], {}).get(key[1])
+            if served is None or said is None or not opens(self.kinds[key[0]], served.values, said.values):
+                result[key] = copies
+        return result
+
+    def _caller(self, worlds: Worlds | None) -> Callable[[Key], Address]:
+        if worlds is not None:
+            return self.disclosed.called
+        addresses = {(self.kinds.of(address).name, id): address for address, id in self.ids.items()}
+        return caller(self.kinds, addresses, self.actual.objects, self.actual.objects)
