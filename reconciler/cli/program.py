@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "plan": Lazy("reconciler.cli.commands.plan", "Show what would change."),
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation."),
     "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler."),
+    "diff": Lazy("reconciler.cli.commands.diff", "Show what a change of the files means, without the service."),
     "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph."),
     "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address."),

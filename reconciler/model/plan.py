@@ -241,7 +241,7 @@ class Plan:
     `lists`: (kind, id of what contains them) of lists that must be read before then.
     `outside`: how many addresses that this run leaves alone have something pending; None where it is about all of them.
     `consents`: what a run of it is allowed to open once somebody consented to it, asked or not. `violations`: the rules of the project that
-    it violates, warnings included.
+    it violates, warnings included. `files_only`: it compares two versions of the files; nothing is known of the service.
     """
 
     project: str
@@ -267,6 +267,7 @@ class Plan:
     questions: frozenset[tuple[str, str]] = frozenset()
     lists: frozenset[tuple[str, str]] = frozenset()
     violations: tuple[Violation, ...] = ()
+    files_only: bool = False
 
     @property
     def pending(self) -> bool:

@@ -11,6 +11,7 @@
 - `warnings/`: what a reader must know before approving
 - `changes`: what people read of the plan, with `names` for ids; `cascades`: unmanaged objects that a delete takes along
 - `memory`: what the state records before the first request
+- `offline/`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulate`: the service as the declarations describe it; `prove` replays a plan on it
 - `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, read off a plan
 """

@@ -64,7 +64,7 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
             "adopt": count[Action.ADOPT],
             "forget": count[Action.FORGET],
             "restore": count[Action.RESTORE],
-            "unmanaged": len(plan.unmanaged),
+            "unmanaged": None if plan.files_only else len(plan.unmanaged),
             "blocked": len(blocked),
             "requests": len(plan.steps),
             "outside": plan.outside or 0,

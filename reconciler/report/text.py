@@ -62,7 +62,7 @@ def summary(plan: Plan) -> str:
     beyond = outside(plan)
     if plan.empty:
         nothing = "No changes for the selected addresses." if plan.outside else "No changes."
-        line = f"{nothing} {count(plan.managed, 'object')} managed, {len(plan.unmanaged):,} unmanaged."
+        line = f"{nothing} {count(plan.managed, 'object')} managed" + ("." if plan.files_only else f", {len(plan.unmanaged):,} unmanaged.")
         return " ".join([line, *([f"{troubles[0].upper()}{troubles[1:]}."] if troubles else []), *([f"{beyond}."] if beyond else [])])
     numbers = {action: sum(action in change.actions for change in plan.changes) for action in TOLD}
     nothing = "a looser rule to record" if plan.exposures else "nothing to do"

@@ -46,7 +46,7 @@ def page_text(page: Page) -> str:
         "version": 1, "project": "test", "service": {"member": "ada@acme.example"}, "protect": [],
         "defaults": {"space": {"duplicateOf": "blank"}}, **page.top,
     }  # fmt: skip
-    desired = _declared(json.dumps({**top, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}, indent=1, ensure_ascii=False))
+    desired = declared(json.dumps({**top, "organizations": {"acme": {"id": ORGANIZATION, **tree}}}, indent=1, ensure_ascii=False))
     state = world.remembered()
     actual = page.seen(world.read(desired, state))
     targets, excludes = (tuple(Glob.parse(text) for text in texts) for texts in (page.targets, page.excludes))
@@ -59,7 +59,7 @@ def page_text(page: Page) -> str:
 
 
 @cache
-def _declared(text: str) -> Desired:
+def declared(text: str) -> Desired:
     with tempfile.TemporaryDirectory() as root:
         Path(root, "reconciler.yaml").write_text(text, encoding="utf-8")
         return load(Path(root), kinds()).desired

@@ -17,7 +17,7 @@ class SummaryData(t.Record):
     adopt: t.Count
     forget: t.Count
     restore: t.Count
-    unmanaged: t.Count
+    unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
     blocked: t.Count
     requests: t.Count
     outside: t.Count

@@ -1,0 +1,144 @@
+"""The files of a commit, in a folder of their own. Only reads; runs no hooks, filters or drivers of the repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from reconciler.errors import ReconcilerError, UsageError
+
+SECONDS: Final = 60  # for one git command
+LARGEST: Final = 16 * 2**20  # bytes; no file that a project reads is larger
+SHORT: Final = 9  # characters of a commit id that people read
+LINK: Final = "120000"
+FILES: Final = frozenset({"100644", "100755", LINK})  # modes; a submodule is no file
+CALM: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "protocol.allow=never", "--no-pager")
+
+
+class Blob(NamedTuple):
+    """A file of a commit: its path in the repository, its mode and its object id."""
+
+    path: PurePosixPath
+    mode: str
+    id: str
+
+
+@dataclass(frozen=True)
+class Commit:
+    """`name`: as the user called it."""
+
+    name: str
+    id: str
+
+    def __str__(self) -> str:
+        short = self.id[:SHORT]
+        return short if self.id.startswith(self.name) else f"{self.name} ({short})"
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A git repository. `folder`: where its commands run; `inside`: that folder's path from the top of the repository."""
+
+    folder: Path
+    inside: PurePosixPath
+
+    @classmethod
+    def around(cls, folder: Path) -> Repository:
+        """The repository that contains a folder. Raises `UsageError` where there is none."""
+        done = _git(folder, "rev-parse", "--show-prefix")
+        if done.returncode != 0:
+            hint = f"git says: {_said(done)}" if "not a git repository" not in _said(done) else "Run it in a clone of the repository."
+            raise UsageError(f"{folder} is not in a git repository", hint=hint)
+        return cls(folder, PurePosixPath(os.fsdecode(done.stdout).rstrip("\n") or "."))
+
+    def commit(self, name: str) -> Commit:
+        """The commit that a branch, tag or id means. Raises `UsageError`."""
+        done = _git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+        if done.returncode != 0:
+            raise UsageError(f"{name!r} is not a commit of this repository", hint=f"If it is a branch elsewhere: git fetch origin {name}")
+        return Commit(name, done.stdout.decode().strip())
+
+    def shared(self, one: Commit, other: Commit) -> Commit:
+        """The newest commit that both contain. Raises `UsageError` where there is none."""
+        done = _git(self.folder, "merge-base", one.id, other.id)
+        if done.returncode != 0:
+            raise UsageError(
+                f"{one} and {other} have no commit in common",
+                hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
+            )
+        id = done.stdout.decode().split()[0]
+        return one if id == one.id else Commit(f"where it left {one.name}", id)
+
+    @contextmanager
+    def files(self, commit: Commit) -> Iterator[Path]:
+        """The folder as a commit has it. Its files vanish with the context. Raises `ReconcilerError` where git cannot read them."""
+        with TemporaryDirectory(prefix="reconciler-diff-") as name:
+            root = Path(name).resolve()
+            self._write(root, self._blobs(commit))
+            yield root
+
+    def _blobs(self, commit: Commit) -> list[Blob]:
+        listed = _git(self.folder, "ls-tree", "-r", "-z", "-l", commit.id, ".")
+        if listed.returncode != 0:
+            raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}")
+        blobs: list[Blob] = []
+        for entry in listed.stdout.split(b"\0")[:-1]:
+            words, _, path = entry.partition(b"\t")
+            mode, _, id, size = words.decode().split()
+            if mode in FILES and int(size) <= LARGEST:
+                blobs.append(Blob(PurePosixPath(os.fsdecode(path)), mode, id))
+        return blobs
+
+    def _write(self, root: Path, blobs: list[Blob]) -> None:
+        asked = "".join(f"{blob.id}\n" for blob in blobs).encode()
+        done = _git(self.folder, "cat-file", "--batch", given=asked)
+        if done.returncode != 0:
+            raise ReconcilerError(f"git cannot read the files: {_said(done)}")
+        at, links = 0, []
+        for blob in blobs:
+            end = done.stdout.index(b"\n", at)
+            header = done.stdout[at:end].decode().split()
+            if len(header) != 3:
+                raise ReconcilerError(
+                    f"git has no content of {blob.path}", hint="A partial clone lacks it: git fetch --refetch, or clone without --filter."
+                )
+            content = done.stdout[end + 1 : end + 1 + int(header[2])]
+            at = end + 2 + len(content)
+            target = root / blob.path
+            if {"..", ".git"} & set(blob.path.parts) or blob.path.is_absolute():
+                raise ReconcilerError(f"the commit has a file called {blob.path}, which is not allowed")
+            if blob.mode == LINK:
+                links.append((target, content))
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        for target, content in links:  # last: no file is written through one
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.symlink(content, os.fsencode(target))
+
+
+def _git(folder: Path, *words: str, given: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    try:
+        return subprocess.run(  # noqa: S603 -- git as this user has it; no text of others is an option
+            ["git", *CALM, "-C", str(folder), *words],  # noqa: S607
+            input=given,
+            capture_output=True,
+            timeout=SECONDS,
+            env=environment,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("the git command is not installed", hint="Install git, or compare without --from and --to.") from None
+    except subprocess.TimeoutExpired:
+        raise ReconcilerError(f"git did not answer within {SECONDS} seconds: git {words[0]}") from None
+
+
+def _said(done: subprocess.CompletedProcess[bytes]) -> str:
+    return os.fsdecode(done.stderr).strip().removeprefix("fatal: ").splitlines()[0] if done.stderr.strip() else "nothing"

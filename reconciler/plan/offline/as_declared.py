@@ -1,0 +1,111 @@
+"""What the service would show, and the state remember, had a project been applied as it is written. Pure.
+
+In: two versions of a project. Out: the world of the first one, in which the second can be planned without a service and without a state.
+What can only be adopted exists as the version says that first names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Declared, Desired, Observed, State
+from reconciler.model.codec import path_ids, unborn, wanted
+from reconciler.plan import plan as make_plan
+from reconciler.plan.offline.urls import Published
+from reconciler.plan.prove import carried_out
+from reconciler.resource import UNSET, Field, Kind, Kinds, Role
+
+LINEAGE = "as declared"
+
+
+def as_declared(kinds: Kinds, before: Desired, after: Desired) -> tuple[State, Actual]:
+    """State and Actual once `before` is applied. What only `after` adopts exists too, as it declares it, and nobody manages it."""
+    nothing = State(LINEAGE, 0)
+    actual = _with(kinds, Actual(), _adopted(kinds, before, {}, ()))
+    plan = make_plan(kinds, before, nothing, actual)
+    state, shown = carried_out(kinds, before, nothing, actual, plan)
+    shown = _with(kinds, shown, _settled(kinds, before, state, shown))
+    ids = {address: binding.id for address, binding in state.bindings.items()}
+    known = {id for objects in shown.objects.values() for id in objects}
+    shown = _with(kinds, shown, _adopted(kinds, after, ids, known))
+    return replace(state, rules=before.rules), Published(kinds, shown).actual()
+
+
+def _with(kinds: Kinds, actual: Actual, more: Iterator[Observed]) -> Actual:
+    """The same with more objects; everything was read completely."""
+    objects = {name: dict(actual.objects.get(name, {})) for name in kinds}
+    for observed in more:
+        objects[observed.kind][observed.id] = observed
+    scopes = {id for some in objects.values() for id in some}
+    return replace(actual, objects=objects, complete=frozenset((name, id) for name in kinds for id in scopes))
+
+
+def _adopted(kinds: Kinds, desired: Desired, known: Mapping[Address, str], shown: Container[str]) -> Iterator[Observed]:
+    """The objects of a project that no create makes, containers first, less those that are `shown` already."""
+    ids = dict(known)
+    for address, declared in desired.resources.items():
+        kind = kinds[declared.kind]
+        if address in ids or (declared.id is None and "create" in kind.api):
+            continue
+        within = path_ids(kinds, address.container, ids.get)
+        ids[address] = id = kind.identity(declared.id or f"the-{kind.name}-{address.key}", within)
+        if id not in shown:
+            yield Observed(kind.name, id, _values(kind, declared, ids), within, {"id": bare(id)})
+
+
+def _settled(kinds: Kinds, desired: Desired, state: State, shown: Actual) -> Iterator[Observed]:
+    """The objects with what the service derives for them, and with what the project alone knows of each: a copy has none of that."""
+    taken = {(kind, _within(observed), name, value) for kind, observed, name, value in _unique(kinds, shown)}
+    for address, binding in state.bindings.items():
+        kind, observed = kinds[binding.kind], shown.find(binding.kind, binding.id)
+        declared = desired.resources.get(address)
+        if observed is None or declared is None:
+            continue
+        values = dict(observed.values)
+        for name, field in kind.fields.items():
+            if field.role is Role.LOCAL:
+                values[name] = declared.values.get(name, UNSET)
+            elif field.derived is not None and values.get(name, UNSET) is UNSET:
+                value = _derived(kind, observed, field, shown)
+                if value is not None and (key := (kind.name, _within(observed), name, value)) not in taken:
+                    taken.add(key)
+                    values[name] = value
+        yield replace(observed, values=values)
+
+
+def _unique(kinds: Kinds, shown: Actual) -> Iterator[tuple[str, Observed, str, Any]]:
+    """The values that siblings may not share."""
+    for kind in kinds.values():
+        names = [name for name, field in kind.fields.items() if field.unique]
+        for observed in shown.objects.get(kind.name, {}).values():
+            yield from ((kind.name, observed, name, observed.values.get(name)) for name in names)
+
+
+def _within(observed: Observed) -> tuple[tuple[str, str], ...]:
+    """The containers of an object, as something that can be compared."""
+    return tuple(sorted(observed.within.items()))
+
+
+def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str | None:
+    """What the service makes of the source of a field; None where only the service can tell."""
+    assert field.derived is not None
+    source: Observed | None = observed
+    if field.derived.reference is not None:
+        reference = kind.fields[field.derived.reference]
+        source = shown.find(str(reference.refers or reference.to), str(observed.values.get(reference.name)))
+    text = source.values.get(field.derived.field) if source is not None else None
+    return (field.derived.form(text) or None) if isinstance(text, str) else None
+
+
+def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
+    """What an object says once it is as declared; what refers to objects that are not there yet is said later."""
+    values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unborn(value))}
+    return {name: value for name, field in kind.kept if (value := values.get(name, _silent(field))) is not UNSET}
+
+
+def _silent(field: Field) -> Any:
+    """What an object says of a field that is not declared."""
+    return None if field.readable and (field.clear or field.container) and field.role is not Role.CHOICE else UNSET

@@ -1,0 +1,122 @@
+"""`reconciler diff`: what a change of the files means, from git alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.cli.conftest import Cli, valid
+
+ACME: Final = Path(__file__).parents[2] / "examples" / "acme"
+SITE: Final = "docs/sites/partners.yaml"
+
+
+def git(folder: Path, *words: str) -> None:
+    identity = {"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@acme.example"}
+    committer = {"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@acme.example"}
+    environment = {**os.environ, **identity, **committer, "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=environment)
+
+
+@pytest.fixture
+def repository(cli: Cli) -> Cli:
+    """A repository whose folder `docs` is the flagship example, on a branch that has nothing yet."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    shutil.copytree(ACME, cli.root / "docs")
+    git(cli.root, "init", "-q", "-b", "main")
+    git(cli.root, "add", "-A")
+    git(cli.root, "commit", "-q", "-m", "one")
+    git(cli.root, "checkout", "-q", "-b", "change")
+    return cli
+
+
+def test_what_was_not_changed_means_nothing_and_nothing_is_said_of_the_service(repository: Cli) -> None:
+    done = repository("diff", "docs", "--detailed-exitcode")
+    assert done.exit_code == 0
+    assert done.stdout.endswith("No changes. 80 objects managed.\n")
+    assert "unmanaged" not in done.stdout
+    assert "Compared: from HEAD (" in done.stdout
+    assert ") to the files as they are." in done.stdout
+
+
+def test_an_edit_is_a_plan_with_its_exposures_without_token_state_or_request(repository: Cli) -> None:
+    repository.edit(SITE, "visibility: share-link", "visibility: public")
+    done = repository("diff", "docs", "--from", "main", "--detailed-exitcode")
+    assert done.exit_code == 2
+    assert "~ visibility  share-link -> public" in done.stdout
+    assert "! exposure    visibility share-link -> public: more people can read it" in done.stdout
+    assert not (repository.root / "docs" / ".reconciler").exists()
+
+
+def test_commits_are_compared_whatever_the_files_are_now(repository: Cli) -> None:
+    repository.edit(SITE, "}} for partners", "}} for our partners")
+    git(repository.root, "commit", "-q", "-am", "two")
+    shutil.rmtree(repository.root / "docs" / "sites")
+    document = valid(repository.json("diff", "docs", "--from", "main", "--to", "change"), "plan")
+    assert [(change["address"], change["actions"]) for change in document["changes"]] == [("acme/site/partners", ["update"])]
+    assert document["summary"]["unmanaged"] is None
+
+
+def test_what_others_did_since_the_branch_was_left_is_not_its_work(repository: Cli) -> None:
+    repository.edit(SITE, "}} for partners", "}} for our partners")
+    git(repository.root, "commit", "-q", "-am", "mine")
+    git(repository.root, "checkout", "-q", "main")
+    repository.edit("docs/people.yaml", "title: ", "title: New ")
+    git(repository.root, "commit", "-q", "-am", "theirs")
+    done = repository("diff", "docs", "--from", "main", "--to", "change")
+    assert "Plan: 1 to update. 1 request." in done.stdout
+    assert "from where it left main (" in done.stdout
+
+
+def test_a_project_that_is_new_is_created(repository: Cli) -> None:
+    shutil.copytree(repository.root / "docs", repository.root / "more")
+    done = repository("diff", "more")
+    assert done.exit_code == 0
+    assert "to create" in done.stdout
+
+
+def test_a_project_that_was_wrong_names_the_commit_of_each_problem(repository: Cli) -> None:
+    repository.edit(SITE, "visibility:", "visability:")
+    git(repository.root, "commit", "-q", "-am", "wrong")
+    repository.edit(SITE, "visability:", "visibility:")
+    done = repository("diff", "docs", "--from", "change")
+    assert done.exit_code == 3
+    assert 'change:sites/partners.yaml:7:5  acme/site/partners: unknown field "visability"; did you mean "visibility"?' in done.stderr
+
+
+@pytest.mark.parametrize("name", ["nothing", "--upload-pack=x", "HEAD:docs", ""])
+def test_what_is_no_commit_is_said(repository: Cli, name: str) -> None:
+    done = repository("diff", "docs", f"--from={name}")
+    assert done.exit_code == 3
+    assert f"{name!r} is not a commit of this repository" in done.stderr
+
+
+def test_a_folder_without_a_repository_is_said(cli: Cli) -> None:
+    shutil.copytree(ACME, cli.root / "docs")
+    done = cli("diff", "docs", env={"GIT_CEILING_DIRECTORIES": str(cli.root.parent)})
+    assert done.exit_code == 3
+    assert "docs is not in a git repository" in done.stderr
+
+
+def test_nothing_of_the_repository_is_run(repository: Cli) -> None:
+    marker = repository.root / "ran"
+    hook = repository.write("hook", f"#!/bin/sh\ntouch {marker}\n")
+    hook.chmod(0o755)
+    for name, value in (
+        ("core.fsmonitor", str(hook)),
+        ("core.hooksPath", str(repository.root)),
+        ("filter.x.smudge", str(hook)),
+        ("diff.x.textconv", str(hook)),
+    ):  # fmt: skip
+        git(repository.root, "config", name, value)
+    repository.write(".gitattributes", "* filter=x diff=x export-ignore\n")
+    git(repository.root, "-c", "core.fsmonitor=false", "add", ".gitattributes")
+    marker.unlink(missing_ok=True)
+    assert "No changes." in repository("diff", "docs", "--to", "HEAD").stdout
+    assert not marker.exists()
