@@ -34,6 +34,8 @@ def everything() -> dict[str, Any]:
     tree["sites"]["flat"]["published"] = False
     tree["agentInstructions"] = "Answer in plain English."
     tree["sites"]["docs"]["adaptiveSchema"] = _claims("isBeta")
+    tree["members"]["linus@acme.example"]["sso"] = False
+    tree["translations"] = {"one-fr": {"source": {"space": "one", "language": "en"}, "language": "fr", "instructions": "Keep our names."}}
     node(tree, "guides").update(icon="book", description="To begin with", condition="visitor.claims.a")
     node(tree, "reference")["icon"] = "code"
     node(tree, "guides")["spaces"][0]["condition"] = "visitor.claims.b"
@@ -83,6 +85,7 @@ CASES = (
     Case("organization", "inviteLinks", "acme", True),
     Case("organization", "mergeRules", "acme", {"type": "inherit"}),
     Case("member", "role", "acme/member/linus@acme.example", "comment"),
+    Case("member", "sso", "acme/member/linus@acme.example", True),
     Case("team", "title", "acme/team/writers", "Authors: all # of them"),
     Case("collection", "title", "acme/collection/other", "Others"),
     Case("collection", "description", "acme/collection/other", "What is left"),
@@ -135,6 +138,9 @@ CASES = (
     Case("share-link", "name", "acme/site/docs/share-link/partners", "Friends"),
     Case("agent-instructions", "instructions", "acme/agent-instructions", _text("Be brief.")),
     Case("adaptive-schema", "jsonSchema", "acme/site/docs/adaptive-schema", _claims("isGamma")),
+    Case("translation", "source", "acme/translation/one-fr", {"space": "spc_blank", "language": "de"}, shown="source"),
+    Case("translation", "language", "acme/translation/one-fr", "it", shown="language"),
+    Case("translation", "instructions", "acme/translation/one-fr", _text("Be brief.")),
     Case("share-link", "active", "acme/site/docs/share-link/partners", False),
 )
 

@@ -18,7 +18,6 @@ from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
-from reconciler.config.reserved import later
 from reconciler.config.rules import read_guards, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
@@ -364,7 +363,7 @@ class Loading:
                 elif key in TOP or key in LATER_TOP:
                     self.problems.add(entry.at, f"{key} is only allowed in the project file")
                 else:
-                    self.problems.add(entry.at, later(key) or f'unknown key "{key}"{did_you_mean(key, words.known)}')
+                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}')
 
     def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
         node = entry.node

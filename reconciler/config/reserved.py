@@ -1,7 +1,4 @@
-"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`), and those of later versions.
-
-Pure.
-"""
+"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`). Pure."""
 
 from __future__ import annotations
 
@@ -9,15 +6,10 @@ from reconciler.address import is_key
 from reconciler.config.shapes import Item, Shape
 from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Report, Scalar, described, empty, untainted
 from reconciler.config.values import INVALID
-from reconciler.config.words import ADOPT, LATER_SECTIONS
+from reconciler.config.words import ADOPT
 from reconciler.model import Expected
 from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean
-
-
-def later(name: str) -> str | None:
-    """The sentence for a word that a later version will know; None for any other."""
-    return f"{name} is not supported yet; remove it" if name in LATER_SECTIONS else None
 
 
 def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:

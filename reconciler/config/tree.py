@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
-from reconciler.config.reserved import later, read_reserved
+from reconciler.config.reserved import read_reserved
 from reconciler.config.shapes import Item, Shape
 from reconciler.config.source.nodes import (
     FOR_EACH,
@@ -373,7 +373,7 @@ class Tree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                report(entry.at, later(name) or unknown_word(shape, item, name))
+                report(entry.at, unknown_word(shape, item, name))
 
     def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
         item.nodes[name] = node
@@ -417,6 +417,8 @@ def unknown_word(shape: Shape, item: Item, name: str) -> str:
         return f"{name} is not allowed here: the key is the {name}"
     if known is not None and known.role is Role.CHOICE:
         return f'{name} is not allowed here; write "{known.flag}: true" on the {known.to}'
+    if known is not None and known.role is Role.OUTPUT:
+        return f"{name} is not allowed here: the service sets it"
     if known is not None:
         return f"{name} is not allowed here: it follows from the location of the {shape.kind.name}"
     meant = closest(name, shape.words)

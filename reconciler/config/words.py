@@ -55,6 +55,3 @@ ENVIRONMENTS: Final = "environments"
 """The folder of a project's environments; no word of any file."""
 
 NO_ENVIRONMENTS: Final = f"each environment is a file: {ENVIRONMENTS}/NAME.yaml, chosen with --env NAME"
-
-LATER_SECTIONS: Final = ("translations",)
-"""Sections of resources that a later version will know; one that a kind declares is known already."""

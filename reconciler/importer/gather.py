@@ -19,7 +19,7 @@ from reconciler.importer.excluded import removed_by
 from reconciler.importer.keys import free
 from reconciler.importer.values import Unwritable, spelled, written
 from reconciler.model import Actual, Observed, Source
-from reconciler.model.codec import title
+from reconciler.model.codec import comparable, title
 from reconciler.model.desired import Patch
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import UNSET, Field, Kind, Kinds
@@ -318,7 +318,7 @@ def refers_to(one: Field) -> str | None:
 
 
 def _natural(kind: Kind, one: Observed) -> tuple[str, ...]:
-    return tuple(repr(one.values.get(field.name, UNSET)) for field in kind.keys)
+    return tuple(comparable(one.values.get(field.name, UNSET)) for field in kind.keys)
 
 
 def _called(one: Observed) -> str:

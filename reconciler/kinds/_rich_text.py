@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from reconciler.resource import Wire
+from reconciler.resource import UNSET, Wire
 
 
 def _paragraph(line: str) -> dict[str, Any]:
@@ -54,6 +54,12 @@ def _shown(value: Any) -> Any:
 def has_content(document: Any) -> bool:
     """Whether there is anything in a document."""
     return isinstance(document, Mapping) and bool(document.get("nodes"))
+
+
+def written_instructions(raw: Mapping[str, Any]) -> Any:
+    """The instructions of an object; None where nobody wrote any, of which the service shows an empty document."""
+    document = raw.get("instructions", UNSET)
+    return document if document is UNSET or has_content(document) else None
 
 
 def _checked(value: Any) -> Any:

@@ -37,6 +37,12 @@ Level = Annotated[
 ]
 """What members may do with something; `inherit`: as with what contains it."""
 
+Language = Literal[
+    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "zh-tw", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv", "no",
+    "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et", "sl",
+]  # fmt: skip
+"""The languages that the service has a code for."""
+
 ROLES = (None, "read", "comment", "edit", "review", "create", "admin")
 """The roles as requests have them, from the one that may least."""
 

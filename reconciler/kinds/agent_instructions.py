@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from reconciler.kinds._rich_text import RichText, has_content
-from reconciler.resource import PUT, UNSET, Api, One, Permission, Resource, Single, field, one_per
-
-
-def _instructions(raw: Mapping[str, Any]) -> Any:
-    """The service shows an empty document where nobody wrote one."""
-    document = raw.get("instructions", UNSET)
-    return document if has_content(document) else UNSET
+from reconciler.kinds._rich_text import RichText, written_instructions
+from reconciler.resource import PUT, Api, One, Permission, Resource, Single, field, one_per
 
 
 class AgentInstructions(
@@ -30,4 +21,4 @@ class AgentInstructions(
     )
 
     organization = one_per("organization")
-    instructions: RichText = field("The whole document.", read=_instructions, required=True, lossy=True)
+    instructions: RichText = field("The whole document.", read=written_instructions, required=True, lossy=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.kinds._values import Email, MemberRole
-from reconciler.resource import DELETE, PATCH, Api, Exposes, Keyed, Listing, One, Permission, Resource, field, within
+from reconciler.resource import DELETE, PATCH, POST, Api, Exposes, Keyed, Listing, One, Permission, Resource, field, within
 
 
 class Member(
@@ -21,6 +21,7 @@ class Member(
     reads = (Listing("/orgs/{organization}/members"), One("/orgs/{organization}/members/{id}"))
     api = Api(
         update=PATCH("/orgs/{organization}/members/{id}"),
+        enroll=POST("/orgs/{organization}/members/{id}/sso"),
         delete=DELETE("/orgs/{organization}/members/{id}"),
     )
 
@@ -29,3 +30,4 @@ class Member(
     role: MemberRole = field(
         "The role of the member.", scarce="admin", exposes=Exposes("may do everything in the organization", ("admin",))
     )
+    sso: bool = field("Add the member to single sign-on. Nobody can be taken out of it.", on="enroll", one_way=True, usual=False)

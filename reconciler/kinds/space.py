@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, Level, MergeRules, level_of_members
+from reconciler.kinds._values import BLANK_IS_NULL, LOOSER, NODES, Language, Level, MergeRules, level_of_members
 from reconciler.resource import (
     DELETE,
     PATCH,
@@ -33,12 +33,6 @@ from reconciler.resource import (
     within,
 )
 from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, VISITORS
-
-Language = Literal[
-    "en", "fr", "de", "es", "it", "pt", "pt-br", "ru", "ja", "zh", "zh-tw", "yue", "ko", "ar", "hi", "nl", "pl", "tr", "sv", "no",
-    "da", "fi", "el", "cs", "hu", "ro", "th", "vi", "id", "ms", "he", "uk", "sk", "bg", "hr", "lt", "lv", "et", "sl",
-]  # fmt: skip
-"""The languages that the service has a code for."""
 
 _READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL, "visitor-auth": VISITORS}
 

@@ -94,6 +94,13 @@ def wanted(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[s
     return {name: request(kind.fields[name], value, ids) for name, value in declared.values.items() if name in kind.fields}
 
 
+def comparable(value: Any) -> str:
+    """A value of a natural key as a text that equal values share, whatever the order of their parts."""
+    if isinstance(value, Mapping):
+        return repr([(key, comparable(value[key])) for key in sorted(value)])
+    return repr(value)
+
+
 def unborn(value: Any) -> Iterable[Address]:
     """The references of a request form that have no id yet."""
     match value:

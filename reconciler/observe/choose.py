@@ -22,6 +22,7 @@ from reconciler.plan.matching.match import Matches, match
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.outsiders import pending, scope_of
 from reconciler.plan.matching.renames import follow
+from reconciler.plan.matching.results import makers
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 
 ADMINS_ASKED: Final = 3  # whose lists are asked for, one after the other, until one answers
@@ -62,6 +63,8 @@ class Survey(Readings):
         for container, name in self.desired.written:
             if self.desired.prune.get(name) == "all":
                 needed.setdefault((name, container), True)
+                for maker, _ in makers(self.kinds, (name,)):  # its results are not pruned
+                    needed.setdefault((maker.name, container), True)
         return needed
 
     def next_wave(self) -> list[Awaitable[None]]:
@@ -77,8 +80,24 @@ class Survey(Readings):
             return self._roots()
         found = self.matched()
         wave = [*self._roots(), *self._listings(found), *self._each(found)]
-        wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found)
+        wave = wave or self._listers(found) or self._ones(found) or self._outsiders(found) or self._makers(found)
         return wave or (self._rest(found) if self.everything else [])
+
+    def _makers(self, found: Matches) -> list[Awaitable[None]]:
+        """The lists of what has results, in each container with an object that nobody manages and that may be such a result."""
+        wave, held = [], {(binding.kind, binding.id) for binding in self.state.bindings.values()}
+        held |= {(self.desired.resources[address].kind, id) for address, id in found.ids.items()}
+        for maker, name in makers(self.kinds):
+            scopes = {
+                one.within.get(maker.within or "")
+                for one in self._objects[name].values()
+                if one.deleted_at is None and (name, one.id) not in held
+            }
+            for container, declared in self.desired.resources.items() if scopes else ():
+                scope = found.ids.get(container) if declared.kind == maker.within else None
+                for reading in maker.whole_listings if scope in scopes and scope is not None else ():
+                    wave += self._list(maker, reading, path_ids(self.kinds, container, found.id), scope)
+        return wave
 
     def _seen_roots(self) -> dict[Address, str]:
         """The roots that were shown under the one id that the state and the YAML give them."""

@@ -12,6 +12,7 @@ from reconciler.plan.decisions import Draft, Removal, actions
 from reconciler.plan.derived import Derivation
 from reconciler.plan.drafts.diff import Difference
 from reconciler.plan.matching.match import Matches
+from reconciler.plan.matching.results import results
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
 from reconciler.plan.siblings.rows import Row
@@ -177,7 +178,7 @@ def blockages(mine: Mapping[Address, Draft], gone: Mapping[Address, Removal]) ->
 
 def unmanaged(kinds: Kinds, desired: Desired, state: State, actual: Actual, found: Matches) -> tuple[Unmanaged, ...]:
     held = {(desired.resources[address].kind, id) for address, id in found.ids.items()}
-    held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign
+    held |= {(binding.kind, binding.id) for binding in state.bindings.values()} | state.foreign | results(kinds, actual.objects)
     return tuple(
         Unmanaged(name, one.id, title(one))
         for name in kinds

@@ -92,7 +92,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         sensitive=word.sensitive, readable=word.readable, lossy=word.lossy, key=word.key,
         one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
-        scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
+        copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
         exposes=word.exposes, address=word.address, opens=word.opens,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
@@ -197,6 +197,11 @@ def check(kind: Kind) -> None:
             and not field.key
         ):
             raise wrong(f"field {name} cannot be changed after creation: say on_change")
+        original = kind.fields.get(field.copies) if field.copies is not None else None
+        if field.copies is not None and (
+            field.to is None or original is None or original.role is not Role.OUTPUT or original.to != field.to
+        ):
+            raise wrong(f"field {name} copies {field.copies}, which is not an output that names an object of the same kind")
         if field.derived is not None and (field.derived.reference or field.derived.field) not in kind.fields:
             raise wrong(f"field {name} is derived from {field.derived.source}, which is not a field")
     filled = {name for name, field in kind.fields.items() if field.key or field.role is Role.SEED}

@@ -64,6 +64,7 @@ class Field:
     opens: tuple[Any, ...]
     doc: str
     refers: str | None = None
+    copies: str | None = None
     seal: bytes | None = None
 
     @cached_property
@@ -185,7 +186,16 @@ class Kind:
     def kept(self) -> tuple[tuple[str, Field], ...]:
         """The fields, by name, of which is kept what an object says."""
         gates = self.audience.gates if self.audience is not None else ()
-        return tuple((name, field) for name, field in self.fields.items() if field.compared or field.key or name in gates)
+        return tuple(
+            (name, field)
+            for name, field in self.fields.items()
+            if field.compared or field.key or name in gates or field.role is Role.OUTPUT
+        )
+
+    @cached_property
+    def results(self) -> tuple[Field, ...]:
+        """The fields that name what the service creates for an object, and writes again and again."""
+        return tuple(field for field in self.fields.values() if field.copies is not None)
 
     @cached_property
     def standing(self) -> tuple[Field, ...]:

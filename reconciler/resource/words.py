@@ -152,6 +152,7 @@ class Word:
     opens: tuple[Any, ...] = ()
     doc: str = ""
     one_per: bool = False
+    copies: str | None = None
 
 
 def _verbs(on: str | tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -246,9 +247,13 @@ def seed(doc: str, to: str, *, label: str) -> Any:
     return Word(role=Role.SEED, to=to, on=("create",), label=label, doc=doc)
 
 
-def output() -> Any:
-    """Server-assigned: shown, never sent, never compared."""
-    return Word(role=Role.OUTPUT, on=())
+def output(to: str | None = None, *, read: str | None = None, copies: str | None = None) -> Any:
+    """Server-assigned: shown, never sent, never compared. `read`: where the answer shows it, a dotted path (default: its own name).
+
+    `to`: the kind of the object that the value is the id of. `copies`: the service creates that object for this one, and writes into it
+    what the object in the output `copies` contains: nobody has to manage it, and whoever reads it reads that.
+    """
+    return Word(role=Role.OUTPUT, on=(), to=to, read=read, copies=copies)
 
 
 def local(doc: str, *, exposes: Exposes | None = None) -> Any:

@@ -145,6 +145,13 @@ def specs(many: int, file: str = "openapi") -> Tree:
     return organization(openapi={f"d{i}": {"source": {"url": f"https://pets.example/{file}{i}.json"}} for i in range(many)})
 
 
+def translations(many: int, word: str = "Keep our names") -> Tree:
+    """Of one space each."""
+    tree = spaces(many)
+    source = lambda i: {"space": f"s{i}", "language": "en"}  # noqa: E731
+    return {**tree, "translations": {f"n{i}": {"source": source(i), "language": "fr", "instructions": f"{word} {i}"} for i in range(many)}}
+
+
 def nothing(_: int) -> Tree:
     return organization()
 
@@ -164,6 +171,7 @@ _KINDS: dict[str, tuple[Callable[..., Tree], str | None]] = {
     "share links": (links, "word"),
     "SAML providers": (providers, "word"),
     "specs": (specs, "file"),
+    "translations": (translations, "word"),
 }
 
 

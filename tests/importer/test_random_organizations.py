@@ -106,6 +106,15 @@ def build(data: st.DataObject, org: Org, *, again: bool = False) -> None:
     if draw(st.booleans()):
         org.call("PUT", f"{base}/openapi/pets", {"source": {"url": "https://x.example/a?b=c&d=$%7B%7B%20e"}})
     for _ in range(draw(st.integers(0, 2))):
+        languages = st.sampled_from(["en", "fr"])
+        made = org.call(
+            "POST",
+            f"{base}/translations",
+            {"source": {"space": draw(st.sampled_from(spaces)), "language": "en"}, "language": draw(languages)},
+        )
+        if draw(st.booleans()):
+            org.call("POST", f"{base}/translations/{made['id']}/run")
+    for _ in range(draw(st.integers(0, 2))):
         site(data, org, base, spaces)
     if not again and draw(st.booleans()):
         org.call(

@@ -28,7 +28,8 @@ RECORD: Final = Path(__file__).with_name("record.json")
 def organization() -> dict[str, Any]:
     """The organization that is recorded: every field of every kind, and a second of what may be the last."""
     tree = everything()
-    del tree["agentInstructions"], tree["sites"]["docs"]["adaptiveSchema"]  # the record is of before these kinds
+    del tree["agentInstructions"], tree["translations"], tree["sites"]["docs"]["adaptiveSchema"]  # the record is of before these kinds
+    del tree["members"]["linus@acme.example"]["sso"]  # and of before this field
     tree["teams"]["readers"] = {"title": "Readers"}
     tree["sites"]["docs"]["shareLinks"]["press"] = {"name": "Press", "active": False}
     node(tree, "other")["content"].append({"collection": "attic", "title": "Attic", "content": [{"space": "box", "title": "Box"}]})
@@ -49,6 +50,7 @@ class World:
     def recorded(cls) -> World:
         kept = json.loads(RECORD.read_text(encoding="utf-8"))
         empty = {f"/orgs/org_acme/sites/site-flat/{name}": {"items": []} for name in ("sections", "section-groups", "share-links")}
+        empty["/orgs/org_acme/translations"] = {"items": []}
         return cls({**empty, **kept["answers"]}, kept["bindings"])
 
     def set(self, id: str, **values: Any) -> None:

@@ -174,7 +174,7 @@ def test_a_run_is_pending_then_running_then_completed_by_the_clock(noon: Box) ->
     noon.clock("2031-01-02T12:00:01Z")
     running = noon.get(path)
     assert (running["status"], running["stats"]["runs"]) == ("running", 0)
-    assert "result" not in running
+    assert set(running["result"]) == {"space", "revision"}, "the space exists from the first moment of the first run"
     done = noon.clock("2031-01-02T12:00:02Z")
     completed = noon.get(path)
     assert (completed["status"], completed["updatedAt"], completed["stats"]["runs"]) == ("completed", done, 1)

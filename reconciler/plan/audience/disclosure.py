@@ -17,6 +17,7 @@ from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
+from reconciler.plan.matching.results import copied
 from reconciler.plan.simulate import World
 from reconciler.resource import UNSET, Kinds, Role
 
@@ -74,7 +75,7 @@ def disclosure(
     if not any(kinds[step.kind].audience is not None for step in steps):
         return Disclosure(tuple(steps))
     said = _said(kinds, desired)
-    before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete)
+    before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
     worlds = _worlds(kinds, actual, ids, said, before, steps)
     touched = effects(kinds, steps, worlds)
     ordered, left = arranged(steps, *pairs(worlds, touched))
@@ -193,7 +194,7 @@ def _played(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Ite
 
 
 def _audiences(kinds: Kinds, world: World, said: Said, steps: Iterable[Step]) -> Audiences:
-    copies: dict[Key, list[Key]] = defaultdict(list)
+    copies: dict[Key, list[Key]] = defaultdict(list, copied(kinds, world.first.objects))
     for step in steps:
         if step.source is not None:
             source = world.ids.get(step.source, "") if isinstance(step.source, Address) else step.source

@@ -64,7 +64,7 @@ def included(access: Access, among: Collection[Access]) -> bool:
 class Audiences:
     """The readers of every object of one world, worked out as they are asked for.
 
-    `copies`: what is made in this world as a copy of what. `complete`: (kind, id of the container) of the lists that were read to their
+    `copies`: what is a copy of what. `complete`: (kind, id of the container) of the lists that were read to their
     end; of what another list may hold nobody knows whom it admits.
     """
 

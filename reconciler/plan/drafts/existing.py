@@ -11,6 +11,7 @@ from reconciler.model.codec import unborn
 from reconciler.plan.decisions import Adopt, Draft, Keep, Restore
 from reconciler.plan.drafts.diff import Difference, differences
 from reconciler.plan.drafts.facts import Facts
+from reconciler.plan.drafts.left_behind import pruned_later
 from reconciler.plan.drafts.new import created, replaced
 from reconciler.plan.drafts.restoration import last_moment, left_over, span, window
 from reconciler.plan.drafts.verdict import Fate, explained, fate
@@ -88,7 +89,8 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
         if end is Fate.SEND:
             kept.append(difference)
         elif end is Fate.REPLACE and facts.world.may_replace(draft.address):
-            return replaced(draft, facts.world.actual, id)
+            lost = pruned_later(facts.world, facts.matches, kind, now)
+            return draft.block(*lost) if lost is not None else replaced(draft, facts.world.actual, id)
         elif end is Fate.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
             return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}")

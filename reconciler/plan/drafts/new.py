@@ -7,6 +7,7 @@ from dataclasses import replace
 from reconciler.model import Actual, Cause
 from reconciler.plan.decisions import Create, Draft, Replace
 from reconciler.plan.drafts.diff import Difference
+from reconciler.plan.drafts.left_behind import left_behind
 from reconciler.plan.drafts.replacement import carried_over
 from reconciler.resource import UNSET, Role
 
@@ -35,7 +36,8 @@ def replaced(draft: Draft, actual: Actual, id: str) -> Draft:
     values, lost = carried_over(draft.kind, old, dict(draft.wants), actual)
     draft = replace(draft, intent=Replace(old), observed=None, id=None, wants={**draft.wants, **values})
     parts = [f"{'keeps' if names is values else 'loses'} {', '.join(names)}" for names in (values, lost) if names]
-    return replace(draft, differences=_from_nothing(draft), reason=" and ".join(parts))
+    reason = (" and ".join(parts) + left_behind(actual, draft.kind, old)).removeprefix("; ")
+    return replace(draft, differences=_from_nothing(draft), reason=reason)
 
 
 def _from_nothing(draft: Draft) -> tuple[Difference, ...]:

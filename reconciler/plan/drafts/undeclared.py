@@ -12,9 +12,11 @@ from reconciler.address import Address, bare
 from reconciler.model import Binding
 from reconciler.model.codec import title
 from reconciler.plan.decisions import Removal
+from reconciler.plan.drafts.left_behind import left_behind, pruned_later
 from reconciler.plan.matching.match import Matches
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.plan.matching.renames import stands_in
+from reconciler.plan.matching.results import makers, results
 from reconciler.plan.world import Decisions, World
 from reconciler.resource import Kind
 
@@ -87,19 +89,22 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
         return forget("already deleted")
     if observed is None:
         return forget("").block("is no longer declared, but it could not be read", "run again when the service answers")
-    delete = replace(forget("no longer declared" if removed is None else removed.says), delete=True)
+    says = "no longer declared" if removed is None else removed.says
+    delete = replace(forget(says + left_behind(world.actual, kind, observed)), delete=True)
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
             f"to delete it, add to removed: {{address: {address}, action: delete}}; to stop managing it, action: forget",
         )
-    return delete
+    lost = pruned_later(world, matches, kind, observed)
+    return delete if lost is None else replace(delete, reason="").block(*lost)
 
 
 def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
     """What nobody manages, of the kinds for which the project says `prune: all`."""
     kinds, desired, actual = world.kinds, world.desired, world.actual
     known = {(binding.kind, binding.id) for binding in world.state.bindings.values()} | world.state.foreign | _claimed(world, matches)
+    known |= results(kinds, actual.objects)
     for container, name in sorted(desired.written, key=lambda pair: (pair[0], pair[1])):
         kind = kinds.get(name)
         if kind is None or desired.prune.get(name) != "all" or "delete" not in kind.api or container not in matches.ids:
@@ -107,6 +112,8 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
         scope = matches.ids[container]
         if listed(kind) and (name, scope) not in actual.complete:
             continue
+        if any((maker.name, scope) not in actual.complete for maker, _ in makers(kinds, (name,))):
+            continue  # any of them may be the result of what was not read
         for observed in sorted(actual.objects.get(name, {}).values(), key=lambda observed: observed.id):
             if (name, observed.id) in known or observed.deleted_at is not None or observed.within.get(kind.within or "") != scope:
                 continue

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
-from reconciler.model.codec import title, wanted
+from reconciler.model.codec import comparable, title, wanted
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
@@ -61,9 +61,9 @@ class Index:
             for one in self.actual.objects.get(kind.name, {}).values():
                 if one.deleted_at is None:
                     container = one.within.get(kind.within) if kind.within is not None else ""
-                    table[(container, *(repr(one.values.get(field, UNSET)) for field in fields))].append(one)
+                    table[(container, *(comparable(one.values.get(field, UNSET)) for field in fields))].append(one)
             self._keys[name] = table
-        return self._keys[name].get((scope, *(repr(value) for value in values)), [])
+        return self._keys[name].get((scope, *(comparable(value) for value in values)), [])
 
 
 class Natural:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from reconciler.address import Address
 from reconciler.model import Declared, Desired
+from reconciler.model.codec import unborn
 from reconciler.resource import Kinds
 
 
@@ -23,7 +24,7 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
         container, names = start.address.container, keys[start.kind]
         if start.address in done:
             continue
-        if (container is None or container in done) and not any(isinstance(start.values.get(name), Address) for name in names):
+        if (container is None or container in done) and not any(True for name in names for _ in unborn(start.values.get(name))):
             done.add(start.address)  # as nearly all: it waits for nothing
             yield start
             continue
@@ -44,5 +45,5 @@ def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
 
 def key_references(declared: Declared, names: Iterable[str]) -> list[Address]:
     """The addresses that must be known before the natural key of a resource is: its container and what the key fields refer to."""
-    references = [value for name in names if isinstance(value := declared.values.get(name), Address)]
+    references = [address for name in names for address in unborn(declared.values.get(name))]
     return references if declared.address.container is None else [declared.address.container, *references]

@@ -105,7 +105,10 @@ def _words(page: Object) -> int:
 
 
 def show(caller: Caller, translation: Object) -> Object:
-    """The translation as it stands now; what the last completed run gave is shown until the next one is completed."""
+    """The translation as it stands now; what the last completed run gave is shown until the next one is completed.
+
+    The space of the first run is shown from its beginning: it exists, and nobody else says what it is.
+    """
     now, last, organization = caller.store.now().timestamp(), translation.get("_run"), translation["organization"]
     ended, status, updated = list(translation["_ended"]), "pending", translation["updatedAt"]
     if last is not None:
@@ -115,13 +118,13 @@ def show(caller: Caller, translation: Object) -> Object:
             ended.append(last)
             updated = max(updated, iso(datetime.fromtimestamp(last["started"] + COMPLETED, UTC)))
     kept = {key: value for key, value in translation.items() if not key.startswith("_") and key != "organization"}
-    latest = ended[-1] if ended else {"pages": 0, "words": 0}
+    latest, shown = ended[-1] if ended else {"pages": 0, "words": 0}, ended[-1] if ended else last
     return {
         "object": KIND,
         **kept,
         "status": status,
         "updatedAt": updated,
-        **({"result": {name: latest[name] for name in ("space", "revision")}} if ended else {}),
+        **({"result": {name: shown[name] for name in ("space", "revision")}} if shown is not None else {}),
         "stats": {
             "runs": len(ended),
             "totalWords": sum(one["words"] for one in ended),

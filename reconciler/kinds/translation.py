@@ -1,0 +1,45 @@
+"""Translations: spaces that the service fills with what another one says, in another language."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typing_extensions import TypedDict
+
+from reconciler.address import Address
+from reconciler.kinds._rich_text import RichText, written_instructions
+from reconciler.kinds._values import Language
+from reconciler.resource import DELETE, POST, PUT, Api, Keyed, Listing, One, Permission, Resource, To, field, output, within
+
+
+class Source(TypedDict):
+    """The space that is translated, and its language."""
+
+    space: Annotated[Address, To("space")]
+    language: Language
+
+
+class Translation(
+    Resource,
+    kind="translation",
+    place=Keyed("translations"),
+    replaceable=True,
+    permission=Permission("edit"),
+    create_permission=Permission("createContent", of="organization"),
+):
+    """A translation of a space. The service creates the space with the result at the first run, and writes it again at each other one."""
+
+    reads = (Listing("/orgs/{organization}/translations"), One("/orgs/{organization}/translations/{id}"))
+    api = Api(
+        create=POST("/orgs/{organization}/translations"),
+        update=PUT("/orgs/{organization}/translations/{id}"),
+        delete=DELETE("/orgs/{organization}/translations/{id}"),
+    )
+
+    organization = within("organization")
+    source: Source = field("The space to translate, and its language.", on="create", on_change="replace", key=True, required=True)
+    language: Language = field("The language to translate into.", on="create", on_change="replace", key=True, required=True)
+    instructions: RichText = field("Instructions for the translation: a text, or a rich document.", read=written_instructions, lossy=True)
+    status = output()
+    original = output("space", read="source.space")
+    result = output("space", read="result.space", copies="original")

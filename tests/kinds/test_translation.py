@@ -1,0 +1,245 @@
+"""Translations: what creates, changes and replaces one, and what becomes of the space that the service fills for it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from reconciler.errors import ConfigError
+from tests.harness import ORGANIZATION, Org
+from tests.importer.imported import imported
+from tests.outside import drifted, said
+from tests.small import applied, described, settled
+from tests.undo.undoing import runs, undo
+
+ONE_FR = "acme/translation/one-fr"
+TRANSLATIONS = f"/orgs/{ORGANIZATION}/translations"
+BLANK: dict[str, Any] = {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True}
+
+
+@pytest.fixture
+def org(tmp_path: Path) -> Org:
+    return Org(tmp_path)
+
+
+def translated(**fields: Any) -> dict[str, Any]:
+    """An organization with a translation of one of its spaces; `fields` of it may be another value, or None for none."""
+    made = {"source": {"space": "one", "language": "en"}, "language": "fr", "instructions": "Keep our names.", **fields}
+    return {
+        "members": {"ada@acme.example": "admin"},
+        "content": [BLANK, {"space": "one", "title": "One"}, {"space": "two", "title": "Two"}],
+        "translations": {"one-fr": {name: value for name, value in made.items() if value is not None}},
+    }
+
+
+def without(tree: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in tree.items() if name != "translations"}
+
+
+def run(org: Org, address: str = ONE_FR) -> str:
+    """Let the service translate; returns the id of the space with the result."""
+    path = f"{TRANSLATIONS}/{org.id(address)}"
+    org.call("POST", f"{path}/run")
+    return str(org.call("GET", path)["result"]["space"])
+
+
+def writes(org: Org) -> list[tuple[str, str]]:
+    return [(method, path) for method, path in org.requests if method != "GET"]
+
+
+# -- what is sent --------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_translation_is_created_after_its_space_and_only_its_instructions_change(org: Org) -> None:
+    org.write(translated())
+    verbs = [f"{step.verb} {step.address}" for step in org.plan().steps]
+    assert verbs.index("create acme/space/one") < verbs.index(f"create {ONE_FR}")
+    applied(org, translated())
+    id = org.id(ONE_FR)
+    org.write(translated(instructions="Be brief."))
+    org.requests.clear()
+    org.apply()
+    assert writes(org) == [("PUT", f"{TRANSLATIONS}/{id}")]
+    settled(org)
+
+
+def test_nothing_is_sent_for_instructions_that_nobody_wrote(org: Org) -> None:
+    applied(org, translated(instructions=None))
+    org.call("PUT", f"{TRANSLATIONS}/{org.id(ONE_FR)}", {"instructions": {"object": "document", "nodes": []}})
+    settled(org)
+
+
+@pytest.mark.parametrize("other", [{"source": {"space": "two", "language": "en"}}, {"language": "de"}], ids=lambda other: next(iter(other)))
+def test_another_source_or_language_replaces_it_and_only_with_consent(org: Org, other: dict[str, Any]) -> None:
+    applied(org, translated())
+    first, space = org.id(ONE_FR), run(org)
+    org.write(translated(**other))
+    (blocked,) = org.plan().blocked
+    assert blocked.reason.endswith("cannot be changed on an existing translation; it would be replaced")
+    assert "--allow-replace acme/translation/one-fr" in blocked.remedy
+    (change,) = org.plan(allow_replace=(ONE_FR,)).changes
+    assert (
+        change.reason
+        == f"its result, space {org.call('GET', f'/spaces/{space}')['title']!r}, is left unchanged and is unmanaged from then on"
+    )
+    org.apply()
+    assert org.id(ONE_FR) != first
+    assert [item["id"] for item in org.call("GET", TRANSLATIONS)["items"]] == [org.id(ONE_FR)]
+    settled(org)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"source": None}, "source is missing"),
+        ({"source": {"space": "one"}}, "source lacks language"),
+        ({"source": {"space": "on", "language": "en"}}, 'no space "on"; did you mean "one"?'),
+        ({"language": "klingon"}, "language"),
+        ({"status": "completed"}, "status is not allowed here: the service sets it"),
+        ({"result": {"space": "two"}}, "result is not allowed here: the service sets it"),
+    ],
+)
+def test_a_wrong_translation_is_one_problem_with_its_place(org: Org, fields: dict[str, Any], says: str) -> None:
+    org.write(translated(**fields))
+    with pytest.raises(ConfigError) as caught:
+        org.load()
+    assert [says in problem.message and problem.line > 1 for problem in caught.value.problems] == [True], [
+        problem.message for problem in caught.value.problems
+    ]
+
+
+# -- relations -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_order_of_what_is_written_does_not_matter(org: Org) -> None:
+    tree = translated()
+    tree["translations"] |= {f"one-{code}": {"source": {"space": "one", "language": "en"}, "language": code} for code in ("de", "it", "es")}
+    applied(org, tree)
+    shuffled = random.Random(7)
+    for _ in range(3):
+        entries = list(tree["translations"].items())
+        shuffled.shuffle(entries)
+        swapped = {key: dict(reversed(one.items())) | {"source": dict(reversed(one["source"].items()))} for key, one in entries}
+        org.write(dict(reversed({**tree, "translations": swapped}.items())))
+        settled(org)
+
+
+def test_what_is_imported_is_planned_empty_and_found_again_without_a_state(org: Org, tmp_path: Path) -> None:
+    tree = translated()
+    tree["translations"]["two-fr"] = {"source": {"space": "two", "language": "en"}, "language": "fr"}
+    applied(org, tree)
+    run(org)
+    _, plan = imported(org, tmp_path / "new")
+    assert (described(plan), plan.blocked, plan.unmanaged) == ([], (), ())
+    (written,) = yaml.safe_load((tmp_path / "new" / "reconciler.yaml").read_text("utf-8"))["organizations"].values()
+    made = sorted(written["translations"].values(), key=lambda one: str(one["source"]["space"]))
+    assert [(one["source"], one["language"]) for one in made] == [
+        ({"space": "one", "language": "en"}, "fr"),
+        ({"space": "two", "language": "en"}, "fr"),
+    ]
+    assert made[0]["instructions"] == "Keep our names."
+    known = {address: org.id(address) for address in (ONE_FR, "acme/translation/two-fr")}
+    (org.root / "state.db").unlink()
+    tree["content"][1]["id"], tree["content"][2]["id"] = (org.call("GET", TRANSLATIONS)["items"][at]["source"]["space"] for at in (-1, 0))
+    ids = {item["id"]: item["source"]["space"] for item in org.call("GET", TRANSLATIONS)["items"]}
+    tree["content"][1]["id"], tree["content"][2]["id"] = ids[known[ONE_FR]], ids[known["acme/translation/two-fr"]]
+    org.write(tree)
+    org.requests.clear()
+    org.apply()
+    assert writes(org) == []
+    assert {address: org.id(address) for address in known} == known
+
+
+def test_drift_is_reported_and_corrected_and_an_undone_run_comes_back(org: Org) -> None:
+    applied(org, translated())
+    id = org.id(ONE_FR)
+    document = org.call("GET", f"{TRANSLATIONS}/{id}")["instructions"]
+    org.write(translated(instructions="Be brief."))
+    org.apply()
+    undo(org, runs(org)[0].id)
+    assert org.call("GET", f"{TRANSLATIONS}/{id}")["instructions"] == document
+    org.write(translated())
+    org.call("PUT", f"{TRANSLATIONS}/{id}", {"instructions": {"object": "document", "nodes": []}})
+    org.call("PATCH", f"/spaces/{run(org)}", {"title": "Un (fr)"})
+    assert said(drifted(org)) == [f"{ONE_FR}: changed instructions"]
+    applied(org, translated())
+    assert said(drifted(org)) == []
+
+
+def test_one_that_was_deleted_outside_is_created_again_and_a_created_one_is_deleted_by_undo(org: Org) -> None:
+    applied(org, without(translated()))
+    org.write(translated())
+    org.apply()
+    undo(org, runs(org)[0].id)
+    assert org.call("GET", TRANSLATIONS)["items"] == []
+    org.apply()
+    org.call("DELETE", f"{TRANSLATIONS}/{org.id(ONE_FR)}")
+    org.write(translated())
+    assert described(org.plan())[0].startswith(f"{ONE_FR}: create")
+    org.apply()
+    settled(org)
+
+
+# -- the space that the service fills ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["the translation is declared", "nobody declares it"])
+def test_a_result_is_neither_unmanaged_nor_pruned(org: Org, declared: bool) -> None:
+    applied(org, translated())
+    space = run(org)
+    if not declared:
+        with org.store() as store, store.lease(who="test", command="forget") as journal:
+            journal.remember(forget=(next(address for address in journal.state().bindings if str(address) == ONE_FR),))
+    tree = translated() if declared else without(translated())
+    for prune in ("owned", "all"):
+        org.write(tree, prune={"space": prune})
+        plan = org.plan()
+        assert ([one.id for one in plan.unmanaged if one.kind == "space"], described(plan)) == ([], []), prune
+    plan = org.plan(failing=("translations",))
+    assert described(plan) == [], "what may be the result of something that was not read is not pruned"
+    assert org.call("GET", f"/spaces/{space}").get("deletedAt") is None
+
+
+def test_a_removed_translation_leaves_its_result_and_says_so(org: Org) -> None:
+    applied(org, translated())
+    space = run(org)
+    org.write(without(translated()))
+    (change,) = org.plan().changes
+    assert change.reason == "no longer declared; its result, space 'One (fr)', is left unchanged and is unmanaged from then on"
+    org.apply()
+    assert org.call("GET", f"/spaces/{space}").get("deletedAt") is None
+    assert [one.id for one in org.plan().unmanaged if one.kind == "space"] == [space]
+
+
+def test_a_removal_whose_result_would_be_pruned_next_is_blocked_until_somebody_manages_that(org: Org) -> None:
+    applied(org, translated())
+    space = run(org)
+    for tree in (without(translated()), translated(language="de")):
+        org.write(tree, prune={"space": "all"})
+        plan = org.plan(allow_replace=("**",))
+        (blocked,) = plan.blocked
+        assert (str(blocked.address), plan.steps) == (ONE_FR, ())
+        assert space in blocked.reason
+        assert f"id: {space}" in blocked.remedy
+    tree = without(translated())
+    tree["content"].append({"space": "one-in-french", "id": space, "title": "One (fr)"})
+    applied(org, tree, prune={"space": "all"})
+    assert org.call("GET", f"/spaces/{space}").get("deletedAt") is None
+
+
+def test_whoever_reads_the_result_reads_what_was_translated(org: Org) -> None:
+    def site(*spaces: Any) -> dict[str, Any]:
+        return {**translated(), "sites": {"docs": {"title": "Docs", "published": True, "structure": list(spaces)}}}
+
+    applied(org, translated())
+    space = run(org)
+    applied(org, site("blank"))
+    org.write(site("blank", {"key": "fr", "space": {"id": space}}))
+    (line,) = org.plan().exposures
+    assert str(line.address) == f"acme/space/{space}"
+    assert [str(address) for address in line.reaches] == ["acme/space/one"]
+    assert line.path[-3:] == (f"space {space}", "site-space docs/fr", "site docs")
