@@ -3,7 +3,7 @@ ARG BASE=docker.io/library/python:3.13-slim
 
 FROM ${BASE} AS build
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY reconciler reconciler
 RUN python -m venv /opt/reconciler \
  && /opt/reconciler/bin/python -m pip install --no-cache-dir ".[sandbox,postgres]"

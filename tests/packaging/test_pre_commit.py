@@ -67,7 +67,7 @@ def clone(tmp_path: Path) -> Path:
     """What pre-commit clones: this repository, as far as it is needed to install it."""
     folder = tmp_path / "clone"
     folder.mkdir()
-    for name in (HOOKS.name, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (HOOKS.name, "pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
     shutil.copytree(ROOT / "reconciler", folder / "reconciler", ignore=shutil.ignore_patterns("__pycache__"))
     return folder

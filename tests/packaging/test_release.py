@@ -1,0 +1,158 @@
+"""What is published: the name, the metadata, the same bytes every time, the release workflow, the changelog."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from email import message_from_bytes
+from email.message import Message
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from reconciler import __version__
+
+ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+NOTES = runpy.run_path(str(ROOT / ".ci" / "release"))["notes"]
+NAME = PROJECT["name"]
+FOREIGN = "reconciler"
+"""The name of somebody else's distribution: installing it installs something else."""
+
+COMMAND = r"(?:\b(?:pip3?|pipx|uv|uv tool|uv pip) (?:install|run|add|inject)(?: -[\w-]+)*|\buvx(?: --[\w-]+)*)"
+REQUIREMENT = rf"{FOREIGN}(?:\[[\w,]+\])?\s*[=~<>]="
+INSTALLS = re.compile(rf"{COMMAND} [\"']?{FOREIGN}(?![\w/.-])|^\s*[\"']?{REQUIREMENT}", re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pip install {}",
+        "uvx {}",
+        "pipx run {} plan",
+        'pip install -q "{}[postgres]"',
+        "uvx --from {} x",
+        "uv tool install {}",
+        "{}[postgres]==0.1",
+    ],
+)
+def test_a_line_that_installs_the_package_of_somebody_else_is_recognized(line: str) -> None:
+    assert INSTALLS.search(line.format(FOREIGN))
+    assert not INSTALLS.search(line.format(NAME))
+
+
+def test_nothing_in_the_repository_installs_the_package_of_somebody_else() -> None:
+    files = [path for pattern in ("*.md", "*.toml", "*.yml", "*.yaml", "Dockerfile", ".ci/*") for path in ROOT.glob(pattern)]
+    files += [path for folder in ("docs", "examples", "reconciler", "schemas", ".github", "tests") for path in (ROOT / folder).rglob("*.*")]
+    kinds = ("", ".md", ".py", ".toml", ".yml", ".yaml", ".html")
+    texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in files if path.suffix in kinds and path.is_file()}
+    assert len(texts) > 500
+    found = [f"{path.relative_to(ROOT)}: {match[0]}" for path, text in texts.items() for match in INSTALLS.finditer(text)]
+    assert found == [], f'"{FOREIGN}" is somebody else\'s distribution; write {NAME}, or uvx --from {NAME} {FOREIGN}'
+
+
+def test_the_versions_of_python_are_those_that_the_classifiers_name_and_the_release_tries() -> None:
+    named = {name.rpartition(" ")[2] for name in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", name)}
+    (workflow,) = [yaml.safe_load(path.read_text(encoding="utf-8")) for path in WORKFLOWS if path.stem == "release"]
+    tried = set(workflow["jobs"]["test"]["strategy"]["matrix"]["python"])
+    first, end = (int(minor) for minor in re.findall(r"3\.(\d+)", PROJECT["requires-python"]))
+    assert named == tried == {f"3.{minor}" for minor in range(first, end)}
+
+
+def test_the_newest_section_of_the_changelog_is_about_this_version() -> None:
+    assert re.findall(r"^## (\S+)", CHANGELOG, re.MULTILINE)[0] == __version__
+
+
+DATED = "# Changelog\n\n## 1.2.0 (2026-11-23)\n\n- New.\n\n## 1.1.0 (2026-10-01)\n\n- Old.\n"
+
+
+def test_the_notes_of_a_release_are_the_newest_section() -> None:
+    assert NOTES("v1.2.0", DATED, "1.2.0") == "- New."
+
+
+@pytest.mark.parametrize(
+    ("tag", "changelog", "version", "message"),
+    [
+        ("v1.2.1", DATED, "1.2.0", "the tag is v1.2.1"),
+        ("1.2.0", DATED, "1.2.0", "use the tag v1.2.0"),
+        ("v1.3.0", DATED, "1.3.0", "the newest section of CHANGELOG.md is 1.2.0"),
+        ("v1.2.0", DATED.replace("2026-11-23", "not released yet"), "1.2.0", "replace what is in parentheses by the date"),
+        ("v1.2.0", DATED.replace("- New.\n", ""), "1.2.0", "does not say what changed"),
+    ],
+)
+def test_a_version_that_cannot_be_released_is_refused(tag: str, changelog: str, version: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        NOTES(tag, changelog, version)
+
+
+def test_the_workflows_are_valid_and_their_actions_are_pinned() -> None:
+    for path in WORKFLOWS:
+        actions = re.findall(r"uses: (\S+) #", path.read_text(encoding="utf-8"))
+        assert len(actions) == len(re.findall(r"uses: ", path.read_text(encoding="utf-8")))
+        assert [action for action in actions if not re.search(r"@[0-9a-f]{40}$", action)] == []
+    if find_spec("check_jsonschema") is None:
+        pytest.skip("check-jsonschema is not installed: install the extra dev")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+
+
+def built(folder: Path, *, seconds: int, repository: str = "") -> Path:
+    """A copy of this repository, as old as `seconds` says, and its distributions."""
+    if find_spec("build") is None:
+        pytest.skip("build is not installed: install the extra release")
+    ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", ".reconciler", "dist", "*.egg-info")
+    shutil.copytree(ROOT, folder, ignore=ignored)
+    for path in folder.rglob("*"):
+        os.utime(path, (seconds, seconds))
+        path.chmod(path.stat().st_mode | (0o020 if seconds % 2 else 0))
+    environ = {**os.environ, "SOURCE_DATE_EPOCH": "1700000000", "REPOSITORY_URL": repository}
+    done = subprocess.run([sys.executable, "-m", "build", "."], cwd=folder, env=environ, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "dist"
+
+
+@pytest.mark.proof
+def test_two_builds_of_the_same_files_are_equal_to_the_byte_and_the_wheel_runs(tmp_path: Path) -> None:
+    first, second = (built(tmp_path / name, seconds=seconds) for name, seconds in (("one", 1_600_000_000), ("another", 1_700_000_001)))
+    names = sorted(path.name for path in first.iterdir())
+    assert names == [f"docs_reconciler-{__version__}-py3-none-any.whl", f"docs_reconciler-{__version__}.tar.gz"]
+    assert [name for name in names if (first / name).read_bytes() != (second / name).read_bytes()] == []
+    python = tmp_path / "environment" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "environment"], check=True, timeout=120)
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{first / names[0]}[sandbox]"], check=True, capture_output=True, timeout=240)
+    program = python.with_name("reconciler")
+    for words in (["init", "docs", "--sandbox"], ["apply", "docs", "--yes"]):
+        done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+    assert "The plan is now empty." in done.stdout
+
+
+@pytest.mark.proof
+def test_a_release_names_its_repository_and_the_links_of_the_readme_lead_there(tmp_path: Path) -> None:
+    metadata = described(built(tmp_path / "copy", seconds=1_600_000_000, repository="https://code.example.com/docs/reconciler"))
+    files = f"https://code.example.com/docs/reconciler/blob/v{__version__}"
+    assert f"Changelog, {files}/CHANGELOG.md" in (metadata.get_all("Project-URL") or [])
+    text = str(metadata.get_payload())
+    assert f"[Drift and reports]({files}/docs/drift.md)" in text
+    assert f"![A plan in a terminal](https://code.example.com/docs/reconciler/raw/v{__version__}/docs/plan.svg)" in text
+    assert [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if not link.startswith(("https://", "#"))] == []
+
+
+def described(dist: Path) -> Message:
+    """The metadata of a wheel."""
+    (wheel,) = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_bytes(archive.read(name))
