@@ -29,7 +29,8 @@ def _expanded(entries: list[Any]) -> Iterator[Any]:
     for entry in entries:
         match entry:
             case str() if "*" in entry:
-                yield from sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").glob(entry))
+                pages = sorted((ROOT / "docs").glob(entry), key=lambda path: path.read_text(encoding="utf-8").partition("\n")[0])
+                yield from (str(path.relative_to(ROOT / "docs")) for path in pages)
             case dict():
                 yield {title: list(_expanded(inner)) if isinstance(inner, list) else inner for title, inner in entry.items()}
             case _:
@@ -61,7 +62,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         path, hash_sign, fragment = link.partition("#")
         target = _resolved(_source(here), path)
         name = MOVED.get(target, target.removeprefix("docs/"))
-        if files.get_file_from_path(name) is not None:
+        file = files.get_file_from_path(name)
+        if file is not None and not file.inclusion.is_excluded():
             return f"{image}[{text}]({posixpath.relpath(name, posixpath.dirname(here) or '.')}{hash_sign}{fragment})"
         repository = config["extra"]["repository"].rstrip("/")
         return f"[{text}]({repository}/blob/main/{target}{hash_sign}{fragment})" if repository else text
