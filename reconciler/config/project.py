@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
+from reconciler.config.language.stand_ins import stand_in, take_unset
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
@@ -44,11 +45,13 @@ PROJECT_FILE = "reconciler.yaml"
 @dataclass(frozen=True)
 class FileAccess:
     """`variables`: the files of `--var-file`. `allowed`: files and folders outside the project that `file()` and `secrets` may read.
-    `decrypt`: False where only the names of secrets are checked; what uses one then has no value."""
+    `decrypt`: False where only the names of secrets are checked; what uses one then has no value. `stand_ins`: a text stands for each value
+    that is not known, of a variable or a secret, and none of them is a problem."""
 
     variables: tuple[VariableFile, ...] = ()
     allowed: tuple[Path, ...] = ()
     decrypt: bool = True
+    stand_ins: bool = False
 
 
 PROJECT_ONLY = FileAccess()
@@ -142,7 +145,13 @@ class Loading:
             lay_over(top, environment)
             files.literal.discard(file.name)  # what was laid over it may hold expressions
         supplied = self._supplied(self.access.variables)
-        self.given = read_variables(top.entries.pop("vars", None), variables, public, environ, self.problems, chosen=chosen, files=supplied)
+        declared = top.entries.pop("vars", None)
+        unset = take_unset(declared, variables, environ, {*chosen, *supplied}) if self.access.stand_ins else {}
+        given = read_variables(declared, variables, public, environ, self.problems, chosen=chosen, files=supplied)
+        self.given = replace(
+            given, values={**given.values, **{name: stand_in([name]) for name in unset}}, unset=frozenset(unset),
+            places={**given.places, **{name: entry.at for name, entry in unset.items()}},
+        )  # fmt: skip
         encrypted = [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
@@ -152,7 +161,7 @@ class Loading:
             for document in self.documents.values():
                 self.look(document)
         evaluation = Evaluation(files.root, self.given, self.environment, self.problems, literal=files.literal)
-        evaluation.allowed = self.access.allowed
+        evaluation.allowed, evaluation.stand_ins = self.access.allowed, self.access.stand_ins
         if encrypted:
             self.secrets = evaluation.secrets = self._encrypted(encrypted, evaluation, databases(top, files.root), environ)
         split.evaluated = self._evaluated(evaluation)
@@ -176,6 +185,7 @@ class Loading:
             sensitive=self.given.secrets | self.secret_texts,
             supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
             unused={f"vars.{name}": at for name, at in self._unused(evaluation, files.root).items()},
+            unset=tuple(sorted(self.given.unset)),
             undecrypted=self.secrets.unchecked if self.secrets is not None else (),
             texts={**files.texts, **evaluation.texts},
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, empty, shown, untainted
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, StandIn, described, empty, shown, untainted
 from reconciler.config.words import CREATE_STRATEGIES, Service
 from reconciler.model import Desired, Source
 from reconciler.text.suggest import did_you_mean, one_of
@@ -60,8 +60,8 @@ class Settings:
 class Project:
     """A project as loaded. `sensitive`: values from the environment and from secrets, to be masked wherever text leaves the program.
     `supplied`: texts of `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `undecrypted`: the
-    encrypted files of which only the names were checked. `texts`: the SHA-256 of every file that was read, also by an expression, by its
-    name below the project."""
+    encrypted files of which only the names were checked. `unset`: the variables for whose values a text stands. `texts`: the SHA-256 of
+    every file that was read, also by an expression, by its name below the project."""
 
     settings: Settings
     desired: Desired
@@ -69,6 +69,7 @@ class Project:
     supplied: frozenset[str] = field(default=frozenset(), repr=False)
     unused: Mapping[str, Source] = field(default_factory=dict)
     undecrypted: tuple[str, ...] = ()
+    unset: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -123,6 +124,8 @@ class Words:
             self.problems.add(node.at, empty(name))
         elif not isinstance(node, Scalar) or node.null:
             self.problems.add(node.at, f"{name} must be one value, not {described(node)}")
+        elif isinstance(node.value, StandIn):
+            return None
         elif untainted(node, name, self.problems.add):
             return node
         return None

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
+from reconciler.config.language.stand_ins import is_stand_in
 from reconciler.config.messages import sentence
 from reconciler.config.source.nodes import (
     UNREAD,
@@ -27,6 +28,7 @@ from reconciler.config.source.nodes import (
     Node,
     Report,
     Scalar,
+    StandIn,
     described,
     empty,
     first_tainted,
@@ -82,6 +84,8 @@ class Reader:
 
     def _read(self, node: Node, report: Report) -> Any:
         name = self.name
+        if (node.__class__ is not Scalar or isinstance(node.value, StandIn)) and is_stand_in(node):
+            return plain(node)
         if not self.field.sensitive and not untainted(node, name, report):
             return INVALID
         tainted = first_tainted(node) if self.field.sensitive else None

@@ -120,3 +120,50 @@ def test_nothing_of_the_repository_is_run(repository: Cli) -> None:
     marker.unlink(missing_ok=True)
     assert "No changes." in repository("diff", "docs", "--to", "HEAD").stdout
     assert not marker.exists()
+
+
+UNSET: Final = """\
+version: 1
+project: docs
+vars:
+  org: {env: RECONCILER_VAR_ORG}
+  brand: {type: string}
+  show: {type: boolean}
+  people: {type: list}
+  key: {env: RECONCILER_VAR_KEY}
+service: {baseUrl: "https://${{ vars.brand }}.example"}
+organizations:
+  acme:
+    id: ${{ vars.org }}
+    emailDomains: ["${{ vars.brand }}.example", acme.example]
+    teams:
+      writers: {title: "${{ vars.brand }} writers"}
+      readers: {title: Readers, members: "${{ vars.people }}"}
+    sites:
+      docs:
+        title: ${{ vars.brand.title.text }}
+        visibility: ${{ "public" if vars.show else "unlisted" }}
+    saml:
+      okta: {label: Okta, entityID: "https://a.example", ssoURL: "https://b.example", certificate: "${{ vars.key }}"}
+"""
+
+
+def test_a_variable_without_a_value_is_unknown_and_no_error(cli: Cli) -> None:
+    cli.write("docs/reconciler.yaml", UNSET)
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "one")):
+        git(cli.root, *words)
+    cli.edit("docs/reconciler.yaml", "title: Readers", "title: All readers")
+    same = cli("diff", "docs", "--from", "HEAD", "--to", "HEAD")
+    assert (same.exit_code, "No changes." in same.stdout) == (0, True), same.stdout + same.stderr
+    cli.edit("docs/reconciler.yaml", "}} writers", "}} authors")
+    done = cli("diff", "docs")
+    assert "unknown.vars.brand writers -> unknown.vars.brand authors" in done.stdout
+    assert "vars.brand, vars.key, vars.org, vars.people, vars.show: no value is known here." in " ".join(done.stdout.split())
+    assert done.stdout.endswith("Plan: 2 to update. 2 requests.\n")
+
+
+def test_a_secret_is_not_decrypted(repository: Cli) -> None:
+    repository.write("docs/secrets.enc.yaml", "okta: ENC[AES256_GCM,data:x,iv:y,tag:z,type:str]\nsops: {mac: m, version: 3.11.0}\n")
+    text = (repository.root / "docs/reconciler.yaml").read_text(encoding="utf-8")
+    repository.write("docs/reconciler.yaml", f"{text}\nsecrets: secrets.enc.yaml\n")
+    assert repository("diff", "docs").exit_code == 0

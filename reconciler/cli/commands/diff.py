@@ -77,7 +77,9 @@ def command(
         state, actual = as_declared(kinds, old.desired, new.desired)
         plan = make_plan(kinds, new.desired, state, actual)
     note = f"Compared: from {start} to {end if after else FILES}. {COVERS}"
-    plan = replace(plan, notes=(*plan.notes, note), unmanaged=(), files_only=True)
+    names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
+    unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
+    plan = replace(plan, notes=(*plan.notes, note, *unset), unmanaged=(), files_only=True)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)
@@ -100,7 +102,7 @@ def _side(
     from reconciler.config.words import ENVIRONMENTS
 
     if commit is None:
-        yield load(screen, options, kinds)
+        yield load(screen, options, kinds, decrypt=False, stand_ins=True)
         return
     with repository.files(commit) as folder:
         path = folder if options.project.is_dir() else folder / options.project.name
@@ -111,7 +113,7 @@ def _side(
             yield replace(beside, desired=replace(beside.desired, resources={}, moved=(), removed={}))
             return
         try:
-            yield load(screen, replace(options, project=path, env=environment), kinds)
+            yield load(screen, replace(options, project=path, env=environment), kinds, decrypt=False, stand_ins=True)
         except ConfigError as error:
             problems = [Problem(f"{commit.name}:{each.file}", each.line, each.column, each.message) for each in error.problems]
             raise ConfigError(problems, more=error.more) from None

@@ -46,8 +46,11 @@ class Service:
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
 
-def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True) -> Project:
-    """The project; its secrets are masked from now on. `decrypt`: False where only their names are checked. Raises `ConfigError`."""
+def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True, stand_ins: bool = False) -> Project:
+    """The project; its secrets are masked from now on. Raises `ConfigError`.
+
+    `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem.
+    """
     from reconciler.cli.terminal.progress import Narration
     from reconciler.config import load as read
     from reconciler.config.project import FileAccess
@@ -57,7 +60,7 @@ def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True
         with Narration(screen).lasting("Loading the project"):
             project = read(
                 options.project, kinds, environment=options.env, variables=options.var, public=options.public_var, environ=environ,
-                access=FileAccess(options.var_files, tuple(options.allow_file), decrypt),
+                access=FileAccess(options.var_files, tuple(options.allow_file), decrypt, stand_ins),
             )  # fmt: skip
     except ConfigError as error:
         screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out

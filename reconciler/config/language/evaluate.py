@@ -12,12 +12,13 @@ from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.config.language.variables import Variables
 from reconciler.config.source.nodes import (
     FOR_EACH,
     MARK,
+    UNKNOWN,
     UNREAD,
     Enough,
     List,
@@ -25,6 +26,7 @@ from reconciler.config.source.nodes import (
     Node,
     Problems,
     Scalar,
+    StandIn,
     holds_expression,
     lifted,
 )  # fmt: skip
@@ -132,6 +134,7 @@ class Evaluation:
         self.refused: Sequence[Path] = ()
         self.allowed: Sequence[Path] = ()  # files and folders outside the project that file() may read
         self.secrets: Secrets | None = None
+        self.stand_ins = False  # a text stands for what is not known
         self.texts: dict[str, str] = {}
 
     def refuse(self, paths: list[Path]) -> None:
@@ -154,7 +157,7 @@ class Evaluation:
 
         made = Evaluator(
             vars=self.variables.values,
-            tainted=self.variables.tainted,
+            tainted=self.variables.tainted | self.variables.unset,
             env_name=self.environment,
             file=ProjectFiles(self.root, self.refused, texts=self.texts, allowed=self.allowed),
             work=self.work,
@@ -211,6 +214,8 @@ class Evaluation:
         try:
             found = evaluator.scalar(node.text)
         except ExpressionError as error:
+            if unset := self.variables.unset & set(_VARIABLE.findall(node.text)):
+                return self._stand_in(node, unset)
             place = (node.at.file, node.at.line, node.at.column)
             if isinstance(error, Withheld):
                 self.problems.settled.add(place)
@@ -219,7 +224,17 @@ class Evaluation:
             else:
                 self.problems.settle(Problem(*place, put(error.message)))
             return None
+        if self.stand_ins and (found.value is UNKNOWN or not self.variables.unset.isdisjoint(found.tainted)):
+            return self._stand_in(node, found.tainted, found.value)
         if isinstance(found.value, str):
             return Scalar(node.at, found.value, False, found.value, found.tainted, computed=True)
         made = lifted(found.value, node.at, found.tainted)
         return replace(made, computed=True) if isinstance(made, Scalar) else made
+
+    def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
+        """What stands for a value that is made of these; the text around it stays, where there is one."""
+        from reconciler.config.language.stand_ins import stand_in
+
+        known = isinstance(value, str) and all(stand_in([name]) in value for name in names)
+        text = StandIn(value) if known else stand_in(names)
+        return Scalar(node.at, text, False, text, computed=True)

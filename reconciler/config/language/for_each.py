@@ -25,6 +25,7 @@ from reconciler.config.source.nodes import (
     Node,
     Problems,
     Scalar,
+    StandIn,
     Template,
     described,
     empty,
@@ -105,6 +106,8 @@ class Generator:
                 return None
         else:
             made = self._copy(node, scope)
+        if isinstance(made, Scalar) and isinstance(made.value, StandIn):
+            return [], []  # which ones there are is not known
         tainted = first_tainted(made)
         if tainted is not None:
             self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about)

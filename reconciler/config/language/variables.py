@@ -33,13 +33,15 @@ _PYTHON: Mapping[str, tuple[type, ...]] = {
 @dataclass(frozen=True)
 class Variables:
     """`values` by name. `tainted`: the names whose values came from the environment and are not public. `failed`: the names that are
-    declared and have no value, which is reported. `origins`: what gave each its value, in words. `places`: where each is declared."""
+    declared and have no value, which is reported. `origins`: what gave each its value, in words. `places`: where each is declared.
+    `unset`: the names of those that nobody sets, where that is no problem; a text stands for each value."""
 
     values: Mapping[str, Any]
     tainted: frozenset[str]
     failed: frozenset[str]
     origins: Mapping[str, str] = field(default_factory=dict)
     places: Mapping[str, Source] = field(default_factory=dict)
+    unset: frozenset[str] = frozenset()
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -23,6 +23,12 @@ UNKNOWN: Final = object()
 """The value of an expression that uses a secret which is not decrypted, where only names are checked."""
 
 
+class StandIn(str):
+    """A text that stands for a value that nobody knows, and says which."""
+
+    __slots__ = ()
+
+
 def holds_expression(text: str) -> bool:
     """Whether a scalar has to be evaluated (to turn `$${{` into text, if for nothing else)."""
     return MARK in text
