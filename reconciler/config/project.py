@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.address import Address
 from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
-from reconciler.config.language.stand_ins import stand_in, take_unset
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
@@ -146,12 +145,9 @@ class Loading:
             files.literal.discard(file.name)  # what was laid over it may hold expressions
         supplied = self._supplied(self.access.variables)
         declared = top.entries.pop("vars", None)
-        unset = take_unset(declared, variables, environ, {*chosen, *supplied}) if self.access.stand_ins else {}
+        unset = self._unset(declared, variables, environ, {*chosen, *supplied})
         given = read_variables(declared, variables, public, environ, self.problems, chosen=chosen, files=supplied)
-        self.given = replace(
-            given, values={**given.values, **{name: stand_in([name]) for name in unset}}, unset=frozenset(unset),
-            places={**given.places, **{name: entry.at for name, entry in unset.items()}},
-        )  # fmt: skip
+        self.given = given.with_stand_ins(unset)
         encrypted = [entry for entry in (self._secrets(environment), top.entries.pop(SECRETS, None)) if entry is not None]
         names = included(files.root, file.name, top.entries.pop("include", None), self.problems)
         split = Split(files, file.name, self.problems, dict(names))
@@ -194,6 +190,16 @@ class Loading:
     def secret_texts(self) -> frozenset[str]:
         """Every text that was decrypted."""
         return self.secrets.texts if self.secrets is not None else frozenset()
+
+    def _unset(
+        self, declared: Entry | None, variables: Mapping[str, str], environ: Mapping[str, str], others: Collection[str]
+    ) -> Mapping[str, tuple[Source, str]]:
+        """Take out of `vars` what has no value, where that is no problem: where each is declared, and what stands for it."""
+        if not self.access.stand_ins:
+            return {}
+        from reconciler.config.language.stand_ins import stand_in, take_unset
+
+        return {name: (entry.at, stand_in([name])) for name, entry in take_unset(declared, variables, environ, others).items()}
 
     def _supplied(self, given: Sequence[VariableFile]) -> Mapping[str, Entry]:
         """The values of `--var-file` by name."""

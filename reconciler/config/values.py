@@ -19,7 +19,6 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.language.stand_ins import is_stand_in
 from reconciler.config.messages import sentence
 from reconciler.config.source.nodes import (
     UNREAD,
@@ -32,6 +31,7 @@ from reconciler.config.source.nodes import (
     described,
     empty,
     first_tainted,
+    is_stand_in,
     plain,
     unknown,
     untainted,

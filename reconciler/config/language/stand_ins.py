@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from reconciler.config.source.nodes import Entry, List, Map, Node, Scalar, StandIn, plain
+from reconciler.config.source.nodes import Entry, Map, StandIn, plain
 
 
 def stand_in(names: Iterable[str]) -> StandIn:
@@ -33,11 +33,3 @@ def _is_unset(declared: Entry, environ: Mapping[str, str]) -> bool:
         return False
     env = declared.node.entries.get("env")
     return env is None or plain(env.node) not in environ
-
-
-def is_stand_in(node: Node) -> bool:
-    """Whether something in it has no value that is known."""
-    if isinstance(node, Scalar):
-        return isinstance(node.value, StandIn)
-    parts = node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]
-    return any(is_stand_in(part) for part in parts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, core, described, empty, plain, scalars, shown
@@ -47,6 +47,12 @@ class Variables:
     def secrets(self) -> frozenset[str]:
         """Every text to be masked: tainted values, and the texts inside them."""
         return frozenset(text for name in self.tainted for text in texts(self.values[name]) if text)
+
+    def with_stand_ins(self, unset: Mapping[str, tuple[Source, str]]) -> Variables:
+        """The same with more variables, which nobody sets: where each is declared, and what stands for its value."""
+        values = {name: text for name, (_, text) in unset.items()}
+        places = {name: at for name, (at, _) in unset.items()}
+        return replace(self, values={**self.values, **values}, places={**self.places, **places}, unset=frozenset(unset))
 
 
 def read_variables(

@@ -296,3 +296,10 @@ def exposed(name: str, taint: tuple[str, ...]) -> str:
 def unknown(node: Node) -> bool:
     """Whether something in it is not decrypted."""
     return first_tainted(node) is not None and any(scalar.value is UNKNOWN for scalar in scalars(node))
+
+
+def is_stand_in(node: Node) -> bool:
+    """Whether something in it has no value that is known."""
+    if isinstance(node, Scalar):
+        return isinstance(node.value, StandIn)
+    return any(is_stand_in(part) for part in (node.items if isinstance(node, List) else [entry.node for entry in node.entries.values()]))
