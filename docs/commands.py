@@ -13,6 +13,8 @@ from reconciler.cli import main
 COMMON = ("--color", "--quiet", "--verbose", "--help")
 """Options of every command: they are listed once."""
 
+HELP = click.Option(["-h", "--help"], is_flag=True, help="Show this message and exit.")
+
 INTRO = """\
 # Commands
 
@@ -72,7 +74,8 @@ def _prose(text: str) -> str:
 
 
 def _options(context: click.Context) -> list[click.Option]:
-    return [param for param in context.command.get_params(context) if isinstance(param, click.Option) and not param.hidden]
+    own = [param for param in context.command.params if isinstance(param, click.Option) and not param.hidden]
+    return [*own, HELP]  # click's own depends on which context asked for it first
 
 
 def _is_common(param: click.Option) -> bool:

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
     "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, request by request."),
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run."),
+    "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples."),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),

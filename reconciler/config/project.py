@@ -25,9 +25,9 @@ from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, scalars, untainted
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
-from reconciler.config.words import ENVIRONMENTS, LATER_TOP, NO_ENVIRONMENTS, SECRETS, TOP, Access, Service
+from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, POLICIES, SECRETS, TOP, Access, Service
 from reconciler.errors import ConfigError, Problem
-from reconciler.model import AccessTest, Declared, Desired, Source
+from reconciler.model import AccessTest, Declared, Desired, Policies, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
@@ -270,9 +270,12 @@ class Loading:
         defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
         tree = Tree(self.kinds, compiled, self.problems, split, evaluation)
         removed, moved = self._everywhere(words, tree)
+        rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in POLICIES}
         self._rest(words)
         fragments = [self._document(document, tree, removed, moved) for document in documents]
         for held in fragments:
+            for name in POLICIES:
+                rules[name] += [entry] if (entry := held.entry(name)) is not None else []
             self._fragment(held, tree)
         tree.items = items = tree.ordered()
         self.generated = tree.generator.made if "generator" in tree.__dict__ else {}
@@ -295,6 +298,7 @@ class Loading:
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
             patches=tuple(patches.read) if patches is not None else (),
             excluded=linker.excluded(patches.removed) if patches is not None and patches.removed else {},
+            policies=self._policies(rules, items, evaluation),
             generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
             access=self._access(access, resources, patches.gone if patches is not None else {}),
         )  # fmt: skip
@@ -307,6 +311,15 @@ class Loading:
         from reconciler.config.access.tests import read_access
 
         return read_access(entry, self.kinds, resources, gone, self.problems)
+
+    def _policies(self, rules: Mapping[str, list[Entry]], items: Mapping[Address, Item], evaluation: Evaluation) -> Policies:
+        """The policies of the project; what reads them is imported where there are some."""
+        if not any(rules.values()):
+            return Policies()
+        from reconciler.config.policies.section import Section
+
+        addresses = {item.address: item.kind.name for item in items.values()}
+        return Section(self.kinds, addresses, self.problems, evaluation).read(rules)
 
     def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:
         """Root resources of one file, and its `removed` and `moved`."""
@@ -322,10 +335,7 @@ class Loading:
         inner = {section for kind in self.roots.values() for section in self._inner(kind)}
         words.known += ["vars", "include", SECRETS]
         for key, entry in list(words.entries.items()):
-            if key in LATER_TOP:
-                self.problems.add(entry.at, f"{key} is not supported yet; remove it")
-                words.known.append(key)
-            elif key == ENVIRONMENTS:
+            if key == ENVIRONMENTS:
                 self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}")
                 words.known.append(key)
             elif key in inner and key not in words.known:
@@ -376,7 +386,7 @@ class Loading:
             if key not in words.known:
                 if key == ENVIRONMENTS:
                     self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}")
-                elif key in TOP or key in LATER_TOP:
+                elif key in TOP:
                     self.problems.add(entry.at, f"{key} is only allowed in the project file")
                 else:
                     self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}')

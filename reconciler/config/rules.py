@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from reconciler.config.settings import Words
 from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, empty, untainted
-from reconciler.config.words import PRUNE_SCOPES
+from reconciler.config.words import POLICIES, PRUNE_SCOPES
 from reconciler.model import Guards, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
 Prune = Literal["owned", "all", "none"]
-RULES = ("prune", "protect", "guards", "access")
+RULES = ("prune", "protect", "guards", "access", *POLICIES)
 
 
 def read_prune(top: Words, kinds: Kinds, problems: Problems) -> dict[str, Prune]:

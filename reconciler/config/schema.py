@@ -13,6 +13,7 @@ from typing import Any
 
 from reconciler.address import KEY_PATTERN
 from reconciler.config.access import schema as access
+from reconciler.config.policies.schema import rules
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
@@ -147,6 +148,7 @@ class _Maker:
                 "defaults": _map(
                     {name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields that are not written."
                 ),
+                **rules(self.kinds),
                 **self._everywhere(),
             },
             required=("version", "project"),
@@ -158,7 +160,7 @@ class _Maker:
         for root in self.kinds.roots:
             held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
             held |= self._sections(root)
-        return {**_map({**held, **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
+        return {**_map({**held, **rules(self.kinds), **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:
         """A file that one map or list includes: nodes, entries, or the map or list under its own key."""

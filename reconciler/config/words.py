@@ -32,8 +32,12 @@ class Access(StrEnum):
     REASON = auto()
 
 
+POLICIES: Final = ("use", "policies", "exceptions")
+"""Words at the top of any file that say what the project must not do."""
+
 TOP: Final = (
     "version", "project", "service", "state", "recovery", "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults",
+    *POLICIES,
 )  # fmt: skip
 """Words of the project file alone."""
 
@@ -47,9 +51,6 @@ def is_encrypted(name: str) -> bool:
     """Whether the name of a file says that it is encrypted: no pattern includes it, and it is no environment."""
     return name.endswith(ENCRYPTED)
 
-
-LATER_TOP: Final = ("policies",)
-"""Words at the top of a file that a later version will know."""
 
 ENVIRONMENTS: Final = "environments"
 """The folder of a project's environments; no word of any file."""

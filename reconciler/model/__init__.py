@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Unmanaged,
         waiting,
     )
+    from reconciler.model.policy import Exemption, Policies, Policy
     from reconciler.model.source import Source
     from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
     from reconciler.model.violation import Severity, Violation
@@ -58,6 +59,7 @@ __all__ = [
     "Desired",
     "Edited",
     "Entry",
+    "Exemption",
     "Expected",
     "Exposure",
     "Forbidden",
@@ -73,6 +75,8 @@ __all__ = [
     "Pattern",
     "Place",
     "Plan",
+    "Policies",
+    "Policy",
     "ReaderSort",
     "Removed",
     "Result",
@@ -108,6 +112,7 @@ if not TYPE_CHECKING:
             "plan": (
                 "Action Allowance Blocked BrokenUrl Cause Change Delta Exposure Forbidden Forecast Memory Plan Spot Step Unmanaged waiting"
             ),
+            "policy": "Exemption Policies Policy",
             "source": "Source",
             "state": "Before Binding Intent Origin Place State Stood",
             "violation": "Severity Violation",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from reconciler.address import Address, Glob
 from reconciler.model.access import AccessTest
+from reconciler.model.policy import Policies
 from reconciler.model.source import Source
 
 
@@ -80,13 +81,15 @@ class Guards:
 
 @dataclass(frozen=True)
 class Rules:
-    """What holds for a whole project: the limits of a run, what is pruned by kind, the kinds whose deletes want consent, and what readers
-    must and must not see, a text for each pattern."""
+    """What holds for a whole project: the limits of a run, what is pruned by kind, the kinds whose deletes want consent, what readers must
+    and must not see, a text for each pattern, the level and the digest of each policy, and the exceptions to these."""
 
     guards: Guards
     prune: Mapping[str, str]
     protect: frozenset[str]
     access: frozenset[str] = frozenset()
+    policies: Mapping[str, str] = field(default_factory=dict)
+    exceptions: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,7 @@ class Desired:
     `prune` and `protect` hold every kind. `lister`: the member (address) who reaches everything.
     `rule_lines`: where the rules stand, by dotted name (`guards.maxDelete.percent`, `prune.team`), the start of the file as ``.
     `generated`: what `forEach` made, or made the container of. `patches`: those of the environment; `excluded`: what they remove.
+    `policies`: what no plan may do.
     """
 
     project: str
@@ -156,9 +160,10 @@ class Desired:
     patches: tuple[Patch, ...] = ()
     excluded: Mapping[Address, Excluded] = field(default_factory=dict)
     access: tuple[AccessTest, ...] = ()
+    policies: Policies = field(default_factory=Policies)
 
     @property
     def rules(self) -> Rules:
-        """Its guards, prune, protect and access, as the state remembers them."""
+        """Its guards, prune, protect, access and policies, as the state remembers them."""
         access = frozenset(demand.text for test in self.access for demand in test.demands)
-        return Rules(self.guards, self.prune, self.protect, access)
+        return Rules(self.guards, self.prune, self.protect, access, self.policies.levels, self.policies.exceptions)

@@ -241,7 +241,8 @@ class Plan:
     `lists`: (kind, id of what contains them) of lists that must be read before then.
     `outside`: how many addresses that this run leaves alone have something pending; None where it is about all of them.
     `consents`: what a run of it is allowed to open once somebody consented to it, asked or not. `violations`: the rules of the project that
-    it violates, warnings included. `files_only`: it compares two versions of the files; nothing is known of the service.
+    it violates, warnings included. `files_only`: it compares two versions of the files; nothing is known of the service. `objects`: where
+    the project has policies, each declared address that the run is about, with the id of its object; None where that does not exist yet.
     """
 
     project: str
@@ -268,6 +269,7 @@ class Plan:
     lists: frozenset[tuple[str, str]] = frozenset()
     violations: tuple[Violation, ...] = ()
     files_only: bool = False
+    objects: Mapping[Address, str | None] = field(default_factory=dict)
 
     @property
     def pending(self) -> bool:

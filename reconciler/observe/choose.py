@@ -60,6 +60,8 @@ class Survey(Readings):
             if address not in self.desired.resources and address.container is not None:
                 for kind in self.kinds.below(binding.kind):  # a delete would take all of it along
                     needed.setdefault((kind.name, address), True)
+        for container, name in self.desired.policies.asks:
+            needed.setdefault((name, container), True)
         for container, name in self.desired.written:
             if self.desired.prune.get(name) == "all":
                 needed.setdefault((name, container), True)

@@ -21,7 +21,7 @@ def deletes(plan: Plan) -> tuple[Change, ...]:
 
 def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     """The plan as it came. Raises `Refused` with the way past it. `allow_delete`: how many it may delete; None: the project's limit."""
-    _rules(plan)
+    refuse(plan.violations, "the plan")
     found = deletes(plan)
     limits = desired.guards
     managed = plan.managed + sum(1 for change in found if Action.DELETE in change.actions and change.address not in desired.resources)
@@ -38,9 +38,9 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     )
 
 
-def _rules(plan: Plan) -> None:
-    """Raise `Refused` where the plan violates a rule of the project that is more than a warning."""
-    violations = [violation for violation in plan.violations if violation.level is Severity.ERROR]
+def refuse(found: Sequence[Violation], what: str) -> None:
+    """Raise `Refused` where a rule of the project is violated that is more than a warning. `what`: what violates it."""
+    violations = [violation for violation in found if violation.level is Severity.ERROR]
     if not violations:
         return
     lines = [_violated(violation) for violation in violations]
@@ -48,7 +48,7 @@ def _rules(plan: Plan) -> None:
     ways = "; ".join(dict.fromkeys(violation.remedy for violation in violations if violation.remedy))
     number = len({violation.name for violation in violations})
     raise Refused(
-        f"the plan violates {number} rule{'s' if number != 1 else ''} of the project: {'; '.join(lines[:NAMED])}{more}",
+        f"{what} violates {number} rule{'s' if number != 1 else ''}: {'; '.join(lines[:NAMED])}{more}",
         hint=f"no option of the command line overrides a rule: {ways or 'correct the project'}",
     )
 

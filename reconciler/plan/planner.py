@@ -147,6 +147,7 @@ def _planned(world: World, decisions: Decisions) -> Plan:
         differing=differing(mine, names),
         strayed=strayed(rows),
         outside=_outside(world, decisions, names) if selection.partial else None,
+        objects={address: draft.id for address, draft in mine.items()} if desired.policies else {},
         managed=sum(
             1
             for address, resource in desired.resources.items()

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from reconciler.errors import Problem
+from reconciler.model import Violation
 from reconciler.report.entries import Entry, Line, Sheet
 from reconciler.report.layout import Style
 from reconciler.text import escape
@@ -31,6 +32,20 @@ def github_problems(problems: Iterable[Problem], *, folder: str = "") -> str:
         _command("error", "reconciler", problem.message, file=_path(folder, problem.file), line=problem.line, column=problem.column)
         for problem in problems
     )
+
+
+def github_violations(violations: Iterable[Violation], *, folder: str = "") -> str:
+    """An annotation for each rule that the configuration violates, where the resource is declared, else where the rule is written."""
+    return "".join(_violation(violation, folder) for violation in violations)
+
+
+def _violation(violation: Violation, folder: str) -> str:
+    place = violation.declared or violation.source
+    message = f"{violation.name}: {violation.message}"
+    title = str(violation.address or violation.name)
+    if place is None:
+        return _command(violation.level.value, title, message)
+    return _command(violation.level.value, title, message, file=_path(folder, place.file), line=place.line, column=place.column)
 
 
 def _entry(sheet: Sheet, entry: Entry, folder: str) -> Iterator[str]:

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from reconciler.address import Address
-from reconciler.report.certificate import certificate
 from reconciler.resource import UNSET, Foreign
+from reconciler.text.certificate import certificate
 
 HIDDEN: Final = "(sensitive)"
 _OTHER: Final = re.compile(r"(null|true|false|-?[0-9][0-9.eE+-]*)?|.* -> .*|\s.*|.*\s|[\"'\[{(].*", re.DOTALL)

@@ -44,6 +44,20 @@ TEST: Final = Shape(tags={"as": Shape({word: at for at, word in enumerate(("as",
 """The list of readers as tests."""
 
 
+def _items(*keys: str) -> Shape:
+    """A list of maps with these keys, in their order."""
+    item = Shape({key: at for at, key in enumerate(keys)})
+    return Shape(tags=dict.fromkeys(keys, item))
+
+
+RULES: Final[Mapping[str, Shape]] = {
+    "policies": _items("id", "on", "when", "assert", "message", "level", "reason"),
+    "use": _items("policy", "level"),
+    "exceptions": _items("policy", "address", "until", "reason"),
+}
+"""The words that say what a project must not do."""
+
+
 def document(kinds: Kinds, top: Sequence[str]) -> Shape:
     """The shape of a project file, and of every file it includes. `top`: the words of the project file alone, in their order."""
     shapes = {name: Shape() for name in kinds}
@@ -51,7 +65,7 @@ def document(kinds: Kinds, top: Sequence[str]) -> Shape:
         _fill(shapes[name], kinds, kind, shapes)
     ranks = {word: at for at, word in enumerate((*(root.name for root in kinds.roots), *top))}
     ranks[IGNORED] = ranks.get("vars", LATE)
-    inside: dict[str, Shape] = {"defaults": Shape(inside=shapes), "access": TEST}
+    inside: dict[str, Shape] = {"defaults": Shape(inside=shapes), "access": TEST, **RULES}
     for root in kinds.roots:
         inside |= shapes[root.name].inside
         inside[root.place.section_in(None)] = Shape(each=shapes[root.name])

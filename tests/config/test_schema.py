@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,8 @@ from tests.config.corpus import BROKEN, GOOD
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = [*GOOD, *sorted(path.parent for path in (ROOT / "examples").glob("*/reconciler.yaml"))]
-FILES = [(project, file) for project in PROJECTS for file in sorted(project.rglob("*.yaml")) if "sandbox" not in file.name]
+OTHERS = re.compile(r"sandbox|\.test\.")  # files that are no part of a project
+FILES = [(project, file) for project in PROJECTS for file in sorted(project.rglob("*.yaml")) if not OTHERS.search(file.name)]
 
 
 def data(project: Path, file: Path) -> Any:

@@ -10,20 +10,20 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import pytest
 import yaml
 
 from reconciler.config import load
-from reconciler.config.words import LATER_TOP, TOP
+from reconciler.config.words import TOP
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
 from tests.sops import as_encrypted
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-PROJECT_WORDS: Final = {*TOP, *LATER_TOP, "organizations", "organization", "removed", "moved"}
+PROJECT_WORDS: Final = {*TOP, "organizations", "organization", "removed", "moved"}
 BASE: Final = """\
 version: 1
 project: page
@@ -45,6 +45,7 @@ OTHERS: Final = {
     "GitHub and GitLab: test_pipelines.py": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
     "hooks: tests/packaging/test_pre_commit.py": lambda name, _: name == ".pre-commit-config.yaml",
     "rules of the sandbox: test_docs_of_faults.py": lambda name, _: name == "rules.yaml",
+    "examples of policy test: tests/policies/test_command.py": lambda name, _: name == "policies.test.yaml",
     "a baseline of drift: tests/cli": lambda _, block: isinstance(block, dict) and set(block) == {"known"},
 }
 
@@ -56,7 +57,7 @@ def blocks(page: Path) -> list[tuple[str, str]]:
 
 
 def ours(page: Path) -> list[tuple[str, str]]:
-    return [(name, text) for name, text in blocks(page) if not any(known(name, yaml.safe_load(text)) for known in OTHERS.values())]
+    return [(name, text) for name, text in blocks(page) if not any(known(name, loaded(text)) for known in OTHERS.values())]
 
 
 def cases() -> Iterator[Any]:
@@ -66,9 +67,22 @@ def cases() -> Iterator[Any]:
             yield pytest.param(page, number, id=f"{page.relative_to(ROOT)} {name or number}")
 
 
+class Words(yaml.SafeLoader):
+    """YAML as projects have it: `on` is a word."""
+
+    yaml_implicit_resolvers: ClassVar = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:bool" or first in "tTfF"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+def loaded(text: str) -> Any:
+    return yaml.load(text, Words)
+
+
 def completed(part: dict[str, Any]) -> dict[str, Any]:
     """A project that contains a part."""
-    whole: dict[str, Any] = yaml.safe_load(BASE)
+    whole: dict[str, Any] = loaded(BASE)
     sections = {word: value for word, value in part.items() if word not in PROJECT_WORDS and not word.startswith("x-")}
     part.pop("organization", None)
     if "organizations" in part or "content" in sections:
@@ -109,7 +123,7 @@ def write_missing(folder: Path, text: str, named: dict[str, str]) -> None:
     """Write the files that a block names and that its page does not show."""
     for path in re.findall(r'file\("([^"]+)"\)', text):
         write(folder / path, FILES.get(Path(path).suffix, FILES[""]))
-    value = yaml.safe_load(text)
+    value = loaded(text)
     for path in [value["secrets"]] if isinstance(value, dict) and isinstance(value.get("secrets"), str) else []:
         write(folder / path, as_encrypted(dict.fromkeys(re.findall(r"secrets\.(\w+)", text), "x")))
     for pattern in includes(value):
@@ -129,7 +143,7 @@ def test_a_block_of_yaml_is_a_project_or_a_part_of_one(page: Path, number: int, 
     name, text = ours(page)[number]
     named = {other: content for other, content in ours(page) if other and not other.startswith("environments/")}
     environment = Path(name).stem if name.startswith("environments/") else None
-    project = yaml.safe_load(BASE) if environment else completed(yaml.safe_load(text))
+    project = loaded(BASE) if environment else completed(loaded(text))
     for other, content in {**named, name or "x.yaml": text}.items():
         write(tmp_path / other, content)
         write_missing(tmp_path, content, named)

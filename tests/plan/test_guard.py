@@ -52,7 +52,7 @@ def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_
     with pytest.raises(Refused) as caught:
         guard(Plan("p", None, violations=(UNLISTED, READERS)), DESIRED, allow_delete=100)
     assert str(caught.value) == (
-        "the plan violates 2 rules of the project: policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted; "
+        "the plan violates 2 rules: policy unlisted (reconciler.yaml:12) at acme/site/docs: staging sites stay unlisted; "
         "access 1 at acme/site/docs: anyone can read it by acme/site/docs -> acme/site/docs (public)"
     )
     assert caught.value.hint == "no option of the command line overrides a rule: add an exception; close the site"

@@ -13,7 +13,6 @@ import pytest
 
 from reconciler.model import Action, Cause, Delta
 from reconciler.plan.drift import Drift, Drifted, Kept
-from reconciler.report.certificate import certificate
 from reconciler.report.drift import drift_text
 from reconciler.report.entries import plan_sheet
 from reconciler.report.html import html
@@ -23,6 +22,7 @@ from reconciler.report.nested import difference_lines
 from reconciler.report.text import plan_text
 from reconciler.report.values import shown
 from reconciler.resource import UNSET
+from reconciler.text.certificate import certificate
 from tests.report.made import at, change, delta, plan
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)

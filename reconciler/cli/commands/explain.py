@@ -18,15 +18,19 @@ from reconciler.errors import UsageError
 @click.pass_obj
 def command(screen: Screen, /, word: str, **words: Any) -> None:
     """Describe a kind or one of its fields: values, limits, what a change does, with an example. Without an argument, list the kinds.
+    `policies`, `use` and `exceptions` are described too.
 
     \b
     Examples:
       reconciler explain
       reconciler explain site
       reconciler explain site.visibility
+      reconciler explain policies
     """
+    from reconciler.config.policies.keys import SECTIONS
     from reconciler.kinds import load as load_kinds
     from reconciler.report import explain
+    from reconciler.report.explain_policies import explain_section
     from reconciler.text.suggest import did_you_mean
 
     Options.of(screen, words)
@@ -34,10 +38,13 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
     if not word:
         screen.spans(explain.explain_kinds(kinds, width=screen.width))
         return
+    if word in SECTIONS:
+        screen.spans(explain_section(word, width=screen.width))
+        return
     name, dot, field = word.partition(".")
     kind = kinds.get(name)
     if kind is None:
-        raise UsageError(f"there is no kind {name!r}{did_you_mean(name, kinds)}", hint="reconciler explain lists them.")
+        raise UsageError(f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS])}", hint="reconciler explain lists them.")
     if not dot:
         screen.spans(explain.explain_kind(kinds, kind, width=screen.width))
         return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -44,7 +45,8 @@ class Given:
             return None
         variables = {name: value for name, value in os.environ.items() if name.startswith(VARIABLES)}
         files = [[name, sha256(text).hexdigest()] for name, text in options.var_file]
-        elsewhere = [str(root), file.name, options.env, dict(options.var), files, sorted(options.public_var), variables, *more]
+        today = datetime.now(UTC).date().isoformat()  # exceptions to policies expire
+        elsewhere = [today, str(root), file.name, options.env, dict(options.var), files, sorted(options.public_var), variables, *more]
         elsewhere += [str(path.absolute()) for path in options.allow_file]
         return cls(root, text, seal, seal.digest(elsewhere))
 

@@ -56,6 +56,16 @@ class Extent:
     everything: bool = False
 
 
+def _judged(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Plan:
+    """The plan with the policies that it violates, as of today."""
+    if not desired.policies:
+        return plan
+    from reconciler.cli.wiring.connect import now
+    from reconciler.policies.judged import with_violations
+
+    return with_violations(kinds, desired, actual, plan, today=now().date())
+
+
 async def make_plan(
     reader: Reader, kinds: Kinds, desired: Desired, state: State, extent: Extent, *, stage: Callable[[str], None] = lambda what: None
 ) -> Planned:
@@ -86,7 +96,8 @@ async def make_plan(
     _check_targets(selection, desired, state, made)
     ahead = forecast(len(made.steps), reads, seconds, reader.allowance)
     stage(PROVING)
-    return Planned(prove(kinds, desired, state, actual, made, selection=selection), state, actual, began, ahead)
+    proved = prove(kinds, desired, state, actual, made, selection=selection)
+    return Planned(_judged(kinds, desired, actual, proved), state, actual, began, ahead)
 
 
 async def _import_meanwhile(reader: Reader, before: int) -> None:
@@ -223,7 +234,8 @@ class Session:
         selection = replace(self.selection, only=only)
         state, actual = planned.state, planned.actual
         made = plan(self.kinds, self.desired, state, actual, selection=selection, allow_replace=replaceable(self.options))
-        return replace(planned, plan=prove(self.kinds, self.desired, state, actual, made, selection=selection))
+        proved = prove(self.kinds, self.desired, state, actual, made, selection=selection)
+        return replace(planned, plan=_judged(self.kinds, self.desired, actual, proved))
 
     def apply(
         self, planned: Planned, *, on_error: Literal["continue", "stop"], verify: Literal["written", "full"] = "written"

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reconciler.model import Plan
 
 FILE: Final = "unchanged.json"
-SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places"})  # what a plan without changes may hold
+SAYS_NOTHING: Final = frozenset({"project", "environment", "managed", "unmanaged", "places", "objects"})  # of a plan without changes
 TOKEN, BASE_URL = "RECONCILER_TOKEN", "RECONCILER_BASE_URL"
 DEFAULTS: Final = ("sandbox", "target", "exclude", "allow_replace", "allow_exposure", "allow_delete", "accept_gone")
 

@@ -20,6 +20,8 @@ READING: Final = 8  # how much less it is to look at something than to make it
 WORK_MAX: Final = 32 * TEXT_MAX  # that all evaluations of a project may read and make, together: some tenths of a second
 DEPTH_MAX: Final = 100  # of lists and maps in what an expression gives
 INTEGER_BITS: Final = 64
+_ATOMS: Final = frozenset({bool, int, float, type(None)})
+_PLAIN: Final = frozenset({str, bool, int, float, type(None), dict, list})
 
 
 class ExpressionError(Exception):
@@ -41,8 +43,8 @@ class Withheld(ExpressionError):
 class Work:
     """What has been read and made so far. `variables`: the names that expressions use; `any_variable`: they may use any."""
 
-    def __init__(self) -> None:
-        self.spent = 0
+    def __init__(self, most: int = WORK_MAX) -> None:
+        self.spent, self.most = 0, most
         self.variables: set[str] = set()
         self.any_variable = False
 
@@ -52,7 +54,7 @@ class Work:
 
     def spend(self, amount: int) -> None:
         self.spent += amount
-        if self.spent > WORK_MAX:
+        if self.spent > self.most:
             raise ExpressionError("the expressions of this project exceed the limit for evaluation, including this one")
 
 
@@ -77,6 +79,8 @@ class Function:
 
 def known(value: Any) -> Any:
     """The value, if it is one: not a missing key, not a function without its call."""
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Undefined):
         raise ExpressionError(value._undefined_message)
     if isinstance(value, Function):
@@ -117,6 +121,8 @@ def spend(amount: int) -> None:
 
 def read(value: Any, deep: bool = False) -> None:
     """Before a step that looks at all of a value; `deep`: at all that is in it too."""
+    if type(value) in _ATOMS:
+        return
     if isinstance(value, str):
         spend(len(value) // READING)
     elif isinstance(value, list | tuple | Mapping):

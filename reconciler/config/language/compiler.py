@@ -131,7 +131,7 @@ class Compiled:
     """`names`: what it uses of its context. `variables`: the keys of `vars` it names; `all_variables`: it may use any.
     `secrets`: the keys below `secrets` that it names, as far as they are written; () where it may use any."""
 
-    run: Callable[..., Any]
+    run: Callable[[Mapping[str, Any]], Callable[[], Any]]
     names: frozenset[str]
     variables: frozenset[str]
     all_variables: bool
@@ -139,33 +139,47 @@ class Compiled:
 
     def __call__(self, context: Mapping[str, Any]) -> Any:
         """Its value, which may still be undefined. Raises `ExpressionError`."""
-        try:
-            return self.run(context)
-        except UndefinedError as error:
-            raise ExpressionError(str(error.message)) from None
-        except TypeError:
-            raise ExpressionError("the values have incompatible types") from None
-        except RecursionError:
-            raise ExpressionError(_DEEP) from None
-        except MemoryError:
-            raise ExpressionError("the expression uses too much memory") from None
-        except ExpressionError:
-            raise
-        except Exception as error:
-            raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})") from None
+        return self.over(context)()
+
+    def over(self, context: Mapping[str, Any]) -> Callable[[], Any]:
+        """What evaluates it as often as it is called, each time with the values that are in the context then."""
+        run = self.run(context)
+        return lambda: _said(run)
 
 
-def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Any]:
+def _said(run: Callable[[], Any]) -> Any:
+    """The value; whatever goes wrong as an `ExpressionError`."""
+    try:
+        return run()
+    except UndefinedError as error:
+        raise ExpressionError(str(error.message)) from None
+    except TypeError:
+        raise ExpressionError("the values have incompatible types") from None
+    except RecursionError:
+        raise ExpressionError(_DEEP) from None
+    except MemoryError:
+        raise ExpressionError("the expression uses too much memory") from None
+    except ExpressionError:
+        raise
+    except Exception as error:
+        raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})") from None
+
+
+def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callable[[], Any]]:
     """What evaluates an expression with names: as Jinja does, without the copies that its templates need."""
     root = expression._template.root_render_func
 
-    def run(names: Mapping[str, Any]) -> Any:
+    def over(names: Mapping[str, Any]) -> Callable[[], Any]:
         context = Context(ENVIRONMENT, names, None, {})  # type: ignore[arg-type]  # nothing is written to it
-        for _ in root(context):
-            pass
-        return context.vars["result"]
 
-    return run
+        def run() -> Any:
+            for _ in root(context):
+                pass
+            return context.vars["result"]
+
+        return run
+
+    return over
 
 
 @lru_cache(maxsize=CACHE)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 VALUES_MAX: Final = 5_000_000  # of a project, in all its files
 UNGUARDED: Final = 1_000_000  # values up to which memory is not looked at
 PER_VALUE: Final = 6  # bytes of text that a value takes, at least, as a rule
+LATER: Final = ("policies",)  # top keys whose expressions are evaluated for each resource
 IGNORED: Final = "x-"  # top keys that begin so are a home for anchors
 _VARIABLE: Final = re.compile(r"\bvars\s*\.\s*(\w+)")
 
@@ -182,7 +183,7 @@ class Evaluation:
         if document.at.file in self.literal:
             return
         for key, entry in document.entries.items():
-            if (key in keys or not keys) and not key.startswith(IGNORED):
+            if (key in keys or not keys) and not key.startswith(IGNORED) and key not in LATER:
                 entry.node = self.node(entry.node)
 
     def document(self, document: Node) -> Node:

@@ -234,6 +234,8 @@ _TESTS: Final[Mapping[str, Callable[..., bool]]] = {
     "defined": lambda value: not isinstance(value, Undefined),
     "undefined": lambda value: isinstance(value, Undefined),
     "none": lambda value: known(value) is None,
+    "true": lambda value: known(value) is True,
+    "false": lambda value: known(value) is False,
     "boolean": lambda value: isinstance(known(value), bool),
     "number": lambda value: is_number(known(value)),
     "integer": lambda value: is_whole(known(value)),

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from reconciler.address import Address, Glob
-from reconciler.model import Desired, Exposure, Rules, Source, State
+from reconciler.model import Desired, Exposure, Rules, Severity, Source, State
+from reconciler.model.policy import PLAN
 from reconciler.plan.warnings.consents import canonical, consent_to
 from reconciler.resource import UNSET
 
@@ -22,6 +24,10 @@ PRUNED: Final = {"owned": "objects without a line are deleted", "all": "unmanage
 UNPROTECTED: Final = "one is deleted without further consent when its line is removed"
 FEWER: Final = "fewer may remain"
 UNTESTED: Final = {"mustNotSee": "a later run may let them read it", "sees": "a later run may take it from them"}
+REMOVED: Final = "removed"
+NOT_CHECKED: Final = "what it forbids is no longer refused"
+CHANGED: Final = "it may allow what it refused before"
+EXCEPTED: Final = "the policy is not applied there"
 
 
 def changed(desired: Desired, state: State) -> Rules | None:
@@ -34,7 +40,8 @@ def loosened(desired: Desired, state: State, pruned: Collection[str], leaving: C
     if state.rules is None:
         return tuple(_exposure(desired, "prune", kind, UNSET, desired.prune[kind], PRUNED["all"]) for kind in sorted(pruned))
     unprotected = [_exposure(desired, "protect", kind, True, False, UNPROTECTED) for kind in sorted(freed(desired, state))]
-    return (*_loosened(desired, state.rules), *unprotected, *_untested(desired, state, leaving))
+    untested = _untested(desired, state, leaving)
+    return (*_loosened(desired, state.rules), *unprotected, *untested, *_policies(desired, state.rules))
 
 
 def freed(desired: Desired, state: State) -> frozenset[str]:
@@ -77,6 +84,25 @@ def _gone(pattern: str, desired: Desired, state: State, leaving: Collection[Addr
         return False
     address = Address.parse(pattern)
     return address not in desired.resources and (address not in state.bindings or address in leaving)
+
+
+def _policies(desired: Desired, was: Rules) -> Iterator[Exposure]:
+    """One for each policy that refused something and is gone, weaker or different, and for each exception that is new."""
+    now = desired.policies.levels
+    for id, level in was.policies.items():
+        before, _, demands = level.partition(" ")
+        after, _, other = now.get(id, REMOVED).partition(" ")
+        if before != Severity.ERROR or now.get(id) == level:
+            continue
+        if after == before and demands == other:
+            continue
+        changed = after == before
+        yield _exposure(desired, "policies", id, before, "changed" if changed else after, CHANGED if changed else NOT_CHECKED)
+    for exemption in desired.policies.exemptions:
+        if exemption.text not in was.exceptions and exemption.policy in was.policies:
+            at = exemption.address or PLAN
+            exposure = _exposure(desired, "exceptions", exemption.policy, UNSET, f"{at} until {exemption.until.isoformat()}", EXCEPTED)
+            yield replace(exposure, source=exemption.source)
 
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:

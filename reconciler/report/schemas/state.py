@@ -61,6 +61,8 @@ class RulesData(t.Record):
     prune: dict[t.Text, t.Text]
     protect: t.Items[t.Text]
     access: NotRequired[Annotated[t.Items[t.Text], t.doc("What readers must and must not see; absent: nothing.")]]
+    policies: NotRequired[Annotated[dict[t.Text, t.Text], t.doc("The level and the digest of each policy, by id; absent: none.")]]
+    exceptions: NotRequired[Annotated[t.Items[t.Text], t.doc("The exceptions to policies; absent: none.")]]
 
 
 class StoredRunData(t.Record):

@@ -21,6 +21,8 @@ def write_rules(connection: Connection, state: int, found: Rules) -> None:
     """Remember these instead of what was remembered."""
     value = {"guards": vars(found.guards), "prune": dict(found.prune), "protect": sorted(found.protect)}
     value |= {"access": sorted(found.access)} if found.access else {}
+    value |= {"policies": dict(found.policies)} if found.policies else {}
+    value |= {"exceptions": sorted(found.exceptions)} if found.exceptions else {}
     row = inserting(connection)(schema.rules).values(state=state, value=to_json(value, WHAT))
     connection.execute(row.on_conflict_do_update(index_elements=["state"], set_={"value": row.excluded["value"]}))
 
@@ -36,6 +38,8 @@ def read_rules(connection: Connection, state: int) -> Rules | None:
 def rules_of(value: Any) -> Rules:
     """The rules of a decoded row; raises StateError where it is broken."""
     try:
-        return Rules(Guards(**value["guards"]), value["prune"], frozenset(value["protect"]), frozenset(value.get("access", ())))
-    except (TypeError, KeyError, AttributeError) as error:
+        guards, protect, access = Guards(**value["guards"]), frozenset(value["protect"]), frozenset(value.get("access", ()))
+        policies, exceptions = dict(value.get("policies", {})), frozenset(value.get("exceptions", ()))
+        return Rules(guards, value["prune"], protect, access, policies, exceptions)
+    except (TypeError, KeyError, ValueError, AttributeError) as error:
         raise damaged(WHAT) from error

@@ -1,0 +1,186 @@
+"""`reconciler policy`: the policies of a project, the ready ones, and examples that test them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.program import Lazy, LazyGroup
+from reconciler.cli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.config.source.nodes import Map, Problems
+    from reconciler.model import Policies, Policy
+    from reconciler.resource import Kinds
+
+command = LazyGroup(
+    name="policy",
+    commands_by_name={
+        "list": Lazy(f"{__name__}:list_command", "List the policies of the project, and the ready ones."),
+        "test": Lazy(f"{__name__}:test_command", "Run policies against examples."),
+    },
+    short_help="List policies, and test them with examples.",
+    help="""List policies, and test them with examples.
+
+    \b
+    Example:
+      reconciler policy list examples/environments --env staging
+      reconciler policy test examples/environments/policies.test.yaml
+    """,
+)
+
+
+@click.command("list", short_help="List the policies of the project, and the ready ones.")
+@shared.project()
+@shared.output()
+@click.pass_obj
+def list_command(screen: Screen, /, **words: Any) -> None:
+    """List the policies of the project with their exceptions, and the ready policies that `use` can name, each with its reason. Without
+    a project, list only the ready ones.
+
+    \b
+    Example:
+      reconciler policy list
+      reconciler policy list examples/environments --env staging
+    """
+    from reconciler.cli.wiring.connect import load
+    from reconciler.config.policies.ready import ready_policies
+    from reconciler.config.project import PROJECT_FILE
+    from reconciler.kinds import load as load_kinds
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    file = options.project / PROJECT_FILE if options.project.is_dir() else options.project
+    if file.is_file() or options.project != Path():
+        policies = load(screen, options, kinds).desired.policies
+        screen.out(_own(policies, screen))
+    screen.out("Ready policies, for use: [ID]\n")
+    for policy in ready_policies(kinds):
+        screen.out(_described(policy, screen.width))
+
+
+def _own(policies: Policies, screen: Screen) -> str:
+    from reconciler.report.table import table
+
+    if not policies:
+        return "The project has no policies.\n\n"
+    rows = [("policy", "level", "on", "when", "where")]
+    for policy in policies.rules:
+        where = f"{policy.source.file}:{policy.source.line}"
+        rows.append((policy.id, policy.level.value, ", ".join(policy.on), ", ".join(policy.when) or "-", where))
+    text = table(rows, width=screen.width) + "\n"
+    if policies.exemptions:
+        rows = [("exception to", "address", "until", "where", "reason")]
+        for exemption in policies.exemptions:
+            where = f"{exemption.source.file}:{exemption.source.line}"
+            rows.append((exemption.policy, exemption.address or "-", exemption.until.isoformat(), where, exemption.reason))
+        text += table(rows, width=screen.width) + "\n"
+    return text
+
+
+def _described(policy: Policy, width: int) -> str:
+    from reconciler.report.layout import wrapped
+    from reconciler.text.escape import terminal
+
+    lines = [f"\n{policy.id}  (on {', '.join(policy.on)})"]
+    lines += [f"  {line}" for line in wrapped(terminal(policy.reason), width - 2, width - 2)]
+    lines += [f"  assert: ${{{{{policy.test}}}}}"]
+    return "\n".join(lines) + "\n"
+
+
+@click.command("test", short_help="Run policies against examples.")
+@click.argument("file", type=click.Path(path_type=Path))
+@shared.project()
+@shared.output()
+@click.pass_obj
+def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
+    """Run policies against the examples of FILE, and compare the violations with the expected ones. Sends no requests. Exits with 1 if an
+    example gives something else.
+
+    The policies are those that FILE itself contains (policies, use), or those of the project: the folder of FILE unless another is given.
+
+    \b
+    Example:
+      reconciler policy test examples/environments/policies.test.yaml
+    """
+    from reconciler.cli import exits
+    from reconciler.cli.wiring.connect import load, now
+    from reconciler.config.source.nodes import PROBLEMS_MAX, Problems
+    from reconciler.errors import ConfigError
+    from reconciler.kinds import load as load_kinds
+    from reconciler.policies.cases import EXAMPLES, FORM, Reading, differences, unexpected
+    from reconciler.report.words import count
+    from reconciler.text.escape import terminal
+
+    options = Options.of(screen, words)
+    kinds, problems = load_kinds(), Problems([])
+    top = _document(file, problems)
+    policies = _inline(kinds, top, problems) if top is not None else None
+    if problems.found or top is None:
+        raise ConfigError(problems.found)
+    if policies is None:
+        from dataclasses import replace
+
+        given = options if options.project != Path() else replace(options, project=file.parent)
+        policies = load(screen, given, kinds).desired.policies
+    for key, entry in top.entries.items():
+        if key not in (EXAMPLES, "policies", "use"):
+            problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use')
+    if EXAMPLES not in top.entries:
+        problems.add(top.at, f"there are no examples; {FORM}")
+    entries = [top.entries[EXAMPLES]] if EXAMPLES in top.entries else []
+    reading = Reading(kinds, [policy.id for policy in policies.rules], problems, now().date())
+    cases = [case for entry in entries for case in reading.cases(entry)]
+    if problems.found:
+        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
+    failed = 0
+    for case in cases:
+        lines = differences(policies, case)
+        failed += bool(lines)
+        for line in lines:
+            screen.out(f"{case.source.file}:{case.source.line}:{case.source.column}  {terminal(case.name)}: {terminal(line)}\n")
+    rest = list(unexpected(cases, policies))
+    if rest:
+        screen.say(f"No example expects a violation of {', '.join(rest)}.")
+    screen.out(f"{count(len(cases) - failed, 'example')} passed" + (f", {failed:,} failed.\n" if failed else ".\n"))
+    return exits.FAILED if failed else exits.DONE
+
+
+def _document(file: Path, problems: Problems) -> Map | None:
+    """The nodes of the file; None, with the problems noted or raised, where it is not a map."""
+    from reconciler.config.source.nodes import Map, described
+    from reconciler.config.source.reader import FILE_MAX, read
+    from reconciler.errors import UsageError
+
+    try:
+        with file.open("rb") as opened:
+            text = opened.read(FILE_MAX + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UsageError(f"{file} cannot be read: {(reason or 'unknown reason').lower()}") from error
+    document = read(text, file.as_posix())
+    problems.found += document.problems
+    if document.data is None or document.problems:
+        return None
+    if isinstance(document.data, Map):
+        return document.data
+    problems.add(document.data.at, f"this must be a map with examples, not {described(document.data)}")
+    return None
+
+
+def _inline(kinds: Kinds, top: Map, problems: Problems) -> Policies | None:
+    """The policies that the file itself contains; None where it contains none."""
+    from reconciler.config.language.evaluate import Evaluation
+    from reconciler.config.language.variables import Variables
+    from reconciler.config.policies.section import SECTIONS, Section
+
+    entries = {name: [top.entries[name]] if name in top.entries and name != "exceptions" else [] for name in SECTIONS}
+    if not any(entries.values()):
+        return None
+    problems.partial = True  # no resource is declared here, so no pattern can match one
+    evaluation = Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems)
+    return Section(kinds, {}, problems, evaluation).read(entries)

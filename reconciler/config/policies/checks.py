@@ -1,0 +1,156 @@
+"""What is wrong with an expression of a policy, before it is ever evaluated: its names, fields, calls and secrets. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.language.compiler import calm
+from reconciler.config.language.expressions import Hole, holes
+from reconciler.config.policies.expression import Call, Uses, uses
+from reconciler.config.policies.names import ACTIONS, EVERYWHERE, OF_A_RESOURCE
+from reconciler.config.source.nodes import Scalar, described
+from reconciler.resource import Kind, Kinds
+from reconciler.text.suggest import did_you_mean
+
+FORM: Final = 'write one expression: ${{ after.visibility != "public" }}'
+FIELDS_OF: Final = ("before", "after")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the expressions of one policy can use. `kinds`: those that it is about, none for the whole plan. `variables`: by name, `secret`
+    those of them that came from the environment."""
+
+    every: Kinds
+    kinds: tuple[Kind, ...]
+    whole: bool
+    variables: Mapping[str, object]
+    secret: Collection[str]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What there is by name."""
+        return EVERYWHERE if self.whole else EVERYWHERE | OF_A_RESOURCE
+
+    def fields(self) -> set[str]:
+        """The fields of all its kinds that may be asked for."""
+        return {name for kind in self.kinds for name, field in kind.fields.items() if not field.sensitive}
+
+    def wrong(self, found: Uses) -> str | None:
+        """What is wrong with an expression that uses these, as one sentence; None where nothing is."""
+        return next((message for check in CHECKS for message in check(self, found)), None)
+
+
+def expressions(text: str) -> list[str]:
+    """The expressions in a text. Raises `ExpressionError`."""
+    return [part.source for part in holes(text) if isinstance(part, Hole)]
+
+
+def test_of(node: Scalar, name: str) -> str:
+    """The expression of an assertion. Raises `ExpressionError` where something else is written there."""
+    parts = list(holes(node.text))
+    if len(parts) != 1 or not isinstance(parts[0], Hole):
+        raise ExpressionError(f"{name} must be one expression, not {described(node)}; {FORM}")
+    return parts[0].source
+
+
+def read(text: str) -> Uses:
+    """What an expression uses. Raises `ExpressionError` in the words of the language."""
+    try:
+        return uses(text)
+    except ExpressionError as error:
+        raise ExpressionError(calm(error.message)) from None
+
+
+def _names(scope: Scope, found: Uses) -> Iterator[str]:
+    for name in sorted(found.names - scope.names):
+        if scope.whole and name in OF_A_RESOURCE:
+            yield f'"{name}" is not available in a policy about the plan; write on: [KIND] for a policy about each resource'
+        else:
+            yield f'"{name}" is not available in policies{did_you_mean(name, scope.names)}'
+
+
+def _variables(scope: Scope, found: Uses) -> Iterator[str]:
+    for name in sorted(found.variables - scope.variables.keys()):
+        yield f'variable "{name}" is not declared under vars{did_you_mean(name, scope.variables)}'
+    used = found.variables if not found.any_variable else scope.variables.keys()
+    secret = sorted(used & set(scope.secret))
+    if secret:
+        public = " ".join(f"--public-var {name}" for name in secret)
+        yield f"a policy cannot use a value from the environment ({', '.join(secret)}), which may be a secret; if it is not: {public}"
+
+
+def _fields(scope: Scope, found: Uses) -> Iterator[str]:
+    for name in FIELDS_OF:
+        for key in sorted(found.keys.get(name, ())):
+            yield from _field(scope, name, key)
+    for key in sorted(found.keys.get("env", frozenset()) - {"name"}):
+        yield f'env has no "{key}"; env.name is the name of the environment'
+
+
+def _field(scope: Scope, name: str, key: str) -> Iterator[str]:
+    known = scope.fields()
+    if key in known:
+        return
+    where = scope.kinds[0].name if len(scope.kinds) == 1 else "any kind that this policy is about"
+    if any(key in kind.fields for kind in scope.kinds):
+        yield f'"{key}" of {where} is sensitive, and a policy cannot use it'
+    elif key not in ("get", "items", "keys", "values"):  # methods of a map
+        yield f'{name}.{key}: there is no field "{key}" of {where}{did_you_mean(key, known)}'
+
+
+def _calls(scope: Scope, found: Uses) -> Iterator[str]:
+    for call in found.calls:
+        check = _ARGUMENTS.get(call.name)
+        yield from check(scope, call) if check is not None else ()
+
+
+def _count(scope: Scope, call: Call) -> Iterator[str]:
+    if not 1 <= len(call.arguments) <= 2:
+        yield 'count requires an action, and can have a kind: count("delete", "space")'
+        return
+    action, *kind = call.arguments
+    if action is not None and action not in ACTIONS:
+        yield f'count: there is no action "{action}"{did_you_mean(action, ACTIONS)}'
+    yield from _kind(scope, call, kind[0]) if kind else ()
+
+
+def _inside(scope: Scope, call: Call) -> Iterator[str]:
+    name = call.arguments[0] if call.arguments else None
+    if name is None or len(call.arguments) not in (1, 3):
+        yield 'inside requires a kind, and can have a field and its value: inside("member", "role", "admin")'
+        return
+    if wrong := list(_kind(scope, call, name)):
+        yield wrong[0]
+        return
+    kind = scope.every[name]
+    if not any(kind.within == outer.name for outer in scope.kinds):
+        outer = " or ".join(kind.name for kind in scope.kinds) or "the plan"
+        yield f"inside: there is no {name} in {outer}; it is part of {kind.within or 'nothing'}"
+    elif len(call.arguments) == 3 and call.arguments[1] is not None:
+        yield from _known_field("inside", call.arguments[1], (kind,))
+
+
+def _others(scope: Scope, call: Call) -> Iterator[str]:
+    if len(call.arguments) != 1:
+        yield 'others requires a field: others("title")'
+    elif call.arguments[0] is not None:
+        yield from _known_field("others", call.arguments[0], scope.kinds)
+
+
+def _kind(scope: Scope, call: Call, name: str | None) -> Iterator[str]:
+    if name is not None and name not in scope.every:
+        yield f'{call.name}: there is no kind "{name}"{did_you_mean(name, scope.every)}'
+
+
+def _known_field(call: str, field: str, kinds: Collection[Kind]) -> Iterator[str]:
+    known = {name for kind in kinds for name, one in kind.fields.items() if not one.sensitive}
+    if field not in known:
+        yield f'{call}: there is no field "{field}" of {" or ".join(kind.name for kind in kinds)}{did_you_mean(field, known)}'
+
+
+CHECKS: Final[tuple[Callable[[Scope, Uses], Iterator[str]], ...]] = (_names, _variables, _fields, _calls)
+_ARGUMENTS: Final[Mapping[str, Callable[[Scope, Call], Iterator[str]]]] = {"count": _count, "inside": _inside, "others": _others}

@@ -1,0 +1,69 @@
+"""The keys of `policies` and `exceptions`, and the names of their expressions, each with what it means: for schemas and `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+SECTIONS: Final[Mapping[str, str]] = {
+    "policies": "What no plan may do: each is an expression that must be true.",
+    "use": "Ready policies, by id; reconciler policy list shows them.",
+    "exceptions": "Where a policy is not applied, until a day and for a reason.",
+}
+
+POLICY: Final[Mapping[str, str]] = {
+    "id": "The name of the policy, unique in the project.",
+    "on": "The kinds, addresses or patterns of addresses that it is about; or plan, for the whole plan.",
+    "when": "The actions that it is about; without it, every declared resource, changed or not.",
+    "assert": "The expression that must be true.",
+    "message": "What is wrong otherwise; may contain expressions.",
+    "level": "error (the default) refuses the run with exit code 4, warning is only shown.",
+    "reason": "Why the policy exists.",
+}
+EXCEPTION: Final[Mapping[str, str]] = {
+    "policy": "The id of the policy.",
+    "address": "The address, or the pattern of addresses, where it is not applied; not for a policy about the plan.",
+    "until": "The last day of the exception; on the next day it is an error.",
+    "reason": "Why; reports show it.",
+}
+USE: Final[Mapping[str, str]] = {"policy": "The id of a ready policy.", "level": "Another level than its own."}
+TABLES: Final[Mapping[str, Mapping[str, str]]] = {"policies": POLICY, "use": USE, "exceptions": EXCEPTION}
+
+NAMES: Final[Mapping[str, str]] = {
+    "after": "the fields that the resource has after the run; in validate, those that are written",
+    "before": "the fields that it has now; none if it does not exist",
+    "action": "what happens to it: create, update, move, replace, delete, adopt, forget, restore or keep",
+    "actions": "all of these as a list, if several happen",
+    "address": "its address",
+    "kind": "its kind",
+    "actor": "the permissions of the token on it, as the service shows them; on what contains it, if it shows none",
+    "env.name": "the name of the environment; none without environments",
+    "vars": "the variables of the project, without those from the environment",
+    "today": "the day of the run in UTC: YYYY-MM-DD",
+    "others(FIELD)": "how many other resources of its kind, in the same list or map, have the same value of a field",
+    "inside(KIND)": "how many objects of a kind it contains after the run, unmanaged ones included",
+    "inside(KIND, FIELD, VALUE)": "how many of them have a value of a field",
+    "count(ACTION)": "how many resources an action happens to in the plan",
+    "count(ACTION, KIND)": "how many of a kind",
+    "until(TEXT)": 'the day behind the word "until" in a text; none if there is none',
+    "days(DAY)": "how many days from today to a day; below zero if it is over",
+    "expires(CERTIFICATE)": "the day on which a certificate expires",
+}
+"""What expressions can use, besides `json` and `range`."""
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "policies": """\
+policies:
+  - id: nothing-public-in-staging
+    on: [site]
+    assert: ${{ env.name != "staging" or after.visibility != "public" }}
+    message: a site in staging must not be public
+""",
+    "use": """\
+use: [two-admins, {policy: titles-unique, level: warning}]
+""",
+    "exceptions": """\
+exceptions:
+  - {policy: two-admins, address: acme, until: 2027-01-31, reason: the second admin starts in January}
+""",
+}

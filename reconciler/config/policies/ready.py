@@ -1,0 +1,40 @@
+"""The ready policies: those that `use` can name."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.config.source.nodes import List, Map, Problems, plain
+from reconciler.config.source.reader import read
+
+if TYPE_CHECKING:
+    from reconciler.model import Policy
+    from reconciler.resource import Kinds
+
+FILE = "ready.yaml"
+
+
+@lru_cache(maxsize=1)
+def text() -> bytes:
+    """Their file."""
+    return Path(__file__).with_name(FILE).read_bytes()
+
+
+def ready() -> dict[str, Map]:
+    """The ready policies by id, as nodes of their own."""
+    document = read(text(), FILE).data
+    assert isinstance(document, List)
+    return {plain(node)["id"]: node for node in document.items if isinstance(node, Map)}
+
+
+def ready_policies(kinds: Kinds) -> list[Policy]:
+    """The ready policies as a project that uses all of them has them."""
+    from reconciler.config.language.evaluate import Evaluation
+    from reconciler.config.language.variables import Variables
+    from reconciler.config.policies.section import Section
+
+    problems = Problems([])
+    section = Section(kinds, {}, problems, Evaluation(Path(), Variables({}, frozenset(), frozenset()), None, problems))
+    return [policy for node in ready().values() if (policy := section.policy(node)) is not None]

@@ -1,0 +1,295 @@
+"""`policies`, `use` and `exceptions` of a project as data, each wrong line with its place.
+
+In: the entries of all files, the resources as they are declared in the end. Out: `Policies`. Expressions are checked and kept as text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from reconciler.address import Address, Glob, is_key
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.policies.checks import Scope, expressions, read, test_of
+from reconciler.config.policies.expression import Uses
+from reconciler.config.policies.names import ACTIONS, GONE
+from reconciler.config.policies.ready import ready
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted
+from reconciler.model import Exemption, Policies, Policy, Severity, Source
+from reconciler.model.policy import PLAN
+from reconciler.resource import Kind, Kinds
+from reconciler.text.suggest import did_you_mean, one_of
+
+if TYPE_CHECKING:
+    from reconciler.config.language.evaluate import Evaluation
+
+POLICIES: Final = "policies"
+USE: Final = "use"
+EXCEPTIONS: Final = "exceptions"
+SECTIONS: Final = (POLICIES, USE, EXCEPTIONS)
+FORM: Final = "write {id: NAME, on: [KIND], assert: ${{ … }}, message: …}"
+EXCEPTION_FORM: Final = "write {policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}"
+LEVELS: Final = tuple(level.value for level in Severity)
+INSIDE: Final = "inside"
+LIST: Final = "reconciler policy list shows them"
+LATER: Final = ("assert", "message")  # evaluated for each resource, not here
+
+
+@dataclass
+class Section:
+    """Reads the three sections. `addresses`: of all declared resources, with the names of their kinds. `known`: the ids of all
+    policies, also of those that are wrong."""
+
+    kinds: Kinds
+    addresses: Mapping[Address, str]
+    problems: Problems
+    evaluation: Evaluation
+    policies: dict[str, Policy] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
+    asks: set[tuple[Address, str]] = field(default_factory=set)
+    known: set[str] = field(default_factory=set)
+
+    def read(self, entries: Mapping[str, Sequence[Entry]]) -> Policies:
+        """All of them. `entries`: by section, those of all files."""
+        for entry in entries[POLICIES]:
+            for node in self._items(entry, FORM):
+                self._add(self.policy(node), node.at)
+        for entry in entries[USE]:
+            for node in self._items(entry, "write use: [two-admins]"):
+                self._use(node)
+        exceptions = [self._exemption(node) for entry in entries[EXCEPTIONS] for node in self._items(entry, EXCEPTION_FORM)]
+        exemptions = tuple(exemption for exemption in exceptions if exemption is not None)
+        variables = {name: value for name, value in self.evaluation.variables.values.items() if name in self.used}
+        return Policies(tuple(self.policies.values()), exemptions, variables, frozenset(self.asks))
+
+    def _items(self, entry: Entry, form: str) -> Sequence[Node]:
+        node = entry.node
+        if entry.key == POLICIES and isinstance(node, Scalar):
+            node = self.evaluation.node(node)
+        if isinstance(node, List):
+            return node.items
+        nothing = isinstance(node, Scalar) and node.empty
+        self.problems.add(node.at, empty(entry.key) if nothing else f"{entry.key} must be a list, not {described(node)}; {form}")
+        return ()
+
+    def _add(self, policy: Policy | None, at: Source) -> None:
+        known = self.policies.get(policy.id) if policy is not None else None
+        if policy is None:
+            return
+        if known is not None:
+            where = f"{known.source.file}:{known.source.line}"
+            self.problems.add(at, f'there is a policy "{policy.id}" already, at {where}; give this one another id')
+        else:
+            self.policies[policy.id] = policy
+
+    # -- policies ------------------------------------------------------------------------------------------------------------------
+
+    def policy(self, node: Node) -> Policy | None:
+        """One policy; None, with a problem, where it is wrong."""
+        if not isinstance(node, Map):
+            self.problems.add(node.at, f"a policy must be a map, not {described(node)}; {FORM}")
+            return None
+        before = len(self.problems.found)
+        for key, entry in node.entries.items():
+            if key not in LATER:
+                entry.node = self.evaluation.node(entry.node)
+        words = Words("a policy", node.entries, self.problems)
+        id, on, when = words.text("id"), self._texts(words, "on"), self._texts(words, "when")
+        level, test, message = words.choice("level", LEVELS), words.scalar("assert"), words.text("message")
+        reason = words.text("reason")
+        words.rest()
+        if id is not None:
+            self.known.add(id[0])
+        for key in ("id", "on", "assert", "message"):
+            if key not in node.entries:
+                self.problems.add(node.at, f"a policy must have {key}; {FORM}")
+                return None
+        if id is not None and not is_key(id[0]):
+            self.problems.add(id[1], f"the id of a policy is {shown(id[0])}; only letters, digits and . _ @ + - are allowed")
+        actions = self._actions(when)
+        kinds = self._kinds(on, actions)
+        if len(self.problems.found) > before or id is None or test is None or message is None:
+            return None
+        policy = Policy(
+            id=id[0], on=tuple(text for text, _ in on), when=actions, test="", message=message[0], level=Severity(level or Severity.ERROR),
+            source=node.at, kinds=frozenset(text for text, _ in on if text in self.kinds), reason=reason[0] if reason is not None else "",
+        )  # fmt: skip
+        if actions and policy.whole:
+            self.problems.add(node.entries["when"].at, "a policy about the plan has no when; use count(ACTION) in assert")
+        variables = self.evaluation.variables
+        scope = Scope(self.kinds, tuple(kinds), policy.whole, variables.values, variables.tainted)
+        policy = self._test(scope, test, policy)
+        self._message(scope, node.entries["message"].node)
+        return policy if len(self.problems.found) == before else None
+
+    def _texts(self, words: Words, key: str) -> list[tuple[str, Source]]:
+        """The texts of a list, or a single one."""
+        entry = words.entry(key)
+        if entry is None:
+            return []
+        nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
+        if isinstance(entry.node, List) and not nodes:
+            self.problems.add(entry.node.at, f"{key} is an empty list; write at least one")
+        found = []
+        for node in nodes:
+            if not isinstance(node, Scalar) or node.null or not node.text:
+                nothing = isinstance(node, Scalar) and node.empty
+                self.problems.add(node.at, empty(key) if nothing else f"{key} must be a list of texts, not {described(node)}")
+            elif untainted(node, key, self.problems.add):
+                found.append((node.text, node.at))
+        return found
+
+    def _actions(self, when: Sequence[tuple[str, Source]]) -> tuple[str, ...]:
+        for text, at in when:
+            if text not in ACTIONS:
+                self.problems.add(at, f"when is {shown(text)}; {one_of(ACTIONS)}{did_you_mean(text, ACTIONS)}")
+        return tuple(dict.fromkeys(text for text, _ in when if text in ACTIONS))
+
+    def _kinds(self, on: Sequence[tuple[str, Source]], when: Collection[str]) -> list[Kind]:
+        """The kinds that a policy is about; none where it is about the plan."""
+        found: dict[str, Kind] = {}
+        for text, at in on:
+            if text == PLAN:
+                if len(on) > 1:
+                    self.problems.add(at, "on: plan cannot be combined with kinds or addresses; write two policies")
+            elif text in self.kinds:
+                found[text] = self.kinds[text]
+            elif "/" in text or "*" in text or text in map(str, self._roots):
+                names = self._matched(text, at, gone=bool(GONE & set(when)))
+                found |= {name: self.kinds[name] for name in names}
+            else:
+                options = [*self.kinds, PLAN, *map(str, self._roots)]
+                self.problems.add(at, f"on is {shown(text)}, which is neither a kind nor an address{did_you_mean(text, options)}")
+        return list(found.values())
+
+    @property
+    def _roots(self) -> list[Address]:
+        return [address for address in self.addresses if address.container is None]
+
+    def _matched(self, text: str, at: Source, *, gone: bool) -> list[str]:
+        """The kinds of the resources that a pattern matches. `gone`: they may be no longer declared."""
+        glob = self._glob(text, at)
+        if glob is None:
+            return []
+        names = list(dict.fromkeys(kind for address, kind in self.addresses.items() if glob.matches(address)))
+        if not names and gone:
+            return list(self.kinds)
+        if not names:
+            self._nothing(text, at)
+        return names
+
+    def _glob(self, text: str, at: Source) -> Glob | None:
+        try:
+            return Glob.parse(text)
+        except ValueError as error:
+            self.problems.add(at, str(error))
+            return None
+
+    def _nothing(self, text: str, at: Source) -> None:
+        meant = "" if "*" in text else did_you_mean(text, map(str, self.addresses))
+        self.problems.absent(at, f"{text} matches no resource{meant}")
+
+    # -- expressions ---------------------------------------------------------------------------------------------------------------
+
+    def _test(self, scope: Scope, node: Scalar, policy: Policy) -> Policy:
+        """The policy with its expression, which is checked; problems are noted."""
+        try:
+            source = test_of(node, "assert")
+            found = read(source)
+        except ExpressionError as error:
+            self.problems.add(node.at, error.message)
+            return policy
+        if self._fits(scope, found, node.at) and not found.boolean:
+            self.problems.add(node.at, 'assert must be true or false, and this expression is neither; compare it: … == "a value"')
+        for call in found.calls:
+            if call.name == INSIDE and call.arguments and call.arguments[0] is not None:
+                asked = call.arguments[0]
+                self.asks |= {(address, asked) for address, kind in self.addresses.items() if policy.applies(address, kind)}
+        return replace(policy, test=source)
+
+    def _message(self, scope: Scope, node: Node) -> None:
+        if isinstance(node, Scalar):
+            try:
+                for source in expressions(node.text):
+                    self._fits(scope, read(source), node.at)
+            except ExpressionError as error:
+                self.problems.add(node.at, error.message)
+
+    def _fits(self, scope: Scope, found: Uses, at: Source) -> bool:
+        """Whether an expression uses only what there is; notes what else it uses."""
+        wrong = scope.wrong(found)
+        if wrong is not None:
+            self.problems.add(at, wrong)
+            return False
+        self.evaluation.work.use(found.variables, found.any_variable)
+        self.used |= scope.variables.keys() if found.any_variable else found.variables
+        return True
+
+    # -- ready ones, and exceptions ------------------------------------------------------------------------------------------------
+
+    def _use(self, node: Node) -> None:
+        level = None
+        name = node
+        if isinstance(node, Map):
+            words = Words("use", node.entries, self.problems)
+            level = words.choice("level", LEVELS)
+            name = words.scalar("policy") or node
+            words.rest()
+            if "policy" not in node.entries:
+                self.problems.add(node.at, "this does not name a policy; write {policy: two-admins, level: warning}")
+        if not isinstance(name, Scalar):
+            if not isinstance(node, Map):
+                self.problems.add(node.at, f"use must name policies, not {described(node)}; write use: [two-admins]")
+            return
+        if not untainted(name, USE, self.problems.add):
+            return
+        self.known.add(name.text)
+        written = ready().get(name.text)
+        if written is None:
+            self.problems.add(name.at, f"there is no ready policy {shown(name.text)}{did_you_mean(name.text, ready())}; {LIST}")
+            return
+        policy = self.policy(written)
+        if policy is not None:
+            self._add(replace(policy, source=node.at, ready=True, level=Severity(level or policy.level)), node.at)
+
+    def _exemption(self, node: Node) -> Exemption | None:
+        if not isinstance(node, Map):
+            self.problems.add(node.at, f"an exception must be a map, not {described(node)}; {EXCEPTION_FORM}")
+            return None
+        before = len(self.problems.found)
+        words = Words("an exception", node.entries, self.problems)
+        name, address, until, reason = words.text("policy"), words.text("address"), words.text("until"), words.text("reason")
+        words.rest()
+        for key in ("policy", "until", "reason"):
+            if key not in node.entries:
+                self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}")
+        day = self._day(until)
+        policy = self.policies.get(name[0]) if name is not None else None
+        if name is not None and policy is None and name[0] not in self.known:
+            self.problems.add(name[1], f"there is no policy {shown(name[0])} in this project{did_you_mean(name[0], self.policies)}")
+        if policy is not None:
+            self._excepted(policy, address, node.at)
+        if len(self.problems.found) > before or policy is None or day is None or reason is None:
+            return None
+        return Exemption(policy.id, address[0] if address is not None else None, day, reason[0], node.at)
+
+    def _day(self, until: tuple[str, Source] | None) -> date | None:
+        if until is None:
+            return None
+        try:
+            return date.fromisoformat(until[0])
+        except ValueError:
+            self.problems.add(until[1], f"until is {shown(until[0])}; it must be a day: YYYY-MM-DD")
+            return None
+
+    def _excepted(self, policy: Policy, address: tuple[str, Source] | None, at: Source) -> None:
+        """Note what is wrong with the address of an exception."""
+        if policy.whole and address is not None:
+            self.problems.add(address[1], f"{policy.id} is about the whole plan, so its exceptions have no address; remove this line")
+        elif not policy.whole and address is None:
+            self.problems.add(at, f"an exception to {policy.id} must have an address; {EXCEPTION_FORM}")
+        elif address is not None:
+            self._matched(*address, gone=bool(GONE & set(policy.when)))

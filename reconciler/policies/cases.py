@@ -1,0 +1,209 @@
+"""The file of `policy test`: examples, each with resources and the violations that are expected. Pure.
+
+In: the nodes of the file. Out: what each example gives. Exceptions are no part of it: an example is about what a policy means.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from reconciler.address import Address
+from reconciler.config.policies.names import ACTIONS, GONE, KEEP
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, plain, shown
+from reconciler.model import Action, Policies, Source
+from reconciler.policies.judge import judge
+from reconciler.policies.scene import Scene, Subject, Values
+from reconciler.resource import Kinds
+from reconciler.text.suggest import did_you_mean, one_of
+
+EXAMPLES: Final = "examples"
+FORM: Final = "write {name: …, resources: [{address: …, after: {…}}], violations: [POLICY]}"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """One violation that an example expects. `address`: None for any."""
+
+    policy: str
+    address: Address | None
+
+    def __str__(self) -> str:
+        return f"{self.policy} at {self.address}" if self.address is not None else self.policy
+
+
+@dataclass(frozen=True)
+class Case:
+    """One example."""
+
+    name: str
+    environment: str | None
+    today: date
+    subjects: tuple[Subject, ...]
+    expected: tuple[Expected, ...]
+    source: Source
+
+
+def differences(policies: Policies, case: Case) -> list[str]:
+    """What an example gives that it does not expect, and what it expects in vain; a sentence each."""
+    contents: dict[tuple[Address, str], list[Values]] = defaultdict(list)
+    for subject in case.subjects:
+        if subject.address.container is not None and subject.after is not None:
+            contents[(subject.address.container, subject.kind)].append(subject.after)
+    scene = Scene(case.subjects, inside=lambda container, kind: contents[(container, kind)])
+    found = judge(Policies(policies.rules, (), policies.variables), scene, environment=case.environment, today=case.today).violations
+    missing = [
+        f"expected a violation of {expected}, and there is none"
+        for expected in case.expected
+        if not any(_is(expected, violation.rule, violation.address) for violation in found)
+    ]
+    more = [
+        f"unexpected violation of {Expected(violation.rule, violation.address)}: {violation.message}"
+        for violation in found
+        if not any(_is(expected, violation.rule, violation.address) for expected in case.expected)
+    ]
+    return missing + more
+
+
+def _is(expected: Expected, rule: str, address: Address | None) -> bool:
+    return expected.policy == rule and expected.address in (None, address)
+
+
+@dataclass
+class Reading:
+    """Reads the examples. `policies`: the ids of those that are tested."""
+
+    kinds: Kinds
+    policies: Sequence[str]
+    problems: Problems
+    today: date
+
+    def cases(self, entry: Entry) -> list[Case]:
+        """Every example of a file."""
+        items = self._list(entry, FORM)
+        return [case for number, node in enumerate(items, 1) if (case := self._case(node, number)) is not None]
+
+    def _list(self, entry: Entry | None, form: str) -> Sequence[Node]:
+        if entry is None or isinstance(entry.node, List):
+            return entry.node.items if entry is not None and isinstance(entry.node, List) else ()
+        self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}; {form}")
+        return ()
+
+    def _case(self, node: Node, number: int) -> Case | None:
+        if not isinstance(node, Map):
+            self.problems.add(node.at, f"an example must be a map, not {described(node)}; {FORM}")
+            return None
+        words = Words("an example", node.entries, self.problems)
+        name, env, today = words.text("name"), words.text("env"), self._day(words)
+        resources, violations = words.entry("resources"), words.entry("violations")
+        words.rest()
+        if violations is None:
+            self.problems.add(node.at, f"an example must say its violations; write violations: [] for none; {FORM}")
+        subjects = [subject for one in self._list(resources, FORM) if (subject := self._subject(one)) is not None]
+        expected = [found for one in self._list(violations, "write [POLICY]") if (found := self._expected(one)) is not None]
+        title = name[0] if name is not None else f"example {number}"
+        return Case(title, env[0] if env is not None else None, today, tuple(subjects), tuple(expected), node.at)
+
+    def _day(self, words: Words) -> date:
+        found = words.text("today")
+        try:
+            return self.today if found is None else date.fromisoformat(found[0])
+        except ValueError:
+            self.problems.add(words.entries["today"].node.at, f"today is {shown((found or ('',))[0])}; it must be a day: YYYY-MM-DD")
+            return self.today
+
+    def _subject(self, node: Node) -> Subject | None:
+        if not isinstance(node, Map):
+            self.problems.add(node.at, f"a resource must be a map, not {described(node)}; write {{address: …, after: {{…}}}}")
+            return None
+        words = Words("a resource", node.entries, self.problems)
+        where, parent = self._address(words, "address"), self._address(words, "parent")
+        before, after = self._values(words, "before", where), self._values(words, "after", where)
+        actor = words.entry("actor")
+        actions = self._actions(words)
+        words.rest()
+        if where is None:
+            if "address" not in node.entries:
+                self.problems.add(node.at, "a resource must have an address")
+            return None
+        if before is None and after is None:
+            after = {}
+        actions = actions or _actions(before, after)
+        if not GONE.isdisjoint(actions):
+            after = None
+        flags = plain(actor.node) if actor is not None and isinstance(actor.node, Map) else {}
+        return Subject(where, self.kinds.of(where).name, actions, before, after, flags, parent or where.container, node.at)
+
+    def _address(self, words: Words, key: str) -> Address | None:
+        found = words.text(key)
+        if found is None:
+            return None
+        try:
+            address = Address.parse(found[0])
+        except ValueError as error:
+            self.problems.add(found[1], str(error))
+            return None
+        if address.kind is not None and address.kind not in self.kinds:
+            self.problems.add(found[1], f'there is no kind "{address.kind}"{did_you_mean(address.kind, self.kinds)}')
+            return None
+        return address
+
+    def _values(self, words: Words, key: str, address: Address | None) -> Values | None:
+        entry = words.entry(key)
+        if entry is None or (isinstance(entry.node, Scalar) and entry.node.null):
+            return None
+        if not isinstance(entry.node, Map):
+            self.problems.add(entry.node.at, f"{key} must be a map of fields, not {described(entry.node)}")
+            return None
+        fields = self.kinds.of(address).fields if address is not None else {}
+        for name, field in entry.node.entries.items():
+            if address is not None and name not in fields:
+                self.problems.add(field.at, f'there is no field "{name}" of {self.kinds.of(address).name}{did_you_mean(name, fields)}')
+        made: Mapping[str, Any] = plain(entry.node)
+        return made
+
+    def _actions(self, words: Words) -> tuple[str, ...]:
+        entry = words.entry("action")
+        if entry is None:
+            return ()
+        nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
+        for node in nodes:
+            text = node.text if isinstance(node, Scalar) else ""
+            if text not in ACTIONS:
+                self.problems.add(node.at, f"action is {described(node)}; {one_of(ACTIONS)}{did_you_mean(text, ACTIONS)}")
+        return tuple(node.text for node in nodes if isinstance(node, Scalar))
+
+    def _expected(self, node: Node) -> Expected | None:
+        if isinstance(node, Map):
+            words = Words("a violation", node.entries, self.problems)
+            policy, address = words.text("policy"), self._address(words, "address")
+            words.rest()
+        else:
+            policy = (node.text, node.at) if isinstance(node, Scalar) and node.text else None
+            address = None
+        if policy is None:
+            self.problems.add(node.at, f"a violation names a policy, not {described(node)}; write [POLICY] or [{{policy: …, address: …}}]")
+            return None
+        if policy[0] not in self.policies:
+            self.problems.add(policy[1], f"there is no policy {shown(policy[0])}{did_you_mean(policy[0], self.policies)}")
+            return None
+        return Expected(policy[0], address)
+
+
+def _actions(before: Values | None, after: Values | None) -> tuple[str, ...]:
+    """What happens to a resource, by what is before and after."""
+    if before is None:
+        return (Action.CREATE.value,)
+    if after is None:
+        return (Action.DELETE.value,)
+    return (KEEP,) if before == after else (Action.UPDATE.value,)
+
+
+def unexpected(cases: Sequence[Case], policies: Policies) -> Iterator[str]:
+    """The policies that no example expects to be violated."""
+    named = {expected.policy for case in cases for expected in case.expected}
+    return (policy.id for policy in policies.rules if policy.id not in named)

@@ -1,0 +1,55 @@
+"""What the expressions of policies call. Pure; the day is an argument."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Any, Final
+
+from reconciler.config.language.bounds import ExpressionError, Function, known
+from reconciler.config.language.expressions import JSON, RANGE
+from reconciler.policies.scene import Scene, Subject
+from reconciler.text.certificate import expiry
+
+_UNTIL: Final = re.compile(r"\buntil (\d{4}-\d{2}-\d{2})\b", re.ASCII | re.IGNORECASE)
+
+
+def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:
+    """The functions by name. `subject`: the resource that is asked about."""
+    return {
+        "json": JSON,
+        "range": RANGE,
+        "days": Function("days", lambda day: (_day(day) - today).days),
+        "until": Function("until", _until),
+        "expires": Function("expires", _expires),
+        "count": Function("count", lambda action, kind=None: scene.count(_text(action), None if kind is None else _text(kind))),
+        "others": Function("others", lambda field: scene.others(subject(), _text(field))),
+        "inside": Function("inside", lambda kind, *about: scene.inside(subject(), _text(kind), *map(known, about))),
+    }
+
+
+def _text(value: Any) -> str:
+    if isinstance(known(value), str):
+        return str(value)
+    raise TypeError
+
+
+def _day(value: Any) -> date:
+    try:
+        return date.fromisoformat(_text(value))
+    except ValueError:
+        raise ExpressionError("days requires a day: YYYY-MM-DD") from None
+
+
+def _until(value: Any) -> str | None:
+    """The day after the last word `until` in a text."""
+    days = _UNTIL.findall(_text(value))
+    return days[-1] if days else None
+
+
+def _expires(value: Any) -> str:
+    day = expiry(_text(value))
+    if day is None:
+        raise ExpressionError("expires requires a certificate in PEM format")
+    return day.isoformat()

@@ -1,0 +1,173 @@
+"""Every policy over a scene: the violations, the exceptions that were made, and what could not be decided. Pure.
+
+An expression is compiled once, and evaluated in this process: what it may read and make is bounded for all of them together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+from reconciler.config.language.bounds import WORK, WORK_MAX, ExpressionError, Work, kind_of, known, text_of
+from reconciler.config.language.compiler import compiled
+from reconciler.config.language.expressions import Hole, holes
+from reconciler.config.policies.expression import uses
+from reconciler.config.policies.names import GONE, OF_THE_PLAN
+from reconciler.model import Exemption, Policies, Policy, Severity, Violation
+from reconciler.policies.functions import functions
+from reconciler.policies.scene import Partial, Scene, Subject
+
+SORT: Final = "policy"
+WORK_OF_ALL: Final = 4 * WORK_MAX
+UNKNOWN: Final = "(not known)"
+REMEDY: Final = (
+    "change the resource, or add an exception (exceptions: [{policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}]), "
+    "or set level: warning on the policy"
+)
+NO_KEY: Final = "there is no key"
+SILENT: Final = ", because neither the YAML nor the service says it; | default(…) gives it a value"
+EXPIRED: Final = "remove the exception, or give it a later until"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`notes`: the exceptions that were made. `undecided`: the policies that ask for what is not known here, all of it or for some
+    resources. `evaluations`: how often an expression was evaluated."""
+
+    violations: tuple[Violation, ...] = ()
+    notes: tuple[str, ...] = ()
+    undecided: tuple[Policy, ...] = ()
+    evaluations: int = 0
+
+
+def judge(policies: Policies, scene: Scene, *, environment: str | None, today: date) -> Judgement:
+    """What the policies say of a scene. `today`: the day by which exceptions expire."""
+    if not policies:
+        return Judgement()
+    token = WORK.set(Work(WORK_OF_ALL))
+    try:
+        return _Judge(policies, scene, environment, today).judge()
+    finally:
+        WORK.reset(token)
+
+
+def asks_the_plan(policy: Policy) -> bool:
+    """Whether only a plan can tell."""
+    return bool(policy.when) or policy.whole or bool(uses(policy.test).names & OF_THE_PLAN)
+
+
+class _Judge:
+    """One evaluation of all policies."""
+
+    def __init__(self, policies: Policies, scene: Scene, environment: str | None, today: date) -> None:
+        self.policies, self.scene, self.today = policies, scene, today
+        self.subject: Subject | None = None
+        self.evaluations = 0
+        self.context: dict[str, Any] = {
+            "env": {"name": environment},
+            "vars": policies.variables,
+            "today": today.isoformat(),
+            **functions(scene, today, lambda: self._subject),
+        }
+
+    @property
+    def _subject(self) -> Subject:
+        assert self.subject is not None  # only a policy about resources can name what asks for one
+        return self.subject
+
+    @property
+    def _valid(self) -> list[Exemption]:
+        """The exceptions that have not expired."""
+        return [exemption for exemption in self.policies.exemptions if exemption.until >= self.today]
+
+    def judge(self) -> Judgement:
+        violations: list[Violation] = []
+        undecided = []
+        made: Counter[Exemption] = Counter()
+        for policy in self.policies.rules:
+            if not self.scene.planned and asks_the_plan(policy):
+                undecided.append(policy)
+                continue
+            exemptions = [exemption for exemption in self._valid if exemption.policy == policy.id]
+            partly = False
+            for violation in self._violations(policy):
+                if violation is None:
+                    partly = True
+                    continue
+                exemption = next((exemption for exemption in exemptions if exemption.covers(violation.address)), None)
+                if exemption is None:
+                    violations.append(violation)
+                else:
+                    made[exemption] += 1
+            undecided += [policy] if partly else []
+        expired = [self._expired(exemption) for exemption in self.policies.exemptions if exemption.until < self.today]
+        return Judgement((*violations, *expired), tuple(map(_note, made, made.values())), tuple(undecided), self.evaluations)
+
+    def _violations(self, policy: Policy) -> Iterator[Violation | None]:
+        """One for each resource that violates a policy; None for each of which it cannot be told."""
+        run = compiled(policy.test).over(self.context)
+        for subject in [None] if policy.whole else self._subjects(policy):
+            self._look_at(subject)
+            self.evaluations += 1
+            try:
+                value = known(run())
+                wrong = "" if isinstance(value, bool) else f"assert must be true or false, and is {kind_of(value)}"
+            except ExpressionError as error:
+                more = SILENT if error.message.startswith(NO_KEY) else ""
+                value, wrong = False, f"it cannot be evaluated: {error.message}{more}"
+            if subject is not None and isinstance(subject.after, Partial) and subject.after.touched:
+                yield None
+            elif wrong or not value:
+                yield self._violation(policy, subject, wrong)
+
+    def _subjects(self, policy: Policy) -> Sequence[Subject]:
+        """The resources that a policy is about, in the order of the scene."""
+        wanted = frozenset(policy.when)
+        single = next(iter(policy.kinds)) if len(policy.kinds) == 1 and not policy.globs else None
+        every = self.scene.subjects if single is None else self.scene.of_kind(single)
+        return [
+            subject
+            for subject in every
+            if (not wanted.isdisjoint(subject.actions) if wanted else subject.after is not None and GONE.isdisjoint(subject.actions))
+            and (single is not None or policy.applies(subject.address, subject.kind))
+        ]
+
+    def _look_at(self, subject: Subject | None) -> None:
+        self.subject = subject
+        if subject is None:
+            return
+        if isinstance(subject.after, Partial):
+            subject.after.touched = False
+        self.context.update(
+            address=str(subject.address), kind=subject.kind, action=subject.actions[0], actions=list(subject.actions),
+            before=subject.before, after=subject.after, actor=subject.actor,
+        )  # fmt: skip
+
+    def _violation(self, policy: Policy, subject: Subject | None, wrong: str) -> Violation:
+        address, source = (subject.address, subject.source) if subject is not None else (None, None)
+        message = f"{self._message(policy)} ({wrong})" if wrong else self._message(policy)
+        return Violation(SORT, policy.id, address, message, policy.level, source=policy.source, declared=source, remedy=REMEDY)
+
+    def _message(self, policy: Policy) -> str:
+        return "".join(part if isinstance(part, str) else self._part(part) for part in holes(policy.message))
+
+    def _part(self, hole: Hole) -> str:
+        """The value of an expression in a message; a message is never lost because one of its values is not known."""
+        try:
+            return text_of(compiled(hole.source)(self.context))
+        except ExpressionError:
+            return UNKNOWN
+
+    def _expired(self, exemption: Exemption) -> Violation:
+        where = f" for {exemption.address}" if exemption.address is not None else ""
+        message = f"its exception{where} expired on {exemption.until.isoformat()} ({exemption.reason})"
+        return Violation(SORT, exemption.policy, None, message, Severity.ERROR, source=exemption.source, remedy=EXPIRED)
+
+
+def _note(exemption: Exemption, number: int) -> str:
+    where = f" to {exemption.address}" if exemption.address is not None else ""
+    many = f" ({number:,} resources)" if number > 1 else ""
+    return f"policy {exemption.policy} is not applied{where}{many} until {exemption.until.isoformat()}: {exemption.reason}"

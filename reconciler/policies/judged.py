@@ -1,0 +1,28 @@
+"""A plan with the policies that it violates, and what a configuration alone violates. Pure; the day is an argument."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from reconciler.model import Actual, Desired, Plan, Violation
+from reconciler.policies.judge import judge
+from reconciler.policies.planned import of_plan
+from reconciler.policies.scene import of_configuration
+from reconciler.resource import Kinds
+
+
+def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
+    """The plan with the policies that it violates."""
+    scene = of_plan(kinds, desired, actual, plan)
+    found = judge(desired.policies, scene, environment=desired.environment, today=today)
+    return replace(plan, violations=(*plan.violations, *found.violations), notes=(*plan.notes, *found.notes))
+
+
+def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:
+    """What the configuration violates, and lines on the exceptions and on the policies that only a plan can decide."""
+    found = judge(desired.policies, of_configuration(kinds, desired), environment=desired.environment, today=today)
+    names = ", ".join(f"{policy.id} ({policy.source.file}:{policy.source.line})" for policy in found.undecided)
+    lines = [f"{note}\n" for note in found.notes]
+    lines += [f"Not evaluated, because they ask about the service or the plan: {names}\n"] if names else []
+    return found.violations, "".join(lines)

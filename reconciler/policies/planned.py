@@ -1,0 +1,138 @@
+"""The scene of a plan: what is before, what it leads to, and what the token may do. Pure.
+
+What is after is what the service would show if every request of the plan went through, and what the YAML says where it shows nothing. What
+the plan does not reach (blocked, or left for a second run) is as it is before; what it would have created is no part of the scene.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.config.language.bounds import ExpressionError
+from reconciler.config.policies.names import KEEP
+from reconciler.model import Action, Actual, Change, Desired, Observed, Plan
+from reconciler.plan.names import Names
+from reconciler.plan.simulate import World
+from reconciler.policies.scene import Scene, Subject, Values, observed_values, written
+from reconciler.resource import Kind, Kinds
+
+
+def of_plan(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan) -> Scene:
+    """The resources that the plan is about, with those that it deletes or stops managing."""
+    return _Maker(kinds, desired, actual, plan).scene()
+
+
+@dataclass(eq=False)
+class _Maker:
+    kinds: Kinds
+    desired: Desired
+    actual: Actual
+    plan: Plan
+
+    def scene(self) -> Scene:
+        changes = {change.address: change for change in self.plan.changes}
+        declared = [self._declared(address, id, changes.get(address)) for address, id in self.plan.objects.items()]
+        gone = [self._gone(change) for address, change in changes.items() if address not in self.plan.objects]
+        return Scene([*(subject for subject in declared if subject is not None), *gone], inside=self._inside)
+
+    @cached_property
+    def names(self) -> Names:
+        changed = [(change.id, change.address) for change in self.plan.changes if change.id is not None]
+        return Names([*changed, *((id, address) for address, id in self.ids.items())])
+
+    @cached_property
+    def ids(self) -> dict[Address, str]:
+        return {address: id for address, id in self.plan.objects.items() if id is not None}
+
+    @cached_property
+    def replaced(self) -> dict[Address, str]:
+        """The objects that are deleted to be created again."""
+        return {step.address: step.target for step in self.plan.steps if step.verb == "delete" and isinstance(step.target, str)}
+
+    @cached_property
+    def world(self) -> World | None:
+        """The service after the plan; None where the plan sends nothing."""
+        if not self.plan.steps:
+            return None
+        world = World(self.kinds, self.actual, ids=self.ids, places=self.plan.places)
+        for step in self.plan.steps:
+            world.run(step)
+        return world
+
+    @cached_property
+    def later(self) -> Names:
+        """The addresses by id after the plan."""
+        if self.world is None:
+            return self.names
+        return Names([*self.names.items(), *((id, address) for address, id in self.world.ids.items())])
+
+    def _declared(self, address: Address, id: str | None, change: Change | None) -> Subject | None:
+        declared = self.desired.resources.get(address)
+        if declared is None or declared.implied:
+            return None
+        kind = self.kinds[declared.kind]
+        actions = tuple(action.value for action in change.actions) if change is not None else (KEEP,)
+        old = self.replaced.get(address) if Action.REPLACE.value in actions else id
+        observed = self.actual.find(kind.name, old) if old is not None else None
+        before = observed_values(kind, observed, self.names, address) if observed is not None else None
+        after = before
+        if self.world is not None:
+            found = self.world.find(kind.name, self.world.ids[address]) if address in self.world.ids else None
+            if found is not None and found is not observed:
+                after = observed_values(kind, found, self.later, address)
+        if after is None:
+            return None  # this run does not create it
+        said = written(kind, declared)
+        after = {**said, **after, **{name: value for name, value in said.items() if kind.fields[name].lossy}}
+        return Subject(address, kind.name, actions, before, after, self._actor(address, observed), declared.parent, declared.source)
+
+    def _gone(self, change: Change) -> Subject:
+        kind = self.kinds[change.kind]
+        observed = self.actual.find(kind.name, change.id) if change.id is not None else None
+        before = observed_values(kind, observed, self.names, change.address) if observed is not None else None
+        actions = tuple(action.value for action in change.actions)
+        return Subject(change.address, kind.name, actions, before, None, self._actor(change.address, observed), change.address.container)
+
+    def _actor(self, address: Address, observed: Observed | None) -> Mapping[str, Any]:
+        """The permissions that the service shows on the object, or on the nearest thing around it that shows some."""
+        at: Address | None = address
+        while at is not None:
+            permissions = observed.raw.get("permissions") if observed is not None else None
+            if isinstance(permissions, Mapping):
+                return permissions
+            at = at.container
+            id = self.ids.get(at) if at is not None else None
+            observed = self.actual.find(self.kinds.of(at).name, id) if at is not None and id is not None else None
+        return {}
+
+    # -- what is inside ------------------------------------------------------------------------------------------------------------
+
+    def _inside(self, container: Address, name: str) -> Sequence[Values]:
+        kind = self.kinds[name]
+        id = self.ids.get(container)
+        if id is not None and (name, id) not in self.actual.complete:
+            raise ExpressionError(f"not every {name} in {container} could be read")
+        found = id if id is not None or self.world is None else self.world.ids.get(container)
+        return self._contents(kind).get(found or "", ())
+
+    def _contents(self, kind: Kind) -> Mapping[str, Sequence[Values]]:
+        """The objects of a kind after the plan, by the id of their container."""
+        known = self._known.get(kind.name)
+        if known is None:
+            objects = self.world.objects if self.world is not None else self.actual.objects
+            found: dict[str, list[Values]] = defaultdict(list)
+            for observed in objects.get(kind.name, {}).values():
+                if observed.deleted_at is None:
+                    address = self.later.get(observed.id) or Address(("unmanaged",))
+                    found[observed.within.get(kind.within or "", "")].append(observed_values(kind, observed, self.later, address))
+            known = self._known[kind.name] = found
+        return known
+
+    @cached_property
+    def _known(self) -> dict[str, Mapping[str, Sequence[Values]]]:
+        return {}

@@ -1,0 +1,32 @@
+"""What `explain` says of `policies`, `use` and `exceptions`: their keys, what expressions can use, an example. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.config.policies.keys import EXAMPLES, NAMES, SECTIONS, TABLES
+from reconciler.report.layout import Page, Span, Style
+
+COLUMN: Final = 30
+
+
+def explain_section(name: str, *, width: int) -> list[Span]:
+    """One of the sections that say what a project must not do."""
+    page = Page(width)
+    page.line(f"{name}: {SECTIONS[name]}", Style.HEAD)
+    page.blank()
+    _table(page, "Keys", TABLES[name])
+    if name == "policies":
+        _table(page, "Expressions can use", NAMES)
+    page.line("Example")
+    for line in EXAMPLES[name].splitlines():
+        page.add(Style.PLAIN, f"  {line}\n")
+    return page.spans
+
+
+def _table(page: Page, title: str, rows: Mapping[str, str]) -> None:
+    page.line(title)
+    for key, text in rows.items():
+        page.field(Style.PLAIN, "", key, text, column=COLUMN)
+    page.blank()
