@@ -88,6 +88,8 @@ def _table(options: list[click.Option], context: click.Context) -> str:
         record = option.get_help_record(context)
         assert record is not None
         name, text = (re.sub(r"\s+", " ", part) for part in record)
+        if "--help" in option.opts:
+            name = "-h, --help"  # whichever context asked for this option first decides what click calls it
         if isinstance(option.type, click.Choice):  # a bar would end the cell
             name = name.partition(" [")[0]
             text += f" One of {', '.join(f'`{choice}`' for choice in option.type.choices)}."

@@ -22,7 +22,20 @@ from reconciler.config.rules import read_guards, read_protect, read_prune, rule_
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Node, Problems, Scalar, described, scalars, untainted
+from reconciler.config.source.nodes import (
+    FOR_EACH,
+    PROBLEMS_MAX,
+    Enough,
+    Entry,
+    List,
+    Map,
+    Node,
+    Problems,
+    Scalar,
+    described,
+    scalars,
+    untainted,
+)
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, POLICIES, SECRETS, TOP, Access, Service
@@ -337,6 +350,9 @@ class Loading:
         for key, entry in list(words.entries.items()):
             if key == ENVIRONMENTS:
                 self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}")
+                words.known.append(key)
+            elif key == FOR_EACH:
+                self.problems.add(entry.at, "forEach is not allowed at the top of a file: write it in the entry or node that it repeats")
                 words.known.append(key)
             elif key in inner and key not in words.known:
                 where = " or ".join(f"{section}: …" for section in self.roots)

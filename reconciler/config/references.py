@@ -168,7 +168,8 @@ class Linker:
         hint = did_you_mean(value.key, self._keys(value.kind, address))
         if address in self.gone:
             hint = f"; {_place(self.gone[address])} removes it: remove what refers to it too, or patch it"
-        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{hint}', about)
+        way = hint or f"; declare it, or write {{id: …}} for {a(value.kind)} outside the project"
+        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{way}', about)
         return INVALID
 
     def _whence(self, node: Node, key: str) -> Source:

@@ -31,6 +31,10 @@ LOOP: Schema = {
     "anyOf": [{"type": "array"}, {"type": "object"}, EXPRESSION],
 }
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
+WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
+WELL_FORMED = r"^(?![\s\S]*(?<!\$)\$\{\{(?:\s*\}\}|(?![\s\S]*\}\})))"  # a text without one that is empty or does not end
+INCLUDED = r"^(?!.*\$\{\{)(?![/~]|environments/|reconciler\.yaml$)(?!(?:.*/)?\.)(?!.*\.(?:enc|sops)\.ya?ml$).+$"
+LITERAL: Schema = {"not": {"type": "string", "pattern": WHOLE}}
 KEYS: Schema = {"anyOf": [{"pattern": f"^{KEY_PATTERN}$"}, {"pattern": r"\$\{\{"}]}  # an expression is a key inside forEach
 FILES_OF_SECRETS: Schema = {
     "description": "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
@@ -44,8 +48,8 @@ def schema(kinds: Kinds) -> dict[str, Any]:
     """The schema of project files and included files, as plain data; equal kinds give equal schemas."""
     made = _Maker(kinds)
     definitions: Schema = {
-        "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": r"\$\{\{"},
-        "text": {"description": "Text; a text field uses the text as it is written.", "type": TEXTLIKE},
+        "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": WHOLE},
+        "text": {"description": "Text; a text field uses the text as it is written.", "type": TEXTLIKE, "pattern": WELL_FORMED},
         "key": {
             "description": "A stable name; changing it declares a different resource.",
             "type": TEXTLIKE,
@@ -93,17 +97,23 @@ class _Maker:
             {
                 "version": {"description": "The version of this language.", "const": 1},
                 "project": _text("The name of the project; the state is stored under it."),
-                Service.SECTION: _map(
-                    {
-                        Service.BASE_URL: _text("The URL of the service; used after it is confirmed."),
-                        Service.SANDBOX: _text("The file of an embedded sandbox, instead of baseUrl."),
-                        Service.MEMBER: _text(
-                            "The e-mail of the member who owns the token; must have access to everything and stay an admin."
-                        ),
-                        Service.TIMEOUT: _value({"description": "Seconds for one request, including retries.", **seconds}),
-                    }
-                ),
-                "state": _text("The URL of the state database, without a password."),
+                Service.SECTION: {
+                    "not": {"required": [Service.BASE_URL, Service.SANDBOX]},
+                    **_map(
+                        {
+                            Service.BASE_URL: _text("The URL of the service; used after it is confirmed."),
+                            Service.SANDBOX: _text("The file of an embedded sandbox, instead of baseUrl."),
+                            Service.MEMBER: _text(
+                                "The e-mail of the member who owns the token; must have access to everything and stay an admin."
+                            ),
+                            Service.TIMEOUT: _value({"description": "Seconds for one request, including retries.", **seconds}),
+                        }
+                    ),
+                },
+                "state": {
+                    **_text("The URL of the state database, without a password."),
+                    "not": {"type": "string", "pattern": "//[^/@]*:[^/@]*@"},
+                },
                 "recovery": _map(
                     {
                         "settle": _value(
@@ -116,7 +126,11 @@ class _Maker:
                         "createStrategy": _value({"enum": list(CREATE_STRATEGIES)}),
                     }
                 ),
-                "include": {"description": "More files, by name or pattern.", "type": "array", "items": {"type": "string"}},
+                "include": {
+                    "description": "More files, by name or pattern.",
+                    "type": "array",
+                    "items": {"type": "string", "pattern": INCLUDED},
+                },
                 SECRETS: FILES_OF_SECRETS,
                 "vars": {
                     "description": "Variables.",
@@ -193,11 +207,17 @@ class _Maker:
             root.place.section_in(None): {"description": f"The id of each {root.name}.", "type": "object", "additionalProperties": ids}
             for root in self.kinds.roots
         }
-        match = {"description": "Which resources: an address or a pattern.", "type": "string", "minLength": 1}
-        fields = {"description": "Fields, and their values in this environment.", "type": "object", "minProperties": 1}
-        patches = [_map({"match": match, "set": fields}, required=("match", "set"))]
+        match = {"description": "Which resources: an address or a pattern.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"}
+        names = {"enum": sorted({name for kind in self.kinds.values() for name in self._patchable(kind)})}
+        fields = {
+            "description": "Fields, and their values in this environment.",
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": names,
+        }
+        patches: list[Schema] = [{**_map({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}]
         patches.append(_map({"match": match, "remove": {"const": True}}, required=("match", "remove")))
-        values = {"description": "Values of variables that the project file declares.", "type": "object"}
+        values = {"description": "Values of variables that the project file declares.", "type": "object", "additionalProperties": LITERAL}
         made = _map(
             {
                 "vars": values,
@@ -212,10 +232,31 @@ class _Maker:
         )
         return {**made, "not": {"required": ["version"]}}
 
+    def _by_kind(self) -> list[Schema]:
+        """What a patch may set, where its pattern says which kind it matches."""
+        return [
+            {
+                "if": {"properties": {"match": {"pattern": _ending(kind)}}, "required": ["match"]},
+                "then": {"properties": {"set": {"properties": self._patchable(kind), "additionalProperties": False}}},
+            }
+            for kind in self.kinds.values()
+        ]
+
+    def _patchable(self, kind: Kind) -> Schema:
+        """What a patch may set of a kind, as references to where it is defined."""
+        own = f"#/$defs/{kind.name}"
+        if kind.place.value_is is not None:
+            return {kind.place.value_is: {"$ref": own}}
+        made = self.definition(kind)
+        path = f"{own}/properties" if "properties" in made else f"{own}/anyOf/0/properties"
+        tag = [] if kind.place.tag is None or kind.place.tag not in kind.fields else [kind.place.tag]
+        names = [*tag, *self._fields(kind), "id", "protect", "adopt", *(["expect"] if kind.expectable else [])]
+        return {name: {"$ref": f"{path}/{name}"} for name in dict.fromkeys(names)}
+
     def split(self) -> Schema:
         """The schema of a list that is split into files."""
         doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
-        name = {"type": "string"}
+        name = {"type": "string", "pattern": INCLUDED}
         made = _map({INCLUDE: {"description": doc, "anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}}, required=(INCLUDE,))
         return {"description": "Split into files.", **made}
 
@@ -334,16 +375,31 @@ def _value(made: Schema) -> Schema:
     """The same, or an expression; the description stays outside, where editors look for it."""
     doc = {"description": made["description"]} if "description" in made else {}
     bare = {name: part for name, part in made.items() if name != "description"}
-    if bare == {"type": TEXTLIKE}:
+    if bare == TEXT:
         return {**doc, **TEXT}  # an expression is a text
     options = bare["anyOf"] if set(bare) == {"anyOf"} else [bare]
     return {**doc, "anyOf": [*options, EXPRESSION]}
 
 
+def _ending(kind: Kind) -> str:
+    """How an address or a pattern ends that matches resources of one kind only."""
+    if kind.within is None:
+        return r"^(?!\*\*$)[^/]+$"
+    return f"(^|/){kind.name}$" if kind.one_per else rf"(^|/){kind.name}/(?!\*\*$)[^/]+$"
+
+
 def _variable() -> Schema:
-    return _map(
+    typed = {"string": TEXTLIKE, "list": "array", "map": "object"}
+    rules = [
         {
-            "default": {"description": "The value if no other is given."},
+            "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
+            "then": {"properties": {"default": {"type": typed.get(name, name)}}},
+        }
+        for name in TYPES
+    ]
+    made = _map(
+        {
+            "default": {"description": "The value if no other is given; no expression.", **LITERAL},
             "type": {"description": "The type; the default is the type of default, else string.", "enum": list(TYPES)},
             "env": {
                 "description": "The environment variable to read.",
@@ -355,6 +411,7 @@ def _variable() -> Schema:
             "description": _text("What it is for; shown when its value is missing."),
         }
     )
+    return {**made, "allOf": rules}
 
 
 def _expect(kind: Kind) -> Schema:
@@ -375,7 +432,8 @@ def _loosened(made: Any) -> Any:
         return made
     out = {name: _loosened(part) for name, part in made.items() if name not in ("title", "uniqueItems", "properties")}
     if out.get("type") == "string" and "enum" not in out and "const" not in out:
-        out["type"] = TEXTLIKE
+        del out["type"]
+        out |= TEXT
     if "properties" in made:
         out["properties"] = {name: _value(_loosened(part)) for name, part in made["properties"].items()}
         if "additionalProperties" not in out and "title" in made:

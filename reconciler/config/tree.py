@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.for_each import Generator
 
-LITERAL: Final = "keys must be literal text: write it out"
+LITERAL: Final = "keys must be literal text, except inside forEach: write it out"
 
 
 @dataclass(eq=False)
@@ -129,6 +129,11 @@ class Tree:
             found = list(entry.node.entries.values())
             if INCLUDE in entry.node.entries and is_split(entry.node, ordered=False) and self._may_split(entry.node, about):
                 found = self.split.entries(entry.key, entry.node, about)
+            misplaced = entry.node.entries.get(FOR_EACH)
+            if misplaced is not None and not isinstance(misplaced.node, Map):
+                wrong = f"forEach belongs to an entry of {entry.key}: write {entry.key}: {{KEY: {{forEach: …, …}}}}"
+                self.problems.add(misplaced.at, wrong, about)
+                return []
             if any(isinstance(each.node, Map) and FOR_EACH in each.node.entries for each in found):
                 return self._generated_entries(found, about)
             return found
@@ -340,6 +345,8 @@ class Tree:
         if before is not None:
             here = f" (for element {self._each.element}, at {_place(self._each.place)})" if self._each is not None else ""
             first = f" (for element {before.each.element}, at {_place(before.each.place)})" if before.each is not None else ""
+            same = self._each is not None and before.each is not None and self._each.at == before.each.at
+            advice = advice or ("; each element needs a key of its own" if same else "; remove one of them, or give it another key")
             self.problems.add(entry.at, f"declared twice{here}; first at {_place(before.at)}{first}{advice}", address)
             return None
         place = (parent.address if parent is not None else address, section)

@@ -52,7 +52,7 @@ def test_every_command_that_reads_the_project_requires_the_environment(project: 
     assert "this project has environments; pass --env production or --env staging" in done.stderr
     done = project(*words, "--env", "stagin")
     assert done.exit_code == 3
-    assert 'environment "stagin" does not exist; did you mean "staging"? (it has production, staging)' in done.stderr
+    assert 'environment "stagin" does not exist; did you mean "staging"? (this project has production, staging)' in done.stderr
 
 
 def test_each_environment_has_a_service_and_a_state_of_its_own(project: Cli) -> None:

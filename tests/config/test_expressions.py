@@ -160,7 +160,7 @@ REFUSED = {
     "brand": '"brand" is not available in expressions; did you mean "vars.brand"?',
     "var.brand": '"var" is not available in expressions; did you mean "vars"?',
     "range(9)": "range does not accept a number",
-    "each.key": '"each" is not available in expressions',
+    "each.key": "each is only available inside forEach",
     "env.nam": 'there is no key "nam" here; did you mean "name"?',
     "vars.map.y": 'there is no key "y" here',
     "vars.list[3]": "there is no item 3 here; the first item is 0",

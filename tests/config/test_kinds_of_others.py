@@ -103,7 +103,7 @@ def test_every_type_of_value_is_read_by_its_annotation(tmp_path: Path) -> None:
         ("beds: [{bed: a, soil: {acidity: sour}}]", 'eden/bed/a: soil.acidity must be a number, not "sour"'),
         ("beds: [{bed: a, soil: {}}]", "eden/bed/a: soil lacks acidity"),
         ("beds: [{bed: a, soil: {acidity: 1, layers: [lime]}}]", 'eden/bed/a: soil.layers[0] is "lime"; one of sand, loam, clay'),
-        ("beds: [{bed: a, beside: [b]}]", 'eden/bed/a: no bed "b"'),
+        ("beds: [{bed: a, beside: [b]}]", 'eden/bed/a: no bed "b"; declare it, or write {id: …} for a bed outside the project'),
         ("beds: [{bed: a, by_season: {summer: [b]}}]", None),
         ("beds: [{bed: a, seen_by: [a, a]}]", 'eden/bed/a: seen_by names "a" twice'),
         ("beds: [{bed: a, seen_by: [{id: b1}, {id: b1}]}]", "eden/bed/a: seen_by names a map twice"),
@@ -118,7 +118,7 @@ def test_what_does_not_fit_is_said_in_the_same_words(tmp_path: Path, body: str, 
 def test_a_value_from_the_environment_reaches_only_a_sensitive_field(tmp_path: Path) -> None:
     found = problems(tmp_path, '    beds: [{bed: a, rest: {deep: ["${{ vars.code }}"]}}]\n')
     assert found == [
-        "eden/bed/a: rest would show a value from the environment (code), which may be a secret; if it is not: --public-var code"
+        "eden/bed/a: rest would show a value from the environment (code), which may be a secret; if it is not, pass --public-var code"
     ]
 
 

@@ -19,7 +19,7 @@ from tests.config.corpus import BROKEN, GOOD
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = [*GOOD, *sorted(path.parent for path in (ROOT / "examples").glob("*/reconciler.yaml"))]
-OTHERS = re.compile(r"sandbox|\.test\.")  # files that are no part of a project
+OTHERS = re.compile(r"sandbox|\.test\.|\.enc\.|\.sops\.")  # files that are no part of a project
 FILES = [(project, file) for project in PROJECTS for file in sorted(project.rglob("*.yaml")) if not OTHERS.search(file.name)]
 
 

@@ -50,7 +50,7 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
         ways = " or ".join(f"--env {one}" for one in known)
         problems.found.append(Problem("--env", 0, 0, f"this project has environments; pass {ways}"))
     elif name not in known:
-        wrong = f'environment "{name}" does not exist{did_you_mean(name, known)} (it has {", ".join(known)})'
+        wrong = f'environment "{name}" does not exist{did_you_mean(name, known)} (this project has {", ".join(known)})'
         problems.found.append(Problem("--env", 0, 0, wrong))
     else:
         return f"{ENVIRONMENTS}/{name}{SUFFIX}"

@@ -12,7 +12,8 @@ from typing import Final
 from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.settings import STATE, Words
 from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
-from reconciler.config.words import SECRETS, Service
+from reconciler.config.words import SECRETS, TOP, Service
+from reconciler.text.suggest import did_you_mean
 
 PATCH: Final = "patch"
 VARIABLES: Final = "vars"
@@ -38,7 +39,12 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
     roots = {name: entry for name in sorted(sections) if (entry := words.entry(name)) is not None}
     patches = _list(words.entry(PATCH), problems)
     words.known += [Service.SECTION, STATE, SECRETS]
-    words.rest()
+    for key, entry in words.entries.items():
+        if key in TOP and key not in words.known:
+            problems.add(entry.at, f"{key} is only allowed in the project file")
+        elif key not in words.known:
+            meant = did_you_mean(key, words.known) or f"; the file of an environment contains {', '.join(sorted(words.known))}"
+            problems.add(entry.at, f'unknown key "{key}"{meant}')
     return Overlay(variables, roots, tuple(patches))
 
 

@@ -19,7 +19,7 @@ from reconciler.config.tree import Tree, unknown_word
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.suggest import closest, did_you_mean
 
 MATCH, SET, REMOVE, ID = "match", "set", "remove", "id"
 FORM: Final = "write {match: ADDRESS, set: {…}} or {match: ADDRESS, remove: true}"
@@ -55,7 +55,8 @@ class Patches:
         roots = {item.address.key: item for item in self.tree.items.values() if item.parent is None and item.section == section}
         for key, each in words.entries.items():
             if key not in roots:
-                self.problems.absent(each.at, f'no {section} "{key}" to change in this environment{did_you_mean(key, roots)}')
+                kind = next(kind.name for kind in self.tree.kinds.roots if kind.place.section_in(None) == section)
+                self.problems.absent(each.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}')
                 continue
             values = Words.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
             for name, value in values.items():
@@ -73,12 +74,14 @@ class Patches:
         match, values = words.text(MATCH), words.entry(SET)
         removed = words.entry(REMOVE)
         words.rest()
+        if MATCH not in node.entries and any(closest(key, (MATCH,)) for key in node.entries):
+            return  # what was meant is said already
         if MATCH not in node.entries:
             self.problems.add(node.at, f"a patch must say what it matches; {FORM}")
         elif (values is None) == (removed is None):
             self.problems.add(node.at, f"a patch must either set or remove; {FORM}")
         elif removed is not None and not (isinstance(removed.node, Scalar) and removed.node.core() is True):
-            self.problems.add(removed.node.at, f"remove can only be true, not {described(removed.node)}")
+            self.problems.add(removed.node.at, f"remove can only be true, not {described(removed.node)}; otherwise remove the patch")
         elif match is not None:
             glob = self._glob(*match)
             if glob is not None:
@@ -97,7 +100,7 @@ class Patches:
             return None
         if any(glob.matches(address) for address in self.tree.items):
             return glob
-        hint = "" if "*" in text else did_you_mean(text, map(str, self.tree.items))
+        hint = ("" if "*" in text else did_you_mean(text, map(str, self.tree.items))) or "; correct it, or remove the patch"
         self.problems.absent(at, f"this patch matches no resource: {text}{hint}")
         return None
 

@@ -30,7 +30,8 @@ from reconciler.config.source.nodes import (
     holds_expression,
     lifted,
 )  # fmt: skip
-from reconciler.config.source.reader import FILE_MAX, read
+from reconciler.config.source.reader import EMPTY_FILE, FILE_MAX, read
+from reconciler.config.words import ENVIRONMENTS
 from reconciler.errors import Problem
 from reconciler.model import Source
 
@@ -95,7 +96,9 @@ class Files:
         if self.values > self.most:
             raise self._too_large(name, f"the project contains more than {self.most:,} values, those of this file included")
         for problem in document.problems:
-            self.problems.settle(problem)
+            empty = problem.message == EMPTY_FILE and name.startswith(f"{ENVIRONMENTS}/")
+            way = "; write {} if nothing differs in this environment" if empty else ""
+            self.problems.settle(replace(problem, message=problem.message + way))
         self.problems.partial |= document.data is None
         return document.data
 

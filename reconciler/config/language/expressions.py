@@ -205,6 +205,8 @@ class Evaluator:
         for name in sorted(names):
             if name == SECRETS and self.secrets is None:
                 raise ExpressionError(f"there are no secrets here; name an encrypted file in the project file: {SECRETS}: FILE")
+            if name == "each" and name not in self.context:
+                raise ExpressionError("each is only available inside forEach")
             if name not in self.context and name != SECRETS:
                 known = [*self.context, *([SECRETS] if self.secrets is not None else [])]
                 other = f'; did you mean "vars.{name}"?' if name in self.vars else did_you_mean(name, known)

@@ -6,6 +6,7 @@ In: the map that holds `forEach`, not yet evaluated. Out: a copy of it for each 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -40,6 +41,8 @@ from reconciler.model import Source
 
 STEP: Final = 100_000  # values after which the memory that is left is looked at
 _NO_KEY: Final = 'there is no key "key" here'
+_NO_PARENT: Final = 'there is no key "parent" here'
+_PARENT: Final = re.compile(r"\beach\s*\.\s*parent\b")
 _NO_KEY_HERE: Final = "the elements of this forEach have no key, as they are lists or maps; use each.index, or a value: each.value.NAME"
 
 
@@ -157,7 +160,7 @@ class Generator:
         """The value of a scalar; None, with one problem for its place, where it has none."""
         if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
             return None
-        made = self.evaluation.scalar(node, scope, lambda message: _NO_KEY_HERE if message.startswith(_NO_KEY) else message)
+        made = self.evaluation.scalar(node, scope, lambda message: _in_other_words(message, node.text))
         if isinstance(made, Scalar):
             made.computed = False  # inside forEach a key may come from an expression
         return made
@@ -188,6 +191,13 @@ class Generator:
         if wrong is not None:
             self.problems.settle(Problem(at.file, at.line, at.column, wrong))
             raise Enough
+
+
+def _in_other_words(message: str, text: str) -> str:
+    """What is said of an expression, where `each` lacks something."""
+    if message.startswith(_NO_PARENT) and _PARENT.search(text):
+        return "each.parent is only available in a forEach inside another forEach"
+    return _NO_KEY_HERE if message.startswith(_NO_KEY) else message
 
 
 def _place(at: Source) -> str:

@@ -168,7 +168,7 @@ def from_json(value: Any) -> Any:
 def numbers(first: Any, end: Any) -> list[int]:
     """The function `range`: whole numbers from the first up to the end, which is not one of them."""
     if not bounds.is_whole(known(first)) or not bounds.is_whole(known(end)):
-        raise TypeError
+        _no("range requires two whole numbers, as in range(9, 12)")
     bounds.list_room(max(end - first, 0))
     return list(range(first, end))
 

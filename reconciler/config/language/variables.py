@@ -124,7 +124,9 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
         problems.add(each.at, f'"{each.key}" is not a name; names are letters, digits and _, and begin with no digit', "vars")
     if not isinstance(each.node, Map):
         what = "nothing" if isinstance(each.node, Scalar) and each.node.empty else described(each.node)
-        problems.add(each.node.at, f"a variable must be a map, not {what}; write {{default: …}}", about)
+        short = isinstance(each.node, Scalar) and 0 < len(each.node.text) <= 40 and each.node.text.isprintable()
+        way = each.node.text if isinstance(each.node, Scalar) and short else "…"
+        problems.add(each.node.at, f"a variable must be a map, not {what}; write {{default: {way}}}", about)
         return None
     words = each.node.entries
     for key, entry in words.items():
@@ -190,7 +192,9 @@ def _value(
     value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)
     if not _fits(value, kind):
         called = "default" if default.key == "default" else "the value"
-        problems.add(default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}", about)
+        declares = default.key != "default" and isinstance(default.node, Map) and set(default.node.entries) <= set(WORDS)
+        way = f"; the project file declares it, so write its value alone: {name}: VALUE" if declares else ""
+        problems.add(default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}{way}", about)
         return None
     if (wrong := _refusal(words, kind, value)) != "":
         problems.add(default.node.at, f"{'default' if default.key == 'default' else 'the value'} {wrong}", about)

@@ -28,15 +28,19 @@ def included(root: Path, project_file: str, entry: Entry | None, problems: Probl
         return {}
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        problems.add(
-            entry.node.at, empty("include") if nothing else f"include must be a list of files, not {described(entry.node)}; write […]"
-        )
+        wrong = f"include must be a list of files, not {described(entry.node)}; write {_listed(entry.node)}"
+        problems.add(entry.node.at, empty("include") if nothing else wrong)
         return {}
     found: dict[str, Source] = {}
     for node in entry.node.items:
         for name in named(root, project_file, node, problems):
             found.setdefault(name, node.at)
     return found
+
+
+def _listed(node: Node) -> str:
+    """The same value as a list."""
+    return f"[{node.text}]" if isinstance(node, Scalar) and node.text and node.text.isprintable() and len(node.text) < 60 else "[…]"
 
 
 def named(root: Path, project_file: str, node: Node, problems: Problems) -> list[str]:
@@ -54,6 +58,8 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     outside = [name for name in names if not (root / name).resolve().is_relative_to(root)]
     if wrong is None and not names and any(mark in node.text for mark in _WILD):
         wrong = "matches no file"
+    elif wrong is None and node.text == project_file:
+        wrong = "is the project file itself"
     elif wrong is None and not names:
         wrong = f"is not a file of this project{did_you_mean(node.text, set(_beside(root, node.text)) - {project_file})}"
     if wrong is None and len(matches) > FILES_MAX:

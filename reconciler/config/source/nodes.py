@@ -290,7 +290,7 @@ def exposed(name: str, taint: tuple[str, ...]) -> str:
     if secrets:
         return f"{name} would show a secret ({', '.join(secrets)}); secrets are only allowed in sensitive fields"
     ways = " ".join(f"--public-var {source}" for source in taint)
-    return f"{name} would show a value from the environment ({', '.join(taint)}), which may be a secret; if it is not: {ways}"
+    return f"{name} would show a value from the environment ({', '.join(taint)}), which may be a secret; if it is not, pass {ways}"
 
 
 def unknown(node: Node) -> bool:

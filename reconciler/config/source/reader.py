@@ -36,6 +36,7 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _BREAK: Final = re.compile(r"\r\n|\r|\n")
 _MERGE: Final = "<<"
+EMPTY_FILE: Final = "this file is empty"
 _source: Final = partial(tuple.__new__, Source)  # in half the time of `Source(…)`
 
 
@@ -123,7 +124,7 @@ class _Reader:
         except yaml.YAMLError as error:
             raise self._stop(0, 0, f"this is not YAML: {error}") from None
         if found is None or (isinstance(found, Scalar) and found.empty):
-            raise self._stop(0, 0, "this file is empty")
+            raise self._stop(0, 0, EMPTY_FILE)
         return found
 
     def _node(self, event: Any, depth: int) -> Node:
