@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
+from typing import Final
 
-from reconciler.model import Actual, Desired, Plan, Violation
-from reconciler.policies.judge import judge
+from reconciler.config.policies.expression import uses
+from reconciler.model import Actual, Desired, Plan, Severity, Violation
+from reconciler.policies.judge import SORT, judge
 from reconciler.policies.planned import of_plan
 from reconciler.policies.scene import of_configuration
 from reconciler.resource import Kinds
+
+OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names of what the files do not tell
+FILES_SAY: Final = "as far as the files say"
 
 
 def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
@@ -17,6 +22,18 @@ def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, 
     scene = of_plan(kinds, desired, actual, plan)
     found = judge(desired.policies, scene, environment=desired.environment, today=today)
     return replace(plan, violations=(*plan.violations, *found.violations), notes=(*plan.notes, *found.notes))
+
+
+def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
+    """The same for a plan that was made without the service: what only the service can decide is a warning."""
+    judged = with_violations(kinds, desired, actual, plan, today=today) if desired.policies else plan
+    asking = {policy.id for policy in desired.policies.rules if uses(policy.test).names & OF_THE_SERVICE}
+    violations = [
+        replace(violation, level=Severity.WARNING, message=f"{violation.message} ({FILES_SAY})") if unsure else violation
+        for violation in judged.violations
+        for unsure in [violation.rule in asking if violation.sort == SORT else not violation.path]
+    ]
+    return replace(judged, violations=tuple(violations))
 
 
 def by_configuration(kinds: Kinds, desired: Desired, *, today: date) -> tuple[tuple[Violation, ...], str]:

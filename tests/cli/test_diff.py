@@ -167,3 +167,18 @@ def test_a_secret_is_not_decrypted(repository: Cli) -> None:
     text = (repository.root / "docs/reconciler.yaml").read_text(encoding="utf-8")
     repository.write("docs/reconciler.yaml", f"{text}\nsecrets: secrets.enc.yaml\n")
     assert repository("diff", "docs").exit_code == 0
+
+
+def test_policies_refuse_and_what_only_the_service_knows_is_a_warning(repository: Cli) -> None:
+    text = (repository.root / "docs/reconciler.yaml").read_text(encoding="utf-8")
+    rule = '${{ after.visibility != "public" or (before is not none and before.visibility == "public") }}'
+    quiet = f"{{id: quiet, on: [site], assert: '{rule}', message: no new public site}}"
+    many = "{id: many, on: [organization], assert: '${{ inside(\"member\") > 100 }}', message: too few people}"
+    repository.write("docs/reconciler.yaml", f"{text}\npolicies:\n  - {quiet}\n  - {many}\n")
+    calm = repository("diff", "docs")
+    assert (calm.exit_code, "too few people (as far as the files say)" in calm.stdout) == (0, True)
+    repository.edit(SITE, "visibility: share-link", "visibility: public")
+    done = repository("diff", "docs")
+    assert done.exit_code == 4
+    assert "no new public site" in done.stdout
+    assert "policy quiet (reconciler.yaml:" in done.stderr

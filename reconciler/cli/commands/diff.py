@@ -61,6 +61,7 @@ def command(
     from reconciler.plan import plan as make_plan
     from reconciler.plan.guard import guard
     from reconciler.plan.offline.as_declared import as_declared
+    from reconciler.policies.judged import as_far_as_files_say
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet
     from reconciler.report.text import plan_text
@@ -75,7 +76,7 @@ def command(
         new = opened.enter_context(_side(screen, options, kinds, repository, end if after else None))
         old = opened.enter_context(_side(screen, options, kinds, repository, start, beside=new))
         state, actual = as_declared(kinds, old.desired, new.desired)
-        plan = make_plan(kinds, new.desired, state, actual)
+        plan = as_far_as_files_say(kinds, new.desired, actual, make_plan(kinds, new.desired, state, actual), today=now().date())
     note = f"Compared: from {start} to {end if after else FILES}. {COVERS}"
     names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
