@@ -27,7 +27,8 @@ from reconciler.state.errors import READABLE, calm
 from reconciler.state.tables import migrations
 
 BUSY_SECONDS: Final = 5.0  # how long another program's transaction is waited for
-_ADDRESSES: Final = "Write sqlite:///PATH or postgresql://USER@HOST/NAME."
+_ADDRESSES: Final = "Write sqlite:///PATH, postgresql://USER@HOST/NAME or s3://BUCKET/PREFIX (also gs:// and az://)."
+BUCKETS: Final = ("s3://", "gs://", "az://", "file://")
 READ_ATTEMPTS: Final = 20  # a state that is written again during each of so many readings is not read
 
 T = TypeVar("T")
@@ -61,6 +62,10 @@ def connect(url: str, *, create: bool) -> Database:
     """The database that `url` names; with `create` it is made, or brought to today's schema, at once."""
     if url.startswith("sqlite:"):
         return SqliteFile(_path(url), create=create)
+    if url.startswith(BUCKETS):
+        from reconciler.state.bucket.database import opened  # only where it is wanted
+
+        return opened(url, create=create)
     try:
         parsed = make_url(url)
     except ArgumentError:
@@ -89,7 +94,7 @@ class SqliteFile:
         self._file = path
         self._busy = busy_seconds
         self._writable = create
-        self._engine = self._engine_over(self._connect, QueuePool if create else NullPool)
+        self._engine = engine_over(self._connect, QueuePool if create else NullPool)
         if create:
             try:
                 with calm(self.where):
@@ -174,18 +179,20 @@ class SqliteFile:
         copy = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         with closing(copy), closing(self._connect()) as original:
             original.backup(copy)
-            engine = self._engine_over(lambda: copy, StaticPool)
+            engine = engine_over(lambda: copy, StaticPool)
             with engine.begin() as connection:
                 migrations.prepare(connection, self.where)
                 return work(connection)
 
-    def _engine_over(self, connect: Callable[[], Any], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:
-        sizes: dict[str, Any] = {"pool_size": 2, "max_overflow": 2, "use_lifo": True, "timeout": 30} if pool is QueuePool else {}
-        model = _model()
-        connections = pool(connect, dialect=model.dialect, **sizes)
-        engine = Engine(connections, model.dialect, model.url, hide_parameters=True, execution_options={"compiled_cache": _COMPILED})
-        event.listen(engine, "begin", _begin)
-        return engine
+
+def engine_over(connect: Callable[[], Any], pool: type[QueuePool] | type[NullPool] | type[StaticPool]) -> Engine:
+    """An engine over connections of sqlite3."""
+    sizes: dict[str, Any] = {"pool_size": 2, "max_overflow": 2, "use_lifo": True, "timeout": 30} if pool is QueuePool else {}
+    model = _model()
+    connections = pool(connect, dialect=model.dialect, **sizes)
+    engine = Engine(connections, model.dialect, model.url, hide_parameters=True, execution_options={"compiled_cache": _COMPILED})
+    event.listen(engine, "begin", _begin)
+    return engine
 
 
 _COMPILED: Final = LRUCache[Any, Any](500)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Final
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Final, TypeVar
 
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -20,6 +20,14 @@ FREE_SPACE: Final = "Free some space and run again: nothing is sent that is not 
 READABLE: Final = "Check the path and its permissions, or name another state with --state."
 RESTORE: Final = "Restore it from a backup, or move it away and track existing objects with `reconciler adopt ADDRESS ID`."
 BUSY: Final = "Wait for the other program to end, then run again."
+ATTEMPTS: Final = 20  # of a transaction that other runs are quicker than
+
+T = TypeVar("T")
+
+
+class Contended(StateError):
+    """Another run was quicker, so that nothing of a transaction was written: it can be tried again, on what is there now."""
+
 
 _SQLITE: Final = {  # primary result code: what is the matter, what to do
     sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "Pass another file with --state, or move this one away."),
@@ -97,3 +105,11 @@ def calm(where: str) -> Iterator[None]:
         yield
     except (SQLAlchemyError, sqlite3.Error, OSError, UnicodeError) as error:
         raise explained(error, where) from error
+
+
+def again(work: Callable[[], T]) -> T:
+    """What `work` comes to, which is one transaction; it is repeated while other runs are quicker."""
+    for _ in range(ATTEMPTS):
+        with suppress(Contended):
+            return work()
+    return work()

@@ -26,7 +26,7 @@ from sqlalchemy import Connection, Float, bindparam, func, insert, select, updat
 from reconciler.errors import Locked, StateError
 from reconciler.report.times import HERE, clock_time_of
 from reconciler.state.database import Database
-from reconciler.state.errors import calm
+from reconciler.state.errors import again, calm
 from reconciler.state.tables.schema import leases, runs
 from reconciler.state.tables.statements import EPOCH, Statement
 from reconciler.state.uninterrupted import unbroken
@@ -62,8 +62,11 @@ class Lease:
         self._seconds = seconds
         self._ended = threading.Event()
         self.holder = holder
-        with database.write() as connection:
-            self.epoch = _take(connection, state, holder, seconds, instead_of)
+        self.epoch = again(lambda: self._taken(instead_of))
+
+    def _taken(self, instead_of: str | None) -> int:
+        with self._database.write() as connection:
+            return _take(connection, self.state, self.holder, self._seconds, instead_of)
 
     def check(self, connection: Connection) -> None:
         """Make sure that the lease is still ours until this transaction ends, and renew it; raises StateError where another run took it."""

@@ -22,6 +22,7 @@ from reconciler.errors import Refused, StateError
 from reconciler.model import Entry, Run, State, Turn
 from reconciler.report.schemas.state import StateDocument
 from reconciler.state.database import Database, connect
+from reconciler.state.errors import again
 from reconciler.state.health import Condition, file_holder, row_holder, writable
 from reconciler.state.history import read_entries, read_ids, read_runs, read_users
 from reconciler.state.journal import Journal
@@ -257,6 +258,9 @@ class Store:
 
     def _make_state(self) -> int:
         """The id of this scope's row, which is made where it is missing, perhaps by another run in the same moment."""
+        return again(self._made_state)
+
+    def _made_state(self) -> int:
         with self._database.write() as connection:
             row = find(connection, self._scope)
             if row is None:

@@ -16,10 +16,12 @@ from tests.state.examples import CLOCK, SERVICE
 OpenStore = Callable[..., Store]
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", "postgres", "bucket"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path}/state.db"
+    if request.param == "bucket":
+        return f"file://{tmp_path}/bucket"
     return str(request.getfixturevalue("postgres_url"))
 
 

@@ -11,10 +11,12 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, select, text
 
 from reconciler.errors import Locked
 from reconciler.state import Scope
+from reconciler.state.database import connect
+from reconciler.state.tables.schema import leases, states
 from tests import processes
 from tests.state.conftest import OpenStore
 from tests.state.examples import GUIDES, START, WHO, binding, intent
@@ -76,14 +78,12 @@ def end_what_idles(url: str) -> None:
 
 
 def epoch(url: str, scope: Scope) -> int:
-    server = url.startswith("postgres")
-    engine = create_engine(url.replace("postgresql", "postgresql+psycopg"))
-    prefix = "reconciler." if server else ""
-    ask = f"SELECT epoch FROM {prefix}leases JOIN {prefix}states ON states.id = leases.state WHERE project = :project"
-    with engine.connect() as connection:
-        found = int(connection.execute(text(ask), {"project": scope.project}).scalar_one())
-    engine.dispose()
-    return found
+    database = connect(url, create=False)
+    ask = select(leases.c.epoch).join(states, states.c.id == leases.c.state).where(states.c.project == scope.project)
+    number = database.read(lambda connection: int(connection.execute(ask).scalar_one()))
+    database.close()
+    assert number is not None
+    return number
 
 
 def test_of_threads_that_reach_for_the_lease_at_once_one_has_it(url: str, scope: Scope, open_store: OpenStore) -> None:
