@@ -21,6 +21,7 @@ from tests.proofs import LONG, long
 
 if TYPE_CHECKING:
     from tests.harness import Org
+    from tests.state import s3
 
 PROOF_SECONDS = 3600
 MEMORY = Path("/dev/shm")
@@ -113,6 +114,16 @@ def postgres_url() -> Iterator[str]:
     else:
         with server.running(programs) as url:
             yield url
+
+
+@pytest.fixture(scope="session")
+def s3_proxy() -> Iterator[s3.Proxy]:
+    """A proxy before an S3 server of this session's own; skips, with the reason, where there is none to start."""
+    from tests.state import s3
+
+    s3.missing()
+    with s3.running() as proxy:
+        yield proxy
 
 
 @pytest.fixture

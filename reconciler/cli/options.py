@@ -153,7 +153,9 @@ def service() -> Decorator:
 
 def state() -> Decorator:
     """Where bindings and journal are."""
-    return click.option("--state", metavar="URL", help="The URL of the state, e.g. sqlite:///PATH; also RECONCILER_STATE.")
+    return click.option(
+        "--state", metavar="URL", help="The URL of the state, e.g. sqlite:///PATH or s3://BUCKET/PREFIX; also RECONCILER_STATE."
+    )
 
 
 def creating() -> Decorator:

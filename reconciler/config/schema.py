@@ -111,7 +111,7 @@ class _Maker:
                     ),
                 },
                 "state": {
-                    **_text("The URL of the state database, without a password."),
+                    **_text("The URL of the state, without a password: a file, a PostgreSQL server or a bucket."),
                     "not": {"type": "string", "pattern": "//[^/@]*:[^/@]*@"},
                 },
                 "recovery": _map(

@@ -29,7 +29,7 @@ SECRETS = ("password", "passwd", "sslpassword", "token", "secret")  # words of a
 
 _EMAIL = re.compile(r"[^@\s/]+@[^@\s/]+")
 _PROJECT = re.compile(r"[A-Za-z0-9._-]{1,100}", re.ASCII)
-_STATES = re.compile(r"(sqlite|postgresql(\+psycopg)?)://.*", re.DOTALL)
+_STATES = re.compile(r"(sqlite|postgresql(\+psycopg)?|s3|gs|az|file)://.*", re.DOTALL)
 
 T = TypeVar("T", bound=str)
 
@@ -253,7 +253,7 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
         return f"sqlite:///{root / DEFAULT_STATE}"
     url, at = found
     if _STATES.fullmatch(url) is None:
-        problems.add(at, f"state is {_safe(url)}; it must be sqlite:///FILE or postgresql+psycopg://HOST/DATABASE")
+        problems.add(at, f"state is {_safe(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
         return ""
     if url.startswith("sqlite:"):
         path = url.removeprefix("sqlite:///")
@@ -265,7 +265,7 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() in SECRETS for key, _ in parse_qsl(parts.query))
     except ValueError:
-        problems.add(at, "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE")
+        problems.add(at, "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
         return ""
     if secret:
         problems.add(at, "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE")

@@ -11,14 +11,14 @@ import time
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
-from tests.reliability.databases import Database, Postgres, Sqlite
-from tests.reliability.plan import EXPERIMENTS, Job, function, jobs
+from tests.reliability.databases import S3, Database, Files, Postgres, Sqlite
+from tests.reliability.plan import DATABASES, EXPERIMENTS, Job, function, jobs
 from tests.reliability.record import Record, merged, result_of, table
 from tests.reliability.result import Result, Violation
-from tests.state import server
+from tests.state import s3, server
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -48,7 +48,7 @@ def _words(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.reliability", description=__doc__)
     parser.add_argument("--runs", choices=["short", "long"], default="short", help="how many; long takes hours (default: short)")
     parser.add_argument("--only", help="experiments, with commas: " + ",".join(EXPERIMENTS))
-    parser.add_argument("--database", choices=["sqlite", "postgres"], help="only this one")
+    parser.add_argument("--database", choices=list(DATABASES), help="only this one")
     parser.add_argument("--out", help="write reliability.json here; what it has of other jobs stays")
     parser.add_argument("--resume", action="store_true", help="leave out the jobs that went well in the file of --out")
     parser.add_argument("--seed", help="repeat this one alone, as a violation names it")
@@ -82,7 +82,7 @@ def run(chosen: Sequence[Job], processes: int, say: object = None) -> Iterator[R
             yield result
 
 
-def one(job: Job, url: str | None, number: int) -> Result:
+def one(job: Job, url: str | s3.Proxy | None, number: int) -> Result:
     """Run a job with a database of its own."""
     began = time.perf_counter()
     gc.set_threshold(200_000)  # a run makes little that refers to itself; looking for it took a tenth of the time
@@ -97,10 +97,18 @@ def one(job: Job, url: str | None, number: int) -> Result:
 
 
 @contextmanager
-def database(sort: str, url: str | None, name: str) -> Iterator[Database]:
-    """An empty database of that sort, which goes with the block."""
+def database(sort: str, url: str | s3.Proxy | None, name: str) -> Iterator[Database]:
+    """An empty database of that sort, which goes with the block. `url`: the server's; S3 is started where there is none."""
+    if sort == "s3":
+        with nullcontext(url) if isinstance(url, s3.Proxy) else s3.running() as proxy:
+            remote = S3(proxy, name)
+            try:
+                yield remote
+            finally:
+                remote.close()
+        return
     if sort == "postgres":
-        assert url is not None
+        assert isinstance(url, str)
         found: Database = Postgres(url, name)
         try:
             yield found
@@ -109,7 +117,7 @@ def database(sort: str, url: str | None, name: str) -> Iterator[Database]:
         return
     shm = Path("/dev/shm")
     with tempfile.TemporaryDirectory(prefix="reconciler-state-", dir=shm if shm.is_dir() else None) as place:
-        yield Sqlite(Path(place))
+        yield Files(Path(place)) if sort == "bucket" else Sqlite(Path(place))
 
 
 @contextmanager

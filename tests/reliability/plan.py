@@ -9,7 +9,7 @@ from typing import Any
 from tests.reliability.result import Result
 
 EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements", "pace", "edits", "marker")
-DATABASES = ("sqlite", "postgres")
+DATABASES = ("sqlite", "postgres", "bucket", "s3")
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,19 @@ def _kill(long: bool) -> Iterator[Job]:
         for name in (named[1], "random-1"):
             yield Job("kill", "postgres", {"name": name, "most": 15, "deep": 1, "deepest": 4})
         yield Job("kill", "sqlite", {"name": "random-2", "most": 15, "deep": 1, "deepest": 4})
+        for name in named[:3]:
+            yield Job("kill", "bucket", {"name": name, "most": 30, "deep": 3, "deepest": 4})
+        yield Job("kill", "s3", {"name": named[1], "most": 15, "deep": 1, "deepest": 4})
         return
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
-        for number in range(18 if database == "sqlite" else 14):
+        for number in range({"sqlite": 18, "s3": 4}.get(database, 14)):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
             for part in range(1, parts + 1):
-                yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
+                if database != "s3":
+                    yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
 
 
 def _sigkill(long: bool) -> Iterator[Job]:
@@ -70,34 +74,42 @@ def _signals(long: bool) -> Iterator[Job]:
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
     for seed in range(seeds):
         yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
-        yield Job(experiment, "postgres", {"name": ("tiny-changed", "tiny-cleared", "small-changed")[seed % 3], "seed": seed, "runs": runs})
+        for database in DATABASES[1:]:
+            yield Job(
+                experiment, database, {"name": ("tiny-changed", "tiny-cleared", "small-changed")[seed % 3], "seed": seed, "runs": runs}
+            )
 
 
 def _faults(long: bool) -> Iterator[Job]:
     if not long:
         for number, name in enumerate(("tiny", "tiny-changed", "tiny-cleared")):
             yield Job("faults", "sqlite", {"name": name, "seed": number, "runs": 30})
+        yield Job("faults", "s3", {"name": "tiny-changed", "runs": 20})
         return
     for seed in range(24):
         for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
-            yield Job("faults", "postgres" if seed % 6 == 5 else "sqlite", {"name": name, "seed": seed})
+            database = {3: "bucket", 4: "s3", 5: "postgres"}.get(seed % 6, "sqlite")
+            yield Job("faults", database, {"name": name, "seed": seed})
 
 
 def _races(long: bool) -> Iterator[Job]:
     for seed in range(10 if long else 1):
         for name in ("tiny", "tiny-changed", "tiny-cleared") if long else ("tiny-changed",):
-            yield Job("races", "postgres", {"name": name, "seed": seed, "runs": 20 if long else 12})
+            for database in DATABASES[1:]:
+                yield Job("races", database, {"name": name, "seed": seed, "runs": 20 if long else 12})
             yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
     for seed in range(1000, 1010 if long else 1001):
-        yield Job("races", "postgres", {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
-        yield Job("races", "sqlite", {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
+        for database in ("postgres", "sqlite", "bucket", "s3"):
+            yield Job("races", database, {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
 
 
 def _statements(long: bool) -> Iterator[Job]:
     for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed") if long else ("tiny",):
         yield Job("statements", "sqlite", {"name": name, "runs": None if long else 30})
+        yield Job("statements", "bucket", {"name": name, "runs": 300 if long else 16})
         if long:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
+            yield Job("statements", "s3", {"name": name, "runs": 60})
 
 
 def _pace(long: bool) -> Iterator[Job]:

@@ -5,6 +5,7 @@ A command is a fork of a process that has imported the program already, which sp
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -20,6 +21,7 @@ from pathlib import Path
 from reconciler.sandbox.faults import book
 from reconciler.sandbox.faults.rules import parse
 from reconciler.sandbox.store import Store
+from tests import processes
 from tests.harness import TOKEN, Org
 from tests.reliability.clock import Continued, everywhere
 from tests.reliability.databases import Database
@@ -33,6 +35,7 @@ LATER = 7200.0  # seconds; a lease is over, and whatever was sent
 PATIENCE = 60.0  # real seconds that a command may take
 
 NEVER = -9999
+APART = "import json, sys; from tests.reliability import process; process._child(*json.loads(sys.argv[1]))"
 
 ALLOWED = ("--allow-replace", "**", "--allow-exposure", "**")
 APPLY = ("apply", "--yes", "--create-state", *ALLOWED)
@@ -49,11 +52,12 @@ class Ended:
 
 
 class Running:
-    """A command under way."""
+    """A command under way. `apart`: it is not a fork of this process, in which obstore may have threads."""
 
-    def __init__(self, words: Sequence[str], env: dict[str, str], place: Path, name: str) -> None:
+    def __init__(self, words: Sequence[str], env: dict[str, str], place: Path, name: str, *, apart: bool = False) -> None:
         self._files = [place / f"{name}.out", place / f"{name}.err"]
-        self.pid = os.fork()
+        self._apart = processes.Popen([sys.executable, "-c", APART, json.dumps([words, env, self._texts])]) if apart else None
+        self.pid = os.fork() if self._apart is None else self._apart.pid
         if self.pid == 0:
             _child(words, env, self._files)
         self.since = time.monotonic()
@@ -66,21 +70,32 @@ class Running:
         """Its end; one that does not end in time is killed, and its code is `NEVER`."""
         until = self.since + seconds
         while True:
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                return self._ended(os.waitstatus_to_exitcode(status))
+            code = self._code()
+            if code is not None:
+                return self._ended(code)
             if time.monotonic() > until:
                 os.kill(self.pid, signal.SIGKILL)
-                os.waitpid(self.pid, 0)
+                while self._code() is None:
+                    time.sleep(0.002)
                 return self._ended(NEVER)
             time.sleep(0.002)
+
+    @property
+    def _texts(self) -> list[str]:
+        return [str(file) for file in self._files]
+
+    def _code(self) -> int | None:
+        if self._apart is not None:
+            return self._apart.poll()
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
 
     def _ended(self, code: int) -> Ended:
         out, err = (file.read_text(encoding="utf-8", errors="replace") if file.exists() else "" for file in self._files)
         return Ended(code, out, err, time.monotonic() - self.since)
 
 
-def _child(words: Sequence[str], env: dict[str, str], files: Sequence[Path]) -> None:
+def _child(words: Sequence[str], env: dict[str, str], files: Sequence[Path | str]) -> None:
     code = 99
     try:
         for number, file in zip((1, 2), files, strict=True):
@@ -134,7 +149,7 @@ class Live:
         self.database.expire()
 
     def start(self, *words: str, name: str = "run") -> Running:
-        return Running([words[0], str(self.org.project), *words[1:]], self.env, self.place, name)
+        return Running([words[0], str(self.org.project), *words[1:]], self.env, self.place, name, apart=self.database.sort == "s3")
 
     def apply(self, name: str = "again") -> Ended:
         return self.start(*APPLY, name=name).wait()

@@ -19,11 +19,17 @@ from tests.reliability import faults, kill, marker, races, statements
 from tests.reliability.__main__ import database, main, one
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
+from tests.state import s3
 
 pytestmark = pytest.mark.timeout(900)  # each takes seconds, unless the machine is busy
 
 SHORT = list(jobs("short", ()))
-FIRST = {job.experiment: job for job in reversed(SHORT)}.values()  # of each experiment; a part of these runs on a push
+FIRST = {  # of each experiment, and of those that are about the state also in a bucket; a part of these runs on a push
+    (job.experiment, job.database == "bucket"): job
+    for job in reversed(SHORT)
+    if job.database != "bucket" or job.experiment in ("kill", "races", "statements")
+}.values()
+ON_S3 = [Job("kill", "s3", {"name": "tiny-changed", "most": 16}), Job("sigkill", "s3", {"name": "tiny", "seed": 1, "runs": 16})]
 PART = 8
 
 
@@ -42,15 +48,23 @@ def postgres(postgres_url: str) -> str:
     return postgres_url
 
 
+@pytest.fixture
+def server(request: pytest.FixtureRequest, job: Job) -> str | s3.Proxy | None:
+    """The server of a job's database, where it has one."""
+    fixtures = {"postgres": "postgres", "s3": "s3_proxy"}
+    found: str | s3.Proxy | None = request.getfixturevalue(fixtures[job.database]) if job.database in fixtures else None
+    return found
+
+
 @pytest.mark.parametrize(
     "job",
     [
-        *(pytest.param(part(job), id=f"part of {name(job)}") for job in FIRST),
+        *(pytest.param(part(job), id=f"part of {name(job)}") for job in (*FIRST, *ON_S3)),
         *(pytest.param(job, id=name(job), marks=proof) for job in SHORT),
     ],
 )
-def test_never_twice_never_lost(job: Job, request: pytest.FixtureRequest) -> None:
-    result = one(job, request.getfixturevalue("postgres") if job.database == "postgres" else None, 0)
+def test_never_twice_never_lost(job: Job, server: str | s3.Proxy | None) -> None:
+    result = one(job, server, 0)
     assert [f"{found.seed} {found.case}: {found.what}" for found in result.violations] == []
     assert result.runs
 
@@ -145,8 +159,9 @@ def test_a_create_that_comes_late_and_bears_no_mark_is_there_twice(monkeypatch: 
 
 
 @proof
-def test_two_writers_are_seen(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sort", ["postgres", "bucket"])
+def test_two_writers_are_seen(sort: str, postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Lease, "check", lambda self, connection: None)
     monkeypatch.setattr(races, "STOPS", ("during ",))
-    with database("postgres", postgres, "two_writers") as found:
+    with database(sort, postgres, "two_writers") as found:
         assert "late writes" in whats(races.run("tiny", found, runs=20, first=True))

@@ -27,6 +27,7 @@ from reconciler.client import Reader, Settings, Writer
 from reconciler.config import Project
 from reconciler.model import Outcome, Plan
 from reconciler.sandbox.faults import log
+from reconciler.state.bucket.folder import Folder
 from tests.harness import BASE, ORGANIZATION, TOKEN, Org
 from tests.reliability.clock import Time, everywhere
 from tests.reliability.databases import Database
@@ -234,12 +235,25 @@ def commits(world: World) -> Iterator[None]:
         world.commits += 1
         world.at("after a commit")
 
+    def object_written(write: Any) -> Any:
+        def put(self: Any, name: str, content: bytes) -> Any:
+            world.at(f"before {name}")
+            done = write(self, name, content)
+            world.commits += 1
+            world.at(f"after {name}")
+            return done
+
+        return put
+
     event.listen(Engine, "before_cursor_execute", noticed)
     DefaultDialect.do_commit = do_commit  # type: ignore[method-assign]
+    create, put = Folder.create, Folder.put
+    Folder.create, Folder.put = object_written(create), object_written(put)  # type: ignore[method-assign]
     try:
         yield
     finally:
         DefaultDialect.do_commit = real  # type: ignore[method-assign]
+        Folder.create, Folder.put = create, put  # type: ignore[method-assign]
         event.remove(Engine, "before_cursor_execute", noticed)
 
 

@@ -95,7 +95,9 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     foreign = not given and settings.state_in_yaml and not settings.state.startswith("sqlite:")
     if foreign and not trust.confirmed(settings.root, settings.state):
         remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
-        return None, [Finding("state", Level.PROBLEM, "its server is only named in the YAML, and you have not confirmed it", remedy)]
+        return None, [
+            Finding("state", Level.PROBLEM, "its server or bucket is only named in the YAML, and you have not confirmed it", remedy)
+        ]
     if not trusted:
         return None, [Finding("state", Level.SKIPPED, "not checked: the service is not known")]
     try:

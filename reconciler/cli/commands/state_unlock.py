@@ -27,9 +27,10 @@ ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only sho
 @click.pass_obj
 def command(screen: Screen, /, force: str | None, **words: Any) -> None:
     """Show who holds the state, since when and for how long. With --force RUN, take the lease from that run.
-    This is only possible on PostgreSQL.
+    This is only possible on PostgreSQL and in a bucket.
 
-    You do not need this for a run that died: the lock of a file ends with its process, and a lease on a server expires after 90 seconds.
+    You do not need this for a run that died: the lock of a file ends with its process, and a lease on a server or in a
+    bucket expires after 90 seconds.
 
     \b
     Example:

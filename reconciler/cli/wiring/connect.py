@@ -158,10 +158,10 @@ def open_store(screen: Screen, options: Options, project: Project, service: Serv
     url = given or project.settings.state
     screen.hide(of_urls([url]))
     if not given and project.settings.state_in_yaml and not url.startswith("sqlite:"):
-        trust.require(screen, project.settings.root, url, what="the state's server", instead=f"--state {url}, or set {STATE}")
+        trust.require(screen, project.settings.root, url, what="the state's server or bucket", instead=f"--state {url}, or set {STATE}")
     if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
-            f"service.timeout is {project.settings.timeout:g} s, and a state on a server allows {SEND_SECONDS_MAX:g}",
+            f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
             hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
     scope = Scope(project.settings.project, options.env or None, service.identity)

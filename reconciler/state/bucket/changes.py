@@ -65,17 +65,16 @@ def apply(connection: sqlite3.Connection, changes: Iterable[Change], columns: Ma
         names = columns[table]
         if not _has(connection, table, names):
             raise KeyError(table)
-        listed = ", ".join(f'"{name}"' for name in names)
-        same = " AND ".join(f'"{name}" IS ?' for name in names)
+        listed, marks = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
+        same, values = " AND ".join(f'"{name}" IS ?' for name in names), ", ".join(f'"{name}" = ?' for name in names)
         if event == (True, False):
-            text, given = f'INSERT INTO "{table}" ({listed}) VALUES ({", ".join("?" * len(names))})', [row[2] for row in rows]
+            text, given = f'INSERT INTO "{table}" ({listed}) VALUES ({marks})', [[*(new or ())] for _, _, new in rows]  # noqa: S608 see _has
         elif event == (False, True):
-            text, given = f'DELETE FROM "{table}" WHERE {same}', [row[1] for row in rows]
+            text, given = f'DELETE FROM "{table}" WHERE {same}', [[*(old or ())] for _, old, _ in rows]  # noqa: S608
         else:
-            values = ", ".join(f'"{name}" = ?' for name in names)
-            text, given = f'UPDATE "{table}" SET {values} WHERE {same}', [[*(row[2] or ()), *(row[1] or ())] for row in rows]
+            text, given = f'UPDATE "{table}" SET {values} WHERE {same}', [[*(new or ()), *(old or ())] for _, old, new in rows]  # noqa: S608
         try:
-            number = connection.executemany(text, given).rowcount  # type: ignore[arg-type]
+            number = connection.executemany(text, given).rowcount
         except sqlite3.IntegrityError as error:
             raise Unfit(table) from error
         if number != len(rows):

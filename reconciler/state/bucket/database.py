@@ -29,8 +29,8 @@ from reconciler.state.database import engine_over
 from reconciler.state.errors import RESTORE, Contended, calm
 from reconciler.state.tables import migrations
 
-SCHEMES: Final = ("s3://", "gs://", "az://", "file://")
-_URL: Final = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9._=-]+)*/?")
+_URL: Final = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(/(?!\.+(/|$))[A-Za-z0-9._=-]+)*/?")
+MAGIC: Final = b"SQLite format 3\0"
 COMPACTED: Final = 100  # objects after which a run that goes on writes a snapshot
 OURS: Final = 1 + len(migrations.MIGRATIONS)  # the version of today's tables
 
@@ -151,6 +151,8 @@ class Bucket:
         image = self._chain.snapshot()
         if image is None:
             return
+        if not image.startswith(MAGIC):
+            raise StateError(f"{self.where} is damaged: its snapshot is not a database", hint=RESTORE)
         self._memory.deserialize(image)
         self._memory.execute("PRAGMA trusted_schema = OFF")
         if self._memory.execute("SELECT 1 FROM sqlite_schema WHERE type NOT IN ('table', 'index')").fetchone() is not None:
@@ -244,4 +246,3 @@ class Bucket:
         """The time by the bucket's clock, as SQLite reads it; a reader, which may write nothing there, takes this machine's."""
         seconds = time.time() if self._offset is None else self._offset + time.monotonic()
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
-

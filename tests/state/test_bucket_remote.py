@@ -1,0 +1,224 @@
+"""The state in real buckets: S3 on moto's server behind a proxy that goes wrong, Azure on Azurite, and what is sent to Google."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import http.client
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+from uuid import uuid4
+
+import pytest
+
+from reconciler.errors import Locked, StateError
+from reconciler.state import Ending, Scope, Store
+from tests.state import s3
+from tests.state.examples import CLOCK, GUIDES, SERVICE, WHO, binding, intent
+
+SCOPE = Scope("handbook", None, SERVICE)
+
+
+@pytest.fixture
+def proxy(s3_proxy: s3.Proxy) -> Iterator[s3.Proxy]:
+    s3_proxy.calm()
+    s3_proxy.requests.clear()
+    yield s3_proxy
+    s3_proxy.calm()
+
+
+@pytest.fixture
+def url(proxy: s3.Proxy) -> str:
+    return f"s3://{s3.BUCKET}/{uuid4()}"
+
+
+def opened(url: str, *, create: bool = True) -> Store:
+    return Store.open(url, SCOPE, clock=CLOCK, create=create)
+
+
+def whole_life(url: str) -> None:
+    """A run, another one that is locked out, a reader, and a run that goes on with what the first left."""
+    with opened(url) as mine, mine.lease(**WHO) as journal:
+        (sent,) = journal.intend([intent()])
+        with opened(url) as other, pytest.raises(Locked, match="ada@desk runs"), other.lease(**WHO):
+            pytest.fail("two leases at once")
+        with opened(url, create=False) as reader:
+            assert [found.id for found in reader.read().intents] == [sent.id]
+            assert reader.condition().held
+        journal.settle([Ending(sent.id, "done", bind=(binding(),))])
+        journal.finish(exit_code=0, summary={})
+    with opened(url) as mine, mine.lease(**WHO) as journal:
+        assert set(journal.state().bindings) == {GUIDES}
+    with opened(url, create=False) as reader:
+        assert not reader.condition().held
+        assert {"create": 1} in [run.did for run in reader.runs()]
+
+
+@pytest.mark.parametrize("way", ["", *s3.WAYS])
+def test_a_run_on_s3_is_the_same_whatever_goes_wrong_with_its_requests(url: str, proxy: s3.Proxy, way: str) -> None:
+    with opened(url) as mine, mine.lease(**WHO) as journal:
+        before = len(proxy.requests)
+        if way == "stale list":
+            proxy.ways, proxy.rate = (way,), 1.0
+        else:
+            proxy.next = [way]
+        (sent,) = journal.intend([intent()])
+        used = len(proxy.requests) - before
+        journal.settle([Ending(sent.id, "done", bind=(binding(),))])
+        with opened(url, create=False) as reader:
+            assert set(reader.read().bindings) == {GUIDES}
+            assert [run.did for run in reader.runs()] == [{"create": 1}]
+    assert used <= {"": 1, "slow": 1, "stale list": 1}.get(way, 4)  # what is lost is read back; the library repeats nothing
+    proxy.ways = s3.WAYS
+
+
+def test_a_life_on_s3(url: str, proxy: s3.Proxy) -> None:
+    whole_life(url)
+    assert [path for _, path in proxy.requests if "list-type" in path] == [f"/{s3.BUCKET}?list-type=2&prefix={url.rpartition('/')[2]}%2F"]
+
+
+def test_a_bucket_that_does_not_exist_is_not_an_empty_state(url: str) -> None:
+    for create in (False, True):
+        with pytest.raises(StateError, match="the bucket of the state s3://nobodys/p does not exist, or cannot be listed") as caught:
+            opened("s3://nobodys/p", create=create)
+        assert "AWS_…" in str(caught.value.hint)
+
+
+def test_what_is_denied_says_what_must_be_allowed(url: str, proxy: s3.Proxy) -> None:
+    opened(url).close()
+    proxy.next = ["denied"]
+    with pytest.raises(StateError, match="denies access") as caught, opened(url) as mine, mine.lease(**WHO):
+        pytest.fail("allowed")
+    assert "get and create objects" in str(caught.value.hint)
+    assert "clock of this machine" in str(caught.value.hint)
+
+
+def test_without_obstore_the_error_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "obstore", None)
+    with pytest.raises(StateError, match="requires obstore") as caught:
+        opened("s3://bucket/p")
+    assert "install" in str(caught.value.hint)
+
+
+# -- Azure ------------------------------------------------------------------------------------------------------------------------------
+
+ACCOUNT = "devstoreaccount1"  # of the emulator, and so is its key
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+
+@pytest.fixture
+def azure(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    program = os.environ.get("AZURITE") or shutil.which("azurite-blob")
+    if program is None:
+        reason = "no Azurite: npm install -g azurite, or name azurite-blob in AZURITE"
+        if "azurite" in os.environ.get(s3.REQUIRE, "").split(","):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    with closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [program, "--silent", "--inMemoryPersistence", "--skipApiVersionCheck", "--disableTelemetry", "--blobPort", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            _create_container(server, port)
+            for name, value in {
+                "AZURE_STORAGE_USE_EMULATOR": "true", "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT, "AZURE_ALLOW_HTTP": "true",
+                "AZURITE_BLOB_STORAGE_URL": f"http://127.0.0.1:{port}",
+            }.items():  # fmt: skip
+                monkeypatch.setenv(name, value)
+            yield "az://states/handbook"
+        finally:
+            server.kill()
+
+
+def _create_container(server: subprocess.Popen[bytes], port: int) -> None:
+    date, version = formatdate(usegmt=True), "2023-11-03"
+    text = "PUT" + "\n" * 12 + f"x-ms-date:{date}\nx-ms-version:{version}\n/{ACCOUNT}/{ACCOUNT}/states\nrestype:container"
+    signature = base64.b64encode(hmac.new(base64.b64decode(KEY), text.encode(), hashlib.sha256).digest()).decode()
+    headers = {
+        "x-ms-date": date, "x-ms-version": version, "Authorization": f"SharedKey {ACCOUNT}:{signature}", "Content-Length": "0",
+    }  # fmt: skip
+    for _ in range(600):
+        assert server.poll() is None, "Azurite ended at once"
+        with suppress(OSError), closing(http.client.HTTPConnection("127.0.0.1", port, timeout=5)) as connection:
+            connection.request("PUT", f"/{ACCOUNT}/states?restype=container", headers=headers)
+            assert connection.getresponse().status == 201
+            return
+        with suppress(subprocess.TimeoutExpired):
+            server.wait(0.05)
+    pytest.fail("Azurite did not become ready")
+
+
+def test_a_life_on_azure(azure: str) -> None:
+    whole_life(azure)
+
+
+# -- Google -----------------------------------------------------------------------------------------------------------------------------
+
+
+class _Google(BaseHTTPRequestHandler):
+    """As much of Google's XML API as its documents promise: objects, and a generation that must not exist yet."""
+
+    objects: dict[str, bytes]
+    seen: list[tuple[str, str, str | None]]
+
+    def log_message(self, *given: Any) -> None:
+        return
+
+    def _handle(self) -> None:
+        content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        path, generation = unquote(self.path.partition("?")[0]), self.headers.get("x-goog-if-generation-match")
+        self.seen.append((self.command, path, generation))
+        assert self.headers["Authorization"] == "Bearer token-of-the-tests"
+        status, answer = 200, b""
+        if self.command == "PUT":
+            if generation == "0" and path in self.objects:
+                status = 412
+            else:
+                self.objects[path] = content
+        elif "list-type" in self.path:
+            answer = s3.EMPTY
+        elif path not in self.objects:
+            status = 404
+        else:
+            answer = self.objects[path]
+        self.send_response(status)
+        for name, value in {"ETag": '"1"', "x-goog-generation": "1", "Last-Modified": formatdate(usegmt=True)}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer)
+
+    do_GET = do_PUT = do_HEAD = _handle  # noqa: N815
+
+
+def test_what_is_sent_to_google_creates_each_object_of_the_chain_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    handler = type("Handler", (_Google,), {"objects": {}, "seen": []})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        for name, value in {
+            "GOOGLE_BASE_URL": f"http://127.0.0.1:{server.server_port}", "GOOGLE_ALLOW_HTTP": "true",
+            "GOOGLE_BEARER_TOKEN": "token-of-the-tests",
+        }.items():  # fmt: skip
+            monkeypatch.setenv(name, value)
+        try:
+            whole_life("gs://states/handbook")
+        finally:
+            server.shutdown()
+            thread.join()
+    chain = [(path, generation) for method, path, generation in handler.seen if method == "PUT" and "/journal/" in path]
+    assert chain
+    assert {generation for _, generation in chain} == {"0"}
