@@ -52,7 +52,8 @@ print(*sys.modules, file=sys.stderr)
 HELP_MODULES_MAX = 15  # more than a bare program of click
 PLAN_MODULES_MAX = 1.15  # of those of its libraries alone
 LATER = (
-    "anyio", "trio", "deepdiff", "jinja2", "rich", "pygments", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "httpx._main",
+    "anyio", "trio", "deepdiff", "jinja2", "rich", "pygments", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "httpx._main", "obstore",
+    "reconciler.state.bucket",
     "reconciler.plan.planner", "reconciler.plan.simulate", "reconciler.report.text", "reconciler.apply", "reconciler.sandbox",
 )  # fmt: skip
 """What no plan needs before its first request, or ever."""

@@ -1,4 +1,4 @@
-"""The state on a PostgreSQL server, as it is typed: every command works, a second run waits outside, and a lease can be taken away."""
+"""A state that is shared, on a PostgreSQL server or in a bucket: every command works, a second run waits, and a lease can be taken away."""
 
 from __future__ import annotations
 
@@ -24,10 +24,21 @@ PASSWORD = "hunter2-of-the-state"
 
 
 @pytest.fixture
-def shared(cli: Cli, postgres_url: str) -> Cli:
+def on_postgres(cli: Cli, postgres_url: str) -> Cli:
     """A project whose state is on the server, not applied yet."""
     url = postgres_url.replace("postgresql:", "postgresql+psycopg:").replace("tests@", f"tests:{PASSWORD}@")
     cli.env["RECONCILER_STATE"] = url
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    return cli
+
+
+@pytest.fixture(params=["postgres", "bucket"])
+def shared(request: pytest.FixtureRequest, cli: Cli) -> Cli:
+    """The same, or in a bucket."""
+    if request.param == "postgres":
+        found: Cli = request.getfixturevalue("on_postgres")
+        return found
+    cli.env["RECONCILER_STATE"] = f"file://{cli.root}/bucket"
     assert cli("init", "p", "--sandbox").exit_code == 0
     return cli
 
@@ -38,7 +49,7 @@ def applied(shared: Cli) -> Cli:
     return shared
 
 
-def test_every_command_works_with_the_state_on_a_server(shared: Cli, tmp_path: Path) -> None:
+def test_every_command_works_with_a_shared_state(shared: Cli, tmp_path: Path) -> None:
     said = []
 
     def run(*words: str, code: int = 0) -> str:
@@ -76,9 +87,9 @@ def test_every_command_works_with_the_state_on_a_server(shared: Cli, tmp_path: P
     assert PASSWORD not in "".join(said)
 
 
-def test_without_psycopg_the_error_names_the_extra(shared: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_psycopg_the_error_names_the_extra(on_postgres: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    result = shared("plan", "p")
+    result = on_postgres("plan", "p")
     assert (result.exit_code, installing("psycopg[binary]") in result.stderr) == (1, True)
     assert PASSWORD not in result.stdout + result.stderr
 
@@ -95,7 +106,34 @@ def test_a_server_that_is_not_there_is_said_without_the_password(cli: Cli) -> No
 def test_a_timeout_longer_than_the_lease_is_refused(shared: Cli) -> None:
     shared.edit("p/reconciler.yaml", "service:\n", "service:\n  timeout: 61\n")
     result = shared("apply", "p", "--yes", "--create-state")
-    assert (result.exit_code, "service.timeout is 61 s, and a state on a server allows 60" in result.stderr) == (3, True)
+    assert (result.exit_code, "service.timeout is 61 s, and a state on a server or in a bucket allows 60" in result.stderr) == (3, True)
+
+
+def test_a_bucket_that_only_the_yaml_names_is_not_used_until_it_was_confirmed(cli: Cli) -> None:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    cli.edit("p/reconciler.yaml", "project: p\n", "project: p\nstate: s3://somebodys-bucket/p\n")
+    for words in (["plan", "p"], ["apply", "p", "--yes"], ["state", "list", "p"], ["doctor", "p"]):
+        result = cli(*words)
+        assert result.exit_code != 0
+        assert "in the YAML, and you have not confirmed it" in result.stdout + result.stderr
+    cli.edit("p/reconciler.yaml", "s3://somebodys-bucket/p", "s3://key:hunter2@somebodys-bucket/p")
+    wrong = cli("validate", "p")
+    assert (wrong.exit_code, "state contains a password" in wrong.stderr + wrong.stdout) == (3, True)
+
+
+def test_a_state_is_moved_into_a_bucket_and_back(cli: Cli) -> None:
+    assert cli("init", "p", "--sandbox").exit_code == 0
+    assert cli("apply", "p", "--yes").exit_code == 0
+    assert cli("state", "pull", "p", "--out", "file.json").exit_code == 0
+    cli.env["RECONCILER_STATE"] = f"file://{cli.root}/bucket"
+    assert cli("state", "push", "file.json", "p").exit_code == 0
+    assert cli("plan", "p", "--detailed-exitcode").exit_code == 0
+    assert cli("state", "pull", "p", "--out", "bucket.json").exit_code == 0
+    before, after = (json.loads((cli.root / name).read_text()) for name in ("file.json", "bucket.json"))
+    assert {**after, "runs": after["runs"][-len(before["runs"]) :]}["bindings"] == before["bindings"]
+    cli.edit("p/reconciler.yaml", "project: p\n", "project: q\n")
+    assert cli("state", "mv", "p", "--project", "p").exit_code == 0
+    assert cli("plan", "p", "--detailed-exitcode").exit_code == 0
 
 
 # -- two at a time --------------------------------------------------------------------------------------------------------------------
