@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import shlex
 import sys
+from typing import Final
+
+DISTRIBUTION: Final = "docs-reconciler"  # as in pyproject.toml
 
 
 def installing(*requirements: str) -> str:

@@ -12,10 +12,12 @@ import socket
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
@@ -24,6 +26,7 @@ import pytest
 
 from reconciler.errors import Locked, StateError
 from reconciler.state import Ending, Scope, Store
+from reconciler.text.install import installing
 from tests.state import s3
 from tests.state.examples import CLOCK, GUIDES, SERVICE, WHO, binding, intent
 
@@ -108,7 +111,9 @@ def test_without_obstore_the_error_names_what_to_install(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "obstore", None)
     with pytest.raises(StateError, match="requires obstore") as caught:
         opened("s3://bucket/p")
-    assert "install" in str(caught.value.hint)
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert f"{installing(*project['optional-dependencies']['bucket'])}. It is the extra `bucket`: " in str(caught.value.hint)
+    assert str(caught.value.hint).endswith(f"pip install '{project['name']}[bucket]'")
 
 
 # -- Azure ------------------------------------------------------------------------------------------------------------------------------
