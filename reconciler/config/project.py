@@ -18,7 +18,7 @@ from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
-from reconciler.config.rules import read_guards, read_protect, read_prune, rule_lines
+from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included
@@ -40,7 +40,7 @@ from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, POLICIES, SECRETS, TOP, Access, Service
 from reconciler.errors import ConfigError, Problem
-from reconciler.model import AccessTest, Declared, Desired, Policies, Source
+from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
 from reconciler.model.desired import Generation
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
@@ -193,7 +193,7 @@ class Loading:
             made,
             sensitive=self.given.secrets | self.secret_texts,
             supplied=frozenset(scalar.text for entry in supplied.values() for scalar in scalars(entry.node)),
-            unused={f"vars.{name}": at for name, at in self._unused(evaluation, files.root).items()},
+            unused={**made.unused, **{f"vars.{name}": at for name, at in self._unused(evaluation, files.root, made).items()}},
             unset=tuple(sorted(self.given.unset)),
             undecrypted=self.secrets.unchecked if self.secrets is not None else (),
             texts={**files.texts, **evaluation.texts},
@@ -222,9 +222,9 @@ class Loading:
 
         return read_files(given, self.problems)
 
-    def _unused(self, evaluation: Evaluation, root: Path) -> Mapping[str, Source]:
-        """The variables that no expression uses, of this environment or of another one."""
-        unused = evaluation.unused()
+    def _unused(self, evaluation: Evaluation, root: Path, made: Project) -> Mapping[str, Source]:
+        """The variables that no expression uses, of this environment or of another one, and no policy."""
+        unused = {name: at for name, at in evaluation.unused().items() if name not in made.desired.policies.variables}
         if not unused or self.environment is None:
             return unused
         from reconciler.config.environments.mentions import unmentioned
@@ -279,6 +279,7 @@ class Loading:
         settings = read_settings(words, top.at, split.files.root, self.problems)
         prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
         guards, access = read_guards(words, self.problems), words.entry(Access.SECTION)
+        ignores = self._ignores(words)
         compiled = shapes(self.kinds)
         defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
         tree = Tree(self.kinds, compiled, self.problems, split, evaluation)
@@ -316,7 +317,14 @@ class Loading:
             access=self._access(access, resources, patches.gone if patches is not None else {}),
         )  # fmt: skip
         settings = replace(settings, files=tuple(split.files.seen))
-        return Project(settings, desired)
+        return Project(settings, desired, unused=linker.unused(), ignores=ignores)
+
+    def _ignores(self, words: Words) -> tuple[Ignore, ...]:
+        """The findings that the project accepts."""
+        entry = words.entry("lint")
+        if entry is None:
+            return ()
+        return read_ignores(Words.of("lint", entry, self.problems, example="ignore: […]"), self.problems)
 
     def _access(self, entry: Entry | None, resources: Mapping[Address, Declared], gone: Collection[Address]) -> tuple[AccessTest, ...]:
         if entry is None:

@@ -31,6 +31,7 @@ class Default:
 
     value: Any
     node: Node
+    at: Source
 
 
 def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Problems) -> dict[str, dict[str, Default]]:
@@ -49,7 +50,7 @@ def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Pr
                 continue
             value = reader.read(one.node, problems.about(about))
             if value is not INVALID:
-                found[each.key][one.key] = Default(value, one.node)
+                found[each.key][one.key] = Default(value, one.node, one.at)
     return found
 
 
@@ -76,6 +77,7 @@ class Linker:
     defaults: Mapping[str, Mapping[str, Default]]
     gone: Mapping[Address, Source] = field(default_factory=dict)  # what the environment removes, and where it says so
     implied: dict[Address, Declared] = field(default_factory=dict)
+    taken: set[tuple[str, str]] = field(default_factory=set)  # the defaults, by kind and field, that a resource takes
     _seeds: dict[Address, tuple[Address, Source]] = field(default_factory=dict)
     _places: dict[int, dict[str, Source]] = field(default_factory=dict)  # by a node's identity: where each text first stands in it
     _known: dict[tuple[Address | None, str, str], Address | None] = field(default_factory=dict)
@@ -129,6 +131,12 @@ class Linker:
             item.values[name] = default.value
             item.nodes[name] = default.node
             item.given.add(name)
+            self.taken.add((item.kind.name, name))
+
+    def unused(self) -> dict[str, Source]:
+        """The defaults that no resource takes, by their names in the project file."""
+        every = [(kind, name, default.at) for kind, given in self.defaults.items() for name, default in given.items()]
+        return {f"defaults.{kind}.{name}": at for kind, name, at in every if (kind, name) not in self.taken}
 
     # -- references ----------------------------------------------------------------------------------------------------------------
 
@@ -290,7 +298,7 @@ class Linker:
             parent=item.parent.address if item.parent is not None else None, section=item.section, index=item.index,
             positions={name: item.nodes[name].at for name in values if name in item.nodes},
             id=self._id(item), previously=tuple(address for address, _ in item.previously), protect=item.protect, adopt=item.adopt,
-            expected=item.expected,
+            expected=item.expected, lines=dict(item.previously),
         )  # fmt: skip
 
     def _id(self, item: Item) -> str | None:

@@ -1,4 +1,4 @@
-"""The rules of the whole project (`prune`, `protect`, `guards`), and where in the YAML each of them stands. Pure.
+"""The rules of the whole project (`prune`, `protect`, `guards`, `lint`), and where in the YAML each of them stands. Pure.
 
 In: the evaluated top of the project file. Out: the parts of Desired that belong to no resource.
 """
@@ -6,12 +6,14 @@ In: the evaluated top of the project file. Out: the parts of Desired that belong
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
+from reconciler.address import Glob
 from reconciler.config.settings import Words
 from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, empty, untainted
 from reconciler.config.words import POLICIES, PRUNE_SCOPES
-from reconciler.model import Guards, Source
+from reconciler.model import RULES as LINT_RULES
+from reconciler.model import Guards, Ignore, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import did_you_mean
 
@@ -76,3 +78,59 @@ def _lines(entries: Mapping[str, Entry], within: str) -> Iterator[tuple[str, Sou
         yield within + key, entry.at
         if isinstance(entry.node, Map):
             yield from _lines(entry.node.entries, f"{within}{key}.")
+
+
+# -- findings that are accepted ------------------------------------------------------------------------------------------------------
+
+IGNORE_FORM: Final = "write {id: RULE, address: PATTERN, reason: WHY}"
+
+
+def read_ignores(words: Words, problems: Problems) -> tuple[Ignore, ...]:
+    """The entries of `lint.ignore`, in their order."""
+    entry = words.entry("ignore")
+    words.rest()
+    if entry is None:
+        return ()
+    if not isinstance(entry.node, List):
+        nothing = isinstance(entry.node, Scalar) and entry.node.empty
+        wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [] for none"
+        problems.add(entry.node.at, wrong)
+        return ()
+    found = []
+    for node in entry.node.items:
+        if not isinstance(node, Map):
+            problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}")
+            continue
+        inner = Words("lint.ignore", node.entries, problems)
+        rule, address, reason = inner.text("id"), inner.text("address"), inner.text("reason")
+        inner.rest()
+        if rule is None:
+            if "id" not in node.entries:
+                problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}")
+        elif rule[0] not in LINT_RULES:
+            problems.add(rule[1], f'lint rule "{rule[0]}" does not exist{did_you_mean(rule[0], LINT_RULES)}')
+        elif address is None or _is_pattern(*address, problems):
+            found.append(Ignore(rule[0], address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
+    return tuple(found)
+
+
+def _is_pattern(text: str, at: Source, problems: Problems) -> bool:
+    try:
+        Glob.parse(text)
+    except ValueError as error:
+        problems.add(at, str(error))
+        return False
+    return True
+
+
+def lint_schema() -> dict[str, Any]:
+    """The JSON Schema of `lint`."""
+    address = "An address, a pattern, or a setting (vars.brand); the default is all."
+    words = {
+        "id": {"description": "The rule.", "enum": list(LINT_RULES)},
+        "address": {"description": address, "type": "string", "minLength": 1},
+        "reason": {"description": "Why it is accepted.", "type": "string"},
+    }
+    entry = {"type": "object", "properties": words, "additionalProperties": False, "required": ["id"]}
+    ignore = {"description": "Findings that the project accepts.", "type": "array", "items": entry}
+    return {"description": "Lint.", "type": "object", "properties": {"ignore": ignore}, "additionalProperties": False}

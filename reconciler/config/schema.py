@@ -14,6 +14,7 @@ from typing import Any
 from reconciler.address import KEY_PATTERN
 from reconciler.config.access import schema as access
 from reconciler.config.policies.schema import rules
+from reconciler.config.rules import lint_schema
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
@@ -159,6 +160,7 @@ class _Maker:
                     "Limits for one run.",
                 ),
                 Access.SECTION: access.schema(),
+                "lint": lint_schema(),
                 "defaults": _map(
                     {name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields that are not written."
                 ),

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, StandIn, described, empty, shown, untainted
 from reconciler.config.words import CREATE_STRATEGIES, Service
-from reconciler.model import Desired, Source
+from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import did_you_mean, one_of
 
 CreateStrategy = Literal["snapshot"]
@@ -60,8 +60,8 @@ class Settings:
 class Project:
     """A project as loaded. `sensitive`: values from the environment and from secrets, to be masked wherever text leaves the program.
     `supplied`: texts of `--var-file`. `unused`: what is declared and has no effect, by name (`vars.brand`), and where. `undecrypted`: the
-    encrypted files of which only the names were checked. `unset`: the variables for whose values a text stands. `texts`: the SHA-256 of
-    every file that was read, also by an expression, by its name below the project."""
+    encrypted files of which only the names were checked. `unset`: the variables for whose values a text stands. `ignores`: findings that it
+    accepts. `texts`: the SHA-256 of every file that was read, also by an expression, by its name below the project."""
 
     settings: Settings
     desired: Desired
@@ -70,12 +70,14 @@ class Project:
     unused: Mapping[str, Source] = field(default_factory=dict)
     undecrypted: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A sentence for each thing that is probably a mistake."""
-        variables = [(at, name) for name, at in self.unused.items() if name.startswith("vars.")]
+        accepted = {ignore.address for ignore in self.ignores if ignore.id == "unused-variable"}
+        variables = [(at, name) for name, at in self.unused.items() if name.startswith("vars.") and not accepted & {"", "*", name}]
         return tuple(f"{at.file}:{at.line}:{at.column}  {name} is not used; remove it, or use it" for at, name in sorted(variables))
 
     @cached_property

@@ -38,6 +38,7 @@ POLICIES: Final = ("use", "policies", "exceptions")
 TOP: Final = (
     "version", "project", "service", "state", "recovery", "include", "vars", "secrets", "prune", "protect", "guards", "access", "defaults",
     *POLICIES,
+    "lint",
 )  # fmt: skip
 """Words of the project file alone."""
 

@@ -50,7 +50,7 @@ class ShareLink(
     )
 
     site = within("site")
-    name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True)
+    name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True, whom=True)
     active: bool = field(
         "Enable the link.",
         on="update",

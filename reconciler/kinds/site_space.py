@@ -16,6 +16,7 @@ from reconciler.resource import (
     Audience,
     Derived,
     Listing,
+    Missed,
     Node,
     Permission,
     Published,
@@ -57,7 +58,14 @@ class SiteSpace(
 
     site = within("site")
     section = inside("section", on="create", wire="sectionId", on_change="replace", cascade=True, key=True)
-    space: Annotated[Address, To("space")] = field("The space that it shows.", wire="spaceId", read=_space, key=True, required=True)
+    space: Annotated[Address, To("space")] = field(
+        "The space that it shows.",
+        wire="spaceId",
+        read=_space,
+        key=True,
+        required=True,
+        missed=Missed("space", "space-on-no-site", "is on no site"),
+    )
     path: Path = field(
         "Its path in the published URL.",
         on="update",

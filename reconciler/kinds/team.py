@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Len
 
 from reconciler.address import Address
-from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Listing, One, Permission, Resource, To, field, within
+from reconciler.resource import DELETE, PATCH, PUT, Api, Keyed, Listing, Missed, One, Permission, Resource, To, field, within
 
 
 class Team(
@@ -30,5 +30,9 @@ class Team(
     organization = within("organization")
     title: Annotated[str, Len(1, 64)] = field("The name.", key=True, required=True)
     members: frozenset[Annotated[Address, To("member")]] = field(
-        "E-mails; sent when the team is created.", on="create", on_change="report", readable=False
+        "E-mails; sent when the team is created.",
+        on="create",
+        on_change="report",
+        readable=False,
+        missed=Missed("member", "member-in-no-team", "is in no team"),
     )

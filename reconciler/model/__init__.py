@@ -39,9 +39,11 @@ if TYPE_CHECKING:
     from reconciler.model.policy import Exemption, Policies, Policy
     from reconciler.model.source import Source
     from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
-    from reconciler.model.violation import Severity, Violation
+    from reconciler.model.violation import INVALID, RULES, Finding, Fix, Ignore, Rule, Severity, Violation
 
 __all__ = [
+    "INVALID",
+    "RULES",
     "AccessTest",
     "Action",
     "Actual",
@@ -62,9 +64,12 @@ __all__ = [
     "Exemption",
     "Expected",
     "Exposure",
+    "Finding",
+    "Fix",
     "Forbidden",
     "Forecast",
     "Guards",
+    "Ignore",
     "Intent",
     "Memory",
     "Moved",
@@ -80,6 +85,7 @@ __all__ = [
     "ReaderSort",
     "Removed",
     "Result",
+    "Rule",
     "Rules",
     "Run",
     "RunStatus",
@@ -115,6 +121,6 @@ if not TYPE_CHECKING:
             "policy": "Exemption Policies Policy",
             "source": "Source",
             "state": "Before Binding Intent Origin Place State Stood",
-            "violation": "Severity Violation",
+            "violation": "INVALID RULES Finding Fix Ignore Rule Severity Violation",
         },
     )

@@ -28,7 +28,7 @@ class Declared:
     list it stands (None for a root); `section`: the name of that map or list; `index`: its place there, from 0. `implied`: it is only
     referenced, not declared (a member); nothing of it is managed. `previously`: addresses it had before. `protect`: None where not written.
     `aside`: managed fields that this run leaves as they are, in the service and in the state. `expected`: what the service is to derive,
-    by the name of the field, or `url`.
+    by the name of the field, or `url`. `lines`: where each of `previously` stands.
     """
 
     address: Address
@@ -46,6 +46,7 @@ class Declared:
     implied: bool = False
     aside: frozenset[str] = frozenset()
     expected: Mapping[str, Expected] = field(default_factory=dict)
+    lines: Mapping[Address, Source] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

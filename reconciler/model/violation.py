@@ -1,9 +1,11 @@
-"""What a plan does although a rule of the project forbids it."""
+"""What a plan does although a rule of the project forbids it, and what a check of the project itself reports."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final, NamedTuple
 
 from reconciler.address import Address
 from reconciler.model.source import Source
@@ -40,3 +42,73 @@ class Violation:
     def name(self) -> str:
         """`policy two-admins`."""
         return f"{self.sort} {self.rule}"
+
+
+# -- findings ---------------------------------------------------------------------------------------------------------------------
+
+INVALID: Final = "invalid"
+"""The id of what makes a project impossible to load."""
+
+
+@dataclass(frozen=True)
+class Fix:
+    """A correction that needs no decision: `removes` begin at these places. `says`: what it does, as an imperative.
+
+    An entry of a map begins with its key, an item of a list with its value; the item that a place is inside of is meant too.
+    """
+
+    says: str
+    removes: tuple[Source, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something about the project that is wrong, or probably a mistake.
+
+    `id`: the stable name of the rule. `message`: one sentence without its full stop. `address`: the resource that it is about, or a setting
+    (`vars.brand`); "" for neither. `source`: where that is written; None where no line says it. `remedy`: what to do.
+    """
+
+    id: str
+    severity: Severity
+    message: str
+    address: str = ""
+    source: Source | None = None
+    remedy: str = ""
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """`lint: {ignore: [{id, address, reason}]}`: findings that the project accepts. `address`: a pattern, "" for all."""
+
+    id: str
+    address: str
+    reason: str
+    source: Source
+
+
+class Rule(NamedTuple):
+    """What is known of a lint rule without running it. `of_state`: it needs a state."""
+
+    severity: Severity
+    summary: str
+    of_state: bool = False
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    "unused-variable": Rule(Severity.WARNING, "A variable that no expression uses."),
+    "unused-default": Rule(Severity.WARNING, "A value in defaults that no resource takes."),
+    "nothing-to-show": Rule(Severity.WARNING, "A container of which readers see one part first, and that has none."),
+    "no-default": Rule(Severity.WARNING, "Several parts of which readers see one first, and none is the default."),
+    "duplicate-title": Rule(Severity.WARNING, "Siblings that nobody can tell apart."),
+    "suffixed-path": Rule(Severity.WARNING, "A derived path that a sibling has: it would get a suffix."),
+    "certificate-expires": Rule(Severity.WARNING, "A certificate that expires within 30 days; an error once it has expired."),
+    "vague-name": Rule(Severity.WARNING, "A name that should say who something is for, and does not."),
+    "space-on-no-site": Rule(Severity.WARNING, "A space that no site shows."),
+    "member-in-no-team": Rule(Severity.WARNING, "A member who is in no team."),
+    "previously-done": Rule(Severity.WARNING, "A key in previously that has had its effect.", of_state=True),
+    "moved-done": Rule(Severity.WARNING, "An entry of moved that has had its effect.", of_state=True),
+    "unused-ignore": Rule(Severity.WARNING, "An entry of lint.ignore that matches no finding."),
+}
+"""Every rule by id. What a declaration asks for (`missed`) has its id here too."""

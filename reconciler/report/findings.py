@@ -1,63 +1,89 @@
-"""What `doctor` found: one line each, with a remedy where something is to be done. In: findings. Out: spans, or plain data."""
+"""Findings about a project: a line each with its place and rule, what to do below it; and the same as plain data. Pure.
+
+In: findings, by place. Out: text, or the document `reconciler.findings/1`.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from reconciler.report.layout import Page, Span, Style
+from reconciler.errors import Problem
+from reconciler.model import INVALID, Finding, Severity, Source, Violation
 from reconciler.report.words import count
+from reconciler.text.escape import terminal
 
 if TYPE_CHECKING:
-    from reconciler.report.schemas.runs import CheckData, DoctorDocument, DoctorSummaryData
+    from reconciler.report.schemas.findings import FindingData, FindingsDocument
 
 
-class Level(StrEnum):
-    """How bad it is; `SKIPPED`: it could not be looked at."""
-
-    OK = "ok"
-    SKIPPED = "skipped"
-    WARNING = "warning"
-    PROBLEM = "problem"
+def of_problem(problem: Problem) -> Finding:
+    """A problem that keeps a project from being loaded, as a finding."""
+    source = Source(problem.file, problem.line, problem.column) if problem.line else Source(problem.file, 0, 0)
+    return Finding(INVALID, Severity.ERROR, problem.message, source=source)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at. `check`: a word; `text`: what is so; `remedy`: what to do, "" where there is nothing to do."""
-
-    check: str
-    level: Level
-    text: str
-    remedy: str = ""
+def of_violation(violation: Violation) -> Finding:
+    """A rule of the project that its configuration violates, as a finding."""
+    about = str(violation.address) if violation.address is not None else ""
+    source = violation.declared or violation.source
+    return Finding(violation.name.replace(" ", "/"), violation.level, violation.message, about, source, violation.remedy)
 
 
-_STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNING: Style.UPDATE, Level.PROBLEM: Style.BLOCKED}
+def place(source: Source | None) -> str:
+    """`sites/docs.yaml:12:3`, or the file alone where no line is meant; "" for no place."""
+    if source is None:
+        return ""
+    return f"{source.file}:{source.line}:{source.column}" if source.line else source.file
 
 
-def findings_text(findings: Sequence[Finding], *, width: int) -> list[Span]:
-    """A line for each finding, its remedy below it; how many problems and warnings at the end."""
-    page = Page(width)
+def findings_text(findings: Sequence[Finding]) -> str:
+    """A line for each finding, its remedy below it."""
+    lines = []
     for finding in findings:
-        page.field(_STYLES[finding.level], f"{finding.level.value:<8}", finding.check, finding.text, column=24)
+        about = f"{finding.address}: " if finding.address else ""
+        where = f"{place(finding.source)}  " if finding.source is not None else ""
+        lines.append(f"{where}{finding.severity.value} {finding.id}  {about}{finding.message}")
         if finding.remedy:
-            page.field(Style.DIM, "", "", f"-> {finding.remedy}", column=24)
-    page.blank()
-    problems, warnings = (sum(finding.level is level for finding in findings) for level in (Level.PROBLEM, Level.WARNING))
-    page.line(f"{count(problems, 'problem')}, {count(warnings, 'warning')}." if problems or warnings else "No problems found.")
-    return page.spans
+            lines.append(f"  -> {finding.remedy}" + (" (validate --fix does it)" if finding.fix is not None else ""))
+    return "".join(f"{terminal(line)}\n" for line in lines)
 
 
-def findings_document(findings: Sequence[Finding]) -> DoctorDocument:
-    """The same as plain data."""
-    levels = Counter(finding.level for finding in findings)
-    summary: DoctorSummaryData = {
-        "ok": levels[Level.OK], "skipped": levels[Level.SKIPPED], "warning": levels[Level.WARNING], "problem": levels[Level.PROBLEM],
-    }  # fmt: skip
-    checks: list[CheckData] = [
-        {"check": finding.check, "status": finding.level.value, "message": finding.text, "remedy": finding.remedy or None}
-        for finding in findings
-    ]
-    return {"format": "reconciler.doctor/1", "summary": summary, "checks": checks}
+def summary(findings: Sequence[Finding]) -> str:
+    """How many there are of each severity."""
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    warnings = len(findings) - errors
+    fixes = sum(finding.fix is not None for finding in findings)
+    if not findings:
+        return "No findings."
+    parts = [count(number, word) for number, word in ((errors, "error"), (warnings, "warning")) if number]
+    return f"{', '.join(parts)}." + (f" validate --fix corrects {fixes} of them." if fixes else "")
+
+
+def findings_document(findings: Sequence[Finding], *, project: str | None, environment: str | None) -> FindingsDocument:
+    """The findings as plain data."""
+    errors = sum(finding.severity is Severity.ERROR for finding in findings)
+    return {
+        "format": "reconciler.findings/1",
+        "project": project,
+        "environment": environment,
+        "summary": {
+            "error": errors,
+            "warning": len(findings) - errors,
+            "fixable": sum(finding.fix is not None for finding in findings),
+        },
+        "findings": [_data(finding) for finding in findings],
+    }
+
+
+def _data(finding: Finding) -> FindingData:
+    source = finding.source
+    return {
+        "id": finding.id,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "address": finding.address or None,
+        "source": None if source is None else {"file": source.file, "line": source.line or None, "column": source.column or None},
+        "remedy": finding.remedy or None,
+        "fix": finding.fix.says if finding.fix is not None else None,
+    }

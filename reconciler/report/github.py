@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from reconciler.errors import Problem
-from reconciler.model import Violation
+from reconciler.model import INVALID, Finding, Violation
 from reconciler.report.entries import Entry, Line, Sheet
 from reconciler.report.layout import Style
 from reconciler.text import escape
@@ -26,11 +25,18 @@ def github(sheet: Sheet, *, folder: str = "") -> str:
     return "".join([*lines, _command("notice", sheet.title, sheet.summary)])
 
 
-def github_problems(problems: Iterable[Problem], *, folder: str = "") -> str:
-    """An error for everything that is wrong in a project."""
+def github_findings(findings: Iterable[Finding], *, folder: str = "") -> str:
+    """An annotation for each finding about a project, at its line."""
     return "".join(
-        _command("error", "reconciler", problem.message, file=_path(folder, problem.file), line=problem.line, column=problem.column)
-        for problem in problems
+        _command(
+            finding.severity.value,
+            "reconciler" if finding.id == INVALID else finding.id,
+            (f"{finding.address}: " if finding.address else "") + finding.message,
+            file=_path(folder, finding.source.file) if finding.source is not None else "",
+            line=finding.source.line if finding.source is not None else 0,
+            column=finding.source.column if finding.source is not None else 0,
+        )
+        for finding in findings
     )
 
 

@@ -93,7 +93,7 @@ def _compile(name: str, hint: Any, word: Word, api: Api) -> Field:
         one_way=word.one_way, unique=word.unique, cascade=word.cascade,
         flag=word.flag, child_field=word.child_field, join=_named(word.join, "join"), leave=_named(word.leave, "leave"), label=word.label,
         copies=word.copies, scarce=word.scarce, usual=word.usual, initial=word.initial, derived=word.derived,
-        exposes=word.exposes, address=word.address, opens=word.opens,
+        exposes=word.exposes, address=word.address, opens=word.opens, expires=word.expires, whom=word.whom, missed=word.missed,
         travels=next((part for part in parts if isinstance(part, Wire)), None),
         unordered=any(part in (frozenset, set) for part in parts),
         refers=next((part.kind for part in parts if isinstance(part, To)), None),

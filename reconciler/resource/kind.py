@@ -18,7 +18,7 @@ from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission
 from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, Derived, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
-from reconciler.resource.words import Finding, Listing, OnChange, One, Reading, Role, Sighting
+from reconciler.resource.words import Finding, Listing, Missed, OnChange, One, Reading, Role, Sighting
 
 URL: Final = "url"
 """How `expect` calls the published URL, which no field is."""
@@ -66,6 +66,9 @@ class Field:
     refers: str | None = None
     copies: str | None = None
     seal: bytes | None = None
+    expires: bool = False
+    whom: bool = False
+    missed: Missed | None = None
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:

@@ -116,6 +116,16 @@ class Role(Enum):
     LOCAL = "local"  # known to the project and its state only
 
 
+@dataclass(frozen=True)
+class Missed:
+    """Of a field that refers to a kind: a declared resource of it that no such field names is reported. `rule`: the id of the lint
+    rule; `says`: what is said of the resource, after its address (`is on no site`)."""
+
+    kind: str
+    rule: str
+    says: str
+
+
 OnChange = Literal["send", "refuse", "report", "replace"]
 
 
@@ -150,6 +160,9 @@ class Word:
     exposes: Exposes | None = None
     address: AddressPart = ""
     opens: tuple[Any, ...] = ()
+    expires: bool = False
+    whom: bool = False
+    missed: Missed | None = None
     doc: str = ""
     one_per: bool = False
     copies: str | None = None
@@ -181,6 +194,9 @@ def field(
     exposes: Exposes | None = None,
     address: AddressPart = "",
     opens: tuple[Any, ...] = (),
+    expires: bool = False,
+    whom: bool = False,
+    missed: Missed | None = None,
 ) -> Any:
     """An ordinary value; `doc` is one sentence about it for users.
 
@@ -194,12 +210,13 @@ def field(
     `usual` it is a fact about a request and not about taste: a new share link works, which nobody would call a link's usual state, and a
     copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
     `exposes`: which changes open something. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the
-    values with which everybody reads the object at its published URL.
+    values with which everybody reads the object at its published URL. `expires`: the value is a certificate, which ends some day.
+    `whom`: the text says who the object is for. `missed`: what nothing refers to is reported. The last three are for lint.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,
         readable=readable, lossy=lossy, key=key, one_way=one_way, unique=unique, scarce=scarce, usual=usual, initial=initial,
-        derived=derived, exposes=exposes, address=address, opens=opens, doc=doc,
+        derived=derived, exposes=exposes, address=address, opens=opens, expires=expires, whom=whom, missed=missed, doc=doc,
     )  # fmt: skip
 
 

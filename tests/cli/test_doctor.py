@@ -16,7 +16,7 @@ from reconciler.cli.checks.remote import examine
 from reconciler.client import Reader
 from reconciler.kinds import load as kinds
 from reconciler.model import State
-from reconciler.report.findings import Finding, Level
+from reconciler.report.checks import Check, Level
 from reconciler.sandbox.server import Embedded, embedded
 from tests.cli.conftest import Cli, valid
 from tests.harness import Org
@@ -191,7 +191,7 @@ def test_a_reading_that_is_forbidden_is_named(tmp_path: Path, segment: str, expe
     org = Org(tmp_path)
     org.write(PROJECT)
 
-    async def ask() -> list[Finding]:
+    async def ask() -> list[Check]:
         async with org.client(Reader, failing=(segment,)) as reader:
             return await examine(reader, kinds(), org.load(), State("", 0))
 

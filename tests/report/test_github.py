@@ -7,7 +7,8 @@ import re
 from reconciler.errors import Problem
 from reconciler.model import Action, Blocked, Source, Status
 from reconciler.report.entries import outcome_sheet, plan_sheet
-from reconciler.report.github import github, github_problems
+from reconciler.report.findings import of_problem
+from reconciler.report.github import github, github_findings
 from tests.report.made import at, change, outcome, plan, result
 
 COMMAND = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\n]+,?)+::[^\n]*\n")
@@ -29,5 +30,5 @@ def test_a_failed_step_is_an_error_and_starts_no_command() -> None:
 
 
 def test_every_problem_of_a_project_is_an_error_at_its_column() -> None:
-    shown = github_problems([Problem("a,b:c.yaml", 3, 9, "unknown field::x\r\n::error::y")])
+    shown = github_findings([of_problem(Problem("a,b:c.yaml", 3, 9, "unknown field::x\r\n::error::y"))])
     assert shown == "::error file=a%2Cb%3Ac.yaml,line=3,col=9,title=reconciler::unknown field: :x\\r\\n: :error: :y\n"

@@ -14,7 +14,7 @@ from reconciler.cli.wiring import trust
 from reconciler.cli.wiring.connect import BASE_URL, STATE, TOKEN, Service, known_service, load, open_store
 from reconciler.cli.wiring.unseen import unseen
 from reconciler.errors import ConfigError, ReconcilerError
-from reconciler.report.findings import Finding, Level
+from reconciler.report.checks import Check, Level
 from reconciler.report.times import HERE, clock_time_of
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 WITHOUT_PROJECT = "not checked: the project is invalid"
 
 
-def problem(check: str, error: ReconcilerError) -> Finding:
+def problem(check: str, error: ReconcilerError) -> Check:
     """An error as a finding."""
-    return Finding(check, Level.PROBLEM, error.message, error.hint or "")
+    return Check(check, Level.PROBLEM, error.message, error.hint or "")
 
 
-def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | None, Finding]:
+def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | None, Check]:
     """The project, None where it is wrong."""
     from reconciler.report.words import count
 
@@ -42,10 +42,10 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     except ConfigError as error:
         first = error.problems[0]
         more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
-        return None, Finding("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.")
+        return None, Check("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.")
     declared = [one for one in found.desired.resources.values() if not one.implied]
     text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
-    return found, Finding("project", Level.OK, text)
+    return found, Check("project", Level.OK, text)
 
 
 def is_embedded(options: Options, project: Project | None) -> bool:
@@ -54,7 +54,7 @@ def is_embedded(options: Options, project: Project | None) -> bool:
     return options.base_url is None and (options.sandbox is not None or named)
 
 
-def service(options: Options, project: Project | None) -> Finding:
+def service(options: Options, project: Project | None) -> Check:
     """Whether it is known where the service is, and may be used; `SKIPPED` for a sandbox that is not made yet."""
     from reconciler.client import normalise
 
@@ -63,32 +63,32 @@ def service(options: Options, project: Project | None) -> Finding:
         file = embedded.checked(options.sandbox or (settings.sandbox if settings is not None else None) or Path())
         if not file.exists() or file.stat().st_size == 0:
             made = "the next plan or apply creates it"
-            return Finding("service", Level.SKIPPED, f"there is no sandbox {near(file)} yet; {made}")
-        return Finding("service", Level.OK, f"the sandbox {near(file)}")
+            return Check("service", Level.SKIPPED, f"there is no sandbox {near(file)} yet; {made}")
+        return Check("service", Level.OK, f"the sandbox {near(file)}")
     given = options.base_url or os.environ.get(BASE_URL)
     try:
         if given:
-            return Finding("service", Level.OK, f"{normalise(given)}, named by {'--base-url' if options.base_url else BASE_URL}")
+            return Check("service", Level.OK, f"{normalise(given)}, named by {'--base-url' if options.base_url else BASE_URL}")
         if settings is None or settings.base_url is None:
             text = WITHOUT_PROJECT if settings is None else "the URL of the service is not configured"
-            return Finding("service", Level.PROBLEM, text, f"Write service.baseUrl, pass --base-url URL, or set {BASE_URL}.")
+            return Check("service", Level.PROBLEM, text, f"Write service.baseUrl, pass --base-url URL, or set {BASE_URL}.")
         url = normalise(settings.base_url)
     except ReconcilerError as error:
         return problem("service", error)
     if not trust.confirmed(settings.root, url):
         remedy = f"Pass --base-url {url} or set {BASE_URL}; or run plan on a terminal, which asks."
-        return Finding("service", Level.PROBLEM, f"{url} is only named in the YAML, and you have not confirmed it", remedy)
-    return Finding("service", Level.OK, f"{url}, confirmed by you")
+        return Check("service", Level.PROBLEM, f"{url} is only named in the YAML, and you have not confirmed it", remedy)
+    return Check("service", Level.OK, f"{url}, confirmed by you")
 
 
-def token() -> Finding:
+def token() -> Check:
     """Whether there is a token at all."""
     if os.environ.get(TOKEN):
-        return Finding("token", Level.OK, f"{TOKEN} is set")
-    return Finding("token", Level.PROBLEM, "there is no token for the service", f"Set {TOKEN}.")
+        return Check("token", Level.OK, f"{TOKEN} is set")
+    return Check("token", Level.PROBLEM, "there is no token for the service", f"Set {TOKEN}.")
 
 
-def state(screen: Screen, options: Options, project: Project, *, trusted: bool) -> tuple[State | None, list[Finding]]:
+def state(screen: Screen, options: Options, project: Project, *, trusted: bool) -> tuple[State | None, list[Check]]:
     """The state, None where it cannot be read, and what there is to say of it."""
     settings = project.settings
     given = options.state or os.environ.get(STATE)
@@ -96,10 +96,10 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     if foreign and not trust.confirmed(settings.root, settings.state):
         remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
         return None, [
-            Finding("state", Level.PROBLEM, "its server or bucket is only named in the YAML, and you have not confirmed it", remedy)
+            Check("state", Level.PROBLEM, "its server or bucket is only named in the YAML, and you have not confirmed it", remedy)
         ]
     if not trusted:
-        return None, [Finding("state", Level.SKIPPED, "not checked: the service is not known")]
+        return None, [Check("state", Level.SKIPPED, "not checked: the service is not known")]
     try:
         identity = known_service(screen, options, project) or _nowhere()
         with open_store(screen, options, project, identity, create=False) as store:
@@ -107,21 +107,21 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
             new = unseen(options, project, identity, store)
     except ReconcilerError as error:
         return None, [problem("state", error)]
-    findings: list[Finding] = []
+    findings: list[Check] = []
     if new is not None and new.named is not None:
-        findings.append(Finding("state", Level.WARNING, new.fact.rstrip("."), new.remedy))
+        findings.append(Check("state", Level.WARNING, new.fact.rstrip("."), new.remedy))
     elif condition.current is None:
-        findings.append(Finding("state", Level.OK, f"there is none yet; the first apply creates {condition.where}"))
+        findings.append(Check("state", Level.OK, f"there is none yet; the first apply creates {condition.where}"))
     else:
         older = " (of an older version; the next apply brings it up to date)" if not condition.current else ""
-        findings.append(Finding("state", Level.OK, f"{condition.where}: {len(found.bindings)} tracked, serial {found.serial}{older}"))
+        findings.append(Check("state", Level.OK, f"{condition.where}: {len(found.bindings)} tracked, serial {found.serial}{older}"))
     if not condition.writable:
         remedy = "Check the permissions of the file and of its directory, or name another state with --state."
-        findings.append(Finding("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy))
+        findings.append(Check("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy))
     if condition.held:
         holder = condition.holder
         who = f": {holder.who} runs `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
-        findings.append(Finding("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it."))
+        findings.append(Check("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it."))
     return found, [*findings, *_contents(options, project, found)]
 
 
@@ -132,16 +132,16 @@ def _nowhere() -> Service:
     return Service("sandbox:none", Settings("http://127.0.0.1", "none"), "a sandbox", embedded=True)
 
 
-def _contents(options: Options, project: Project, found: State) -> Iterator[Finding]:
+def _contents(options: Options, project: Project, found: State) -> Iterator[Check]:
     from reconciler.report.words import count, listed
 
     doubtful = sorted({str(one.address) for one in found.intents})
     if doubtful:
         text = f"{count(len(found.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
-        yield Finding("state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.")
+        yield Check("state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.")
     former = {old for one in project.desired.resources.values() for old in one.previously} | {one.old for one in project.desired.moved}
     stray = [one for one in sorted(found.bindings) if one not in project.desired.resources and one not in former]
     stray = [one for one in stray if not any(one.is_within(old) for old in former)]
     if stray:
         text = f"{count(len(stray), 'tracked resource')} no longer declared: {listed([str(one) for one in stray], 3)}"
-        yield Finding("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.")
+        yield Check("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.")

@@ -15,7 +15,7 @@ from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Declared, State
 from reconciler.observe import observe
 from reconciler.plan import Matches, match
-from reconciler.report.findings import Finding, Level
+from reconciler.report.checks import Check, Level
 from reconciler.report.words import count, listed
 from reconciler.resource import Kinds, placeholders
 
@@ -24,7 +24,7 @@ SCARCE: Final = 0.2  # of a quota
 SHOWN: Final = 3  # names in a sentence
 
 
-async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: State) -> list[Finding]:
+async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: State) -> list[Check]:
     """Everything that can be asked; what follows from a failure is left out."""
     findings, reachable = await _token(reader, kinds)
     if reachable is not None and project is not None:
@@ -34,7 +34,7 @@ async def examine(reader: Reader, kinds: Kinds, project: Project | None, state: 
     return [*findings, *_pace(reader), *_clock(reader)]
 
 
-async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[str, str] | None]:
+async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str, str] | None]:
     """Whether the service takes the token, and the titles of the roots it reaches by id; None where it makes no sense to ask more."""
     found: dict[str, str] = {}
     for path in (kind.by_id.path for kind in kinds.roots if kind.by_id is not None):
@@ -44,17 +44,17 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[s
             if error.status == 401:
                 return [problem("token", error)], None
             return [
-                Finding("token", Level.WARNING, f"accepted, but its organizations cannot be listed: {error.message}", error.hint or "")
+                Check("token", Level.WARNING, f"accepted, but its organizations cannot be listed: {error.message}", error.hint or "")
             ], {}
         except NotFound:
-            return [Finding("token", Level.OK, "accepted; the service does not list its organizations")], {}
+            return [Check("token", Level.OK, "accepted; the service does not list its organizations")], {}
         except ServiceError as error:
             remedy = error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
-            return [Finding("service", Level.PROBLEM, error.message, remedy)], None
+            return [Check("service", Level.PROBLEM, error.message, remedy)], None
         found |= {str(one.get("id")): str(one.get("title", "")) for one in pages.items}
     if not found:
         return [
-            Finding(
+            Check(
                 "token",
                 Level.WARNING,
                 "accepted, but it has access to no organization",
@@ -62,13 +62,13 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Finding], Mapping[s
             )
         ], found
     names = [f"{id} {title!r}" for id, title in sorted(found.items())]
-    return [Finding("token", Level.OK, f"accepted; it has access to {listed(names, SHOWN)}")], found
+    return [Check("token", Level.OK, f"accepted; it has access to {listed(names, SHOWN)}")], found
 
 
 # -- reach ----------------------------------------------------------------------------------------------------------------------------
 
 
-async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, reachable: Mapping[str, str]) -> list[Finding]:
+async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, reachable: Mapping[str, str]) -> list[Check]:
     desired = project.desired
     try:
         actual = await observe(reader, kinds, desired, state)
@@ -85,14 +85,14 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
     for (kind, reason), scopes in _unread(actual).items():
         text = f"{kind}: {reason}" + (f" (and {scopes - 1} more like it)" if scopes > 1 else "")
         findings.append(
-            Finding(
+            Check(
                 "reach", Level.PROBLEM, text, "What cannot be read is not changed or deleted. Grant the owner of the token that permission."
             )
         )
     if not actual.unknown:
         seen = sum(len(objects) for objects in actual.objects.values())
         findings.append(
-            Finding(
+            Check(
                 "reach",
                 Level.OK,
                 f"everything that the project needs can be read: {count(seen, 'object')}, {count(reader.requests, 'request')}",
@@ -101,13 +101,13 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
     return [*findings, *await _lister(reader, kinds, project, actual, found), *_permissions(kinds, project, actual, found)]
 
 
-def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Finding:
+def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matches, reachable: Mapping[str, str]) -> Check:
     """Whether a root can be read, and is the one that is bound."""
     bound = state.bindings.get(one.address)
     where = f"{one.source.file}:{one.source.line}"
     if bound is not None and one.id is not None and bound.id != one.id:
         text = f"{one.address} tracks {bound.id}, but the YAML says {one.id} ({where})"
-        return Finding(
+        return Check(
             "reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}"
         )
     id = found.ids.get(one.address)
@@ -115,8 +115,8 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
     if seen is None:
         others = listed([f"{each} {title!r}" for each, title in sorted(reachable.items())], SHOWN)
         remedy = f"It has access to {others}: correct id: at {where}." if others else "Ask somebody there to add the owner of the token."
-        return Finding("reach", Level.PROBLEM, f"{one.address}: {one.id} does not exist, or the token has no access to it", remedy)
-    return Finding("reach", Level.OK, f"{one.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
+        return Check("reach", Level.PROBLEM, f"{one.address}: {one.id} does not exist, or the token has no access to it", remedy)
+    return Check("reach", Level.OK, f"{one.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
 
 
 def _unread(actual: Actual) -> dict[tuple[str, str], int]:
@@ -127,7 +127,7 @@ def _unread(actual: Actual) -> dict[tuple[str, str], int]:
     return found
 
 
-async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, found: Matches) -> list[Finding]:
+async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual, found: Matches) -> list[Check]:
     """Whether the member whose token it is stands in the project's root, and reaches all that others' readings showed."""
     wanted = [(kind, kind.lister_listing) for kind in kinds.values() if kind.lister_listing is not None]
     lister = project.desired.lister
@@ -135,11 +135,11 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         return []
     if lister is None:
         text = "service.member is not set: new objects at the top level cannot be told from existing ones"
-        return [Finding(Service.MEMBER.value, Level.WARNING, text, "Set service.member to the e-mail of the member who owns the token.")]
+        return [Check(Service.MEMBER.value, Level.WARNING, text, "Set service.member to the e-mail of the member who owns the token.")]
     id, container = found.ids.get(lister), lister.container
     if id is None or container is None or container not in found.ids:
         return [
-            Finding(
+            Check(
                 Service.MEMBER.value,
                 Level.PROBLEM,
                 f"service.member {lister.key} is not a member of {container}",
@@ -163,11 +163,11 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             names = listed([f"{one.id} {str(one.raw.get('title', ''))!r}" for one in missed], SHOWN)
             text = f"{lister.key} has no access to {count(len(missed), kind.name)}: {names}"
             findings.append(
-                Finding(Service.MEMBER.value, Level.WARNING, text, "Use the token of an admin, and name that member in service.member.")
+                Check(Service.MEMBER.value, Level.WARNING, text, "Use the token of an admin, and name that member in service.member.")
             )
         else:
             findings.append(
-                Finding(Service.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}")
+                Check(Service.MEMBER.value, Level.OK, f"{lister.key} is {bare(id)} and has access to {count(len(reached), kind.name)}")
             )
     return findings
 
@@ -175,7 +175,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
 # -- permissions ----------------------------------------------------------------------------------------------------------------------
 
 
-def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches) -> Iterator[Finding]:
+def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches) -> Iterator[Check]:
     """Flags that changes of what is declared would want, and that the service says are false."""
     lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
     asked = 0
@@ -193,9 +193,9 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
         text = (
             f"without the permission {flag!r} the token cannot create or change {count(len(addresses), name)}: {listed(addresses, SHOWN)}"
         )
-        yield Finding("permissions", Level.WARNING, text, "Grant the owner of the token that role; plan shows which requests require it.")
+        yield Check("permissions", Level.WARNING, text, "Grant the owner of the token that role; plan shows which requests require it.")
     if asked and not lacking:
-        yield Finding("permissions", Level.OK, f"the token has every permission that the project requires ({count(asked, 'flag')} checked)")
+        yield Check("permissions", Level.OK, f"the token has every permission that the project requires ({count(asked, 'flag')} checked)")
 
 
 def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Mapping[str, Any]:
@@ -208,30 +208,30 @@ def _flags(kinds: Kinds, actual: Actual, found: Matches, holder: Address) -> Map
 # -- pace and clock -------------------------------------------------------------------------------------------------------------------
 
 
-def _pace(reader: Reader) -> Iterator[Finding]:
+def _pace(reader: Reader) -> Iterator[Check]:
     quota = reader.allowance
     if quota is None:
-        yield Finding("rate limit", Level.OK, "the service does not report one")
+        yield Check("rate limit", Level.OK, "the service does not report one")
         return
     text = f"{quota.remaining:,} of {quota.limit:,} requests left"
     if quota.remaining < quota.limit * SCARCE:
-        yield Finding(
+        yield Check(
             "rate limit", Level.WARNING, text, "A run waits for the next window automatically; --max-rps N sends requests more slowly."
         )
     else:
-        yield Finding("rate limit", Level.OK, text)
+        yield Check("rate limit", Level.OK, text)
 
 
-def _clock(reader: Reader) -> Iterator[Finding]:
+def _clock(reader: Reader) -> Iterator[Check]:
     if reader.skew is None:
-        yield Finding("clock", Level.SKIPPED, "no response had a Date header")
+        yield Check("clock", Level.SKIPPED, "no response had a Date header")
     elif abs(reader.skew) > SKEW_MAX:
         text = f"the service's clock is {abs(reader.skew):,.0f} s {'ahead of' if reader.skew > 0 else 'behind'} this machine's"
-        yield Finding(
+        yield Check(
             "clock",
             Level.WARNING,
             text,
             "Set this machine's clock (NTP): deadlines of requests in doubt are compared with the service's clock.",
         )
     else:
-        yield Finding("clock", Level.OK, "this machine's clock and the service's agree within 30 s")
+        yield Check("clock", Level.OK, "this machine's clock and the service's agree within 30 s")

@@ -14,7 +14,7 @@ from reconciler.errors import ReconcilerError
 if TYPE_CHECKING:
     from reconciler.config import Project
     from reconciler.model import State
-    from reconciler.report.findings import Finding
+    from reconciler.report.checks import Check
     from reconciler.resource import Kinds
 
 PATIENCE: Final = 120.0  # seconds for all that is asked
@@ -38,7 +38,7 @@ def command(screen: Screen, /, **words: Any) -> int:
     from reconciler.cli import exits
     from reconciler.cli.checks import local
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.findings import Level, findings_document, findings_text
+    from reconciler.report.checks import Level, checks_document, checks_text
 
     options = Options.of(screen, words)
     kinds = load_kinds()
@@ -57,15 +57,15 @@ def command(screen: Screen, /, **words: Any) -> int:
     if ready:
         findings += _asked(screen, options, project, kinds, state)
     if options.format == "json":
-        screen.document(findings_document(findings))
+        screen.document(checks_document(findings))
     else:
-        screen.spans(findings_text(findings, width=screen.width))
+        screen.spans(checks_text(findings, width=screen.width))
     codes = [exits.WRONG] if project is None else []
     codes += [exits.FAILED] if any(one.level is Level.PROBLEM for one in findings) else []
     return exits.strongest(codes)
 
 
-def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Finding]:
+def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kinds, state: State | None) -> list[Check]:
     """What the service says, or why it cannot be asked."""
     import asyncio
 
@@ -75,13 +75,13 @@ def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kin
     from reconciler.cli.wiring.connect import connect
     from reconciler.client import Reader
     from reconciler.model import State
-    from reconciler.report.findings import Finding, Level
+    from reconciler.report.checks import Check, Level
 
     try:
         with connect(screen, options, project, kinds) as service:
             narration = Narration(screen)
 
-            async def ask() -> list[Finding]:
+            async def ask() -> list[Check]:
                 async with asyncio.timeout(PATIENCE), Reader(service.settings, listener=narration) as reader:
                     return await examine(reader, kinds, project, state or State("", 0))
 
@@ -89,6 +89,6 @@ def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kin
                 return asyncio.run(ask())
     except TimeoutError:
         remedy = "It is slow or limits the rate of requests; -v shows every request."
-        return [Finding("service", Level.PROBLEM, f"the service did not answer all requests within {PATIENCE:g} s", remedy)]
+        return [Check("service", Level.PROBLEM, f"the service did not answer all requests within {PATIENCE:g} s", remedy)]
     except ReconcilerError as error:
         return [problem("service", error)]

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError
 
 if TYPE_CHECKING:
-    from reconciler.model import Desired, Violation
+    from reconciler.config import Project
+    from reconciler.model import Desired, Finding, Violation
     from reconciler.resource import Kinds
 
 VALID = "valid.json"  # only "valid" is ever remembered, with the sentence that said so
@@ -22,77 +24,83 @@ VALID = "valid.json"  # only "valid" is ever remembered, with the sentence that 
 
 @click.command("validate", short_help="Check a project without contacting the service.")
 @shared.project()
-@shared.output(formats=("text", "github"))
+@click.option("--lint", is_flag=True, help="Also report what is allowed and probably a mistake. Warnings do not change the exit code.")
+@click.option("--fix", is_flag=True, help="Correct in the files what needs no decision; comments stay. Implies --lint.")
+@click.option("--strict", is_flag=True, help="Exit with 3 for warnings too. Implies --lint.")
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json", "github"))
 @click.option("--decrypt", is_flag=True, help="Decrypt the secrets, and check their values too. Requires sops and the key.")
 @click.pass_obj
-def command(screen: Screen, /, decrypt: bool, **words: Any) -> None:
+def command(screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, **words: Any) -> int:
     """Check a project and report every problem at once, with its location. Sends no requests.
 
     Of secrets it checks the names, which are readable in the encrypted files: it requires no key.
 
+    With --lint it also reports what is probably a mistake, such as an unused variable or a space on no site. It reads the state,
+    if there is one, which tells whether a rename was applied.
+
     \b
     Example:
       reconciler validate examples/acme
+      reconciler validate --lint examples/acme
     """
     from reconciler.cli.wiring.checked import Checked
 
     options = Options.of(screen, words)
-    checked = Checked.of(options, decrypt)
+    lint = lint or fix or strict
+    checked = Checked.of(options, decrypt) if not lint and options.format != "json" else None
     sentence = checked.recall(VALID) if checked is not None else None
     if sentence is not None:
         screen.out(sentence)
-        return
-    from reconciler.cli.wiring.connect import load
+        return exits.DONE
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.words import count
 
     kinds = load_kinds()
-    try:
-        project = load(screen, options, kinds, decrypt=decrypt)
-    except ConfigError as error:
-        if options.format == "github":
-            from reconciler.report.github import github_problems
-
-            screen.made(github_problems(screen.masked_data(error.problems), folder=_folder(options)))
-        raise
-    resources = [resource for resource in project.desired.resources.values() if not resource.implied]
-    sentence = (
-        f"{project.settings.project} is valid: {count(len(resources), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
-    )
-    violations, remark = _judged(screen, options, kinds, project.desired)
-    screen.out(sentence)
+    project = _load(screen, options, kinds, decrypt=decrypt, warn=not lint)
     for name in project.undecrypted:
         screen.say(f"{name} was not decrypted: the names of its secrets were checked, their values were not. --decrypt checks them.")
+    violations, remark = _judged(kinds, project.desired)
+    if lint or options.format == "json":
+        found = _linted(screen, options, kinds, project, fix=fix) if lint else ()
+        code = _report(screen, options, found, violations, project, strict=strict)
+        _refused(screen, options, violations, remark)
+        return code
+    _refused(screen, options, violations, remark)
+    sentence = _valid(project)
+    screen.out(sentence)
     sentence = remark + sentence
     if checked is not None and not project.undecrypted and not violations and screen.masked(sentence) == sentence:
         checked.remember(VALID, project, sentence)
+    return exits.DONE
 
 
-def _folder(options: Options) -> str:
-    """The project's, from where the command runs; "" where it runs there."""
-    place = options.project if options.project.is_dir() else options.project.parent
-    return "" if place == Path() else place.as_posix()
-
-
-def _judged(screen: Screen, options: Options, kinds: Kinds, desired: Desired) -> tuple[Sequence[Violation], str]:
-    """Print the policies that the configuration violates, and those that only a plan can decide. Raises `Refused` where one is an error."""
+def _judged(kinds: Kinds, desired: Desired) -> tuple[Sequence[Violation], str]:
+    """The policies that the configuration violates, and a remark on those that only a plan can decide."""
     if not desired.policies:
         return (), ""
     from reconciler.cli.wiring.connect import now
-    from reconciler.plan.guard import refuse
     from reconciler.policies.judged import by_configuration
+
+    return by_configuration(kinds, desired, today=now().date())
+
+
+def _refused(screen: Screen, options: Options, violations: Sequence[Violation], remark: str) -> None:
+    """Print the policies that the configuration violates. Raises `Refused` where one is an error."""
+    if not violations and not remark:
+        return
+    from reconciler.plan.guard import refuse
     from reconciler.report.github import github_violations
     from reconciler.text.escape import terminal
 
-    found, remark = by_configuration(kinds, desired, today=now().date())
-    shown = screen.masked_data(found)
+    shown = screen.masked_data(violations)
     if options.format == "github":
         screen.made(github_violations(shown, folder=_folder(options)))
-    else:
+    elif options.format == "text":
         screen.out("".join(f"{terminal(_line(violation))}\n" for violation in shown))
-    screen.out(remark)
+    if options.format != "json":
+        screen.out(remark)
     refuse(shown, "the project")
-    return found, remark
 
 
 def _line(violation: Violation) -> str:
@@ -102,3 +110,87 @@ def _line(violation: Violation) -> str:
     about = f"{violation.address}: " if violation.address is not None else ""
     rule = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
     return f"{where}{violation.level}: {about}{violation.name}: {violation.message}{rule}"
+
+
+def _folder(options: Options) -> str:
+    """The project's, from where the command runs; "" where it runs there."""
+    place = options.project if options.project.is_dir() else options.project.parent
+    return "" if place == Path() else place.as_posix()
+
+
+def _load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool, warn: bool) -> Project:
+    """The project. Its problems are printed in the format that was asked for, and raised."""
+    from reconciler.cli.wiring.connect import load
+
+    try:
+        return load(screen, options, kinds, decrypt=decrypt, warn=warn)
+    except ConfigError as error:
+        if options.format != "text":
+            from reconciler.report.findings import of_problem
+
+            _print(screen, options, [of_problem(problem) for problem in error.problems], None)
+        raise
+
+
+def _valid(project: Project) -> str:
+    from reconciler.report.words import count
+
+    resources = [resource for resource in project.desired.resources.values() if not resource.implied]
+    return f"{project.settings.project} is valid: {count(len(resources), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
+
+
+def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool) -> Sequence[Finding]:
+    """What lint finds, without what it corrected."""
+    from reconciler.cli.checks import linting
+    from reconciler.lint import findings
+
+    found = linting.everywhere(project.settings.root, findings(linting.facts_of(screen, options, kinds, project)))
+    if not fix:
+        return found
+    done, left, files = linting.fix(options, kinds, found)
+    for finding in done:
+        assert finding.fix is not None
+        screen.say(f"Fixed {finding.id}: {finding.fix.says}.")
+    for finding, reason in left.items():
+        screen.say(f"Not fixed {finding.id} at {finding.address}: {reason}.")
+    screen.say(f"Changed {', '.join(files)}." if files else "There is nothing to fix.")
+    return [finding for finding in found if finding not in set(done)]
+
+
+def _report(
+    screen: Screen, options: Options, found: Sequence[Finding], violations: Sequence[Violation], project: Project, *, strict: bool
+) -> int:
+    """Print what lint found; in JSON with the policies that are violated. The exit code as far as lint decides it."""
+    from reconciler.model import Severity
+
+    if options.format == "json":
+        from reconciler.lint.rules import in_order
+        from reconciler.report.findings import of_violation
+
+        _print(screen, options, in_order([*map(of_violation, violations), *found]), project)
+    else:
+        _print(screen, options, found, project)
+    if options.format != "json":
+        from reconciler.report.findings import summary
+
+        screen.out(_valid(project) + summary(found) + "\n")
+    errors = any(finding.severity is Severity.ERROR for finding in found)
+    return exits.WRONG if errors or (strict and found) else exits.DONE
+
+
+def _print(screen: Screen, options: Options, found: Sequence[Finding], project: Project | None) -> None:
+    """Findings in the format that was asked for."""
+    shown = screen.masked_data(list(found))
+    if options.format == "json":
+        from reconciler.report.findings import findings_document
+
+        name = project.settings.project if project is not None else None
+        screen.document(findings_document(shown, project=name, environment=options.env))
+    elif options.format == "github":
+        from reconciler.report.github import github_findings
+
+        screen.made(github_findings(shown, folder=_folder(options)))
+    else:
+        from reconciler.report.findings import findings_text
+
+        screen.out(findings_text(shown))

@@ -46,10 +46,10 @@ class Service:
         return project.settings.settle if project.settings.settle_written or not self.embedded else None
 
 
-def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True, stand_ins: bool = False) -> Project:
+def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True, stand_ins: bool = False, warn: bool = True) -> Project:
     """The project; its secrets are masked from now on. Raises `ConfigError`.
 
-    `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem.
+    `decrypt`: False where only their names are checked. `stand_ins`: a value that is not known is no problem. `warn`: print its warnings.
     """
     from reconciler.cli.terminal.progress import Narration
     from reconciler.config import load as read
@@ -69,7 +69,7 @@ def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True
     secrets = list(_secrets(project, kinds))
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
-    for warning in project.warnings:
+    for warning in project.warnings if warn else ():
         screen.warn(warning)
     return project
 

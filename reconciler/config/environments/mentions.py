@@ -1,16 +1,21 @@
 """Which variables the environments that are not chosen use: what only production needs is not unused in staging.
 
-In: the project's directory and names of variables. Out: those that no environment's file names in an expression. Reads these files only.
+In: the project's directory and names of variables. Out: those that no environment's file names in an expression; where environments give
+them values. Reads these files only.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Collection
 from pathlib import Path
 
 from reconciler.config.environments.folder import files
-from reconciler.config.source.nodes import MARK
+from reconciler.config.source.nodes import MARK, Map
+from reconciler.config.source.reader import read
+from reconciler.config.words import ENVIRONMENTS
+from reconciler.model import Source
 
 
 def unmentioned(root: Path, names: Collection[str]) -> frozenset[str]:
@@ -27,3 +32,18 @@ def unmentioned(root: Path, names: Collection[str]) -> frozenset[str]:
             return frozenset()  # it may use any
         left -= set(re.findall(r"\bvars\s*\.\s*(\w+)", text))
     return frozenset(left)
+
+
+def values_of(root: Path, names: Collection[str]) -> dict[str, list[Source]]:
+    """Where the environments give values to variables, by the names of these."""
+    found: dict[str, list[Source]] = defaultdict(list)
+    for file in files(root) if (root / ENVIRONMENTS).is_dir() else ():
+        try:
+            document = read((root / file).read_bytes(), file).data
+        except OSError:
+            continue
+        given = document.entries.get("vars") if isinstance(document, Map) else None
+        for entry in given.node.entries.values() if given is not None and isinstance(given.node, Map) else ():
+            if entry.key in names:
+                found[entry.key].append(entry.at)
+    return found

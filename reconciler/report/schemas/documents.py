@@ -10,6 +10,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from reconciler.report.schemas.drift import DriftDocument
+from reconciler.report.schemas.findings import FindingsDocument
 from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
 from reconciler.report.schemas.runs import DoctorDocument, HistoryDocument, OutcomeDocument, RunDocument, UndoDocument
 from reconciler.report.schemas.state import StateDocument, StateListDocument, StateShowDocument
@@ -24,6 +25,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "history": ("Every run", HistoryDocument),
     "run": ("What one run did", RunDocument),
     "undo": ("What an undo did", UndoDocument),
+    "findings": ("Findings about a project", FindingsDocument),
     "doctor": ("Problems that doctor found", DoctorDocument),
     "state": ("A whole state", StateDocument),
     "state-list": ("What the state tracks", StateListDocument),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from reconciler.model import RunStatus, Status, What
-from reconciler.report.findings import Level
+from reconciler.report.checks import Level
 from reconciler.report.schemas import types as t
 
 

@@ -1,0 +1,78 @@
+"""What `validate --lint` looks at besides the project: the clock, the state if there is one, and files that a fix changes."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reconciler.cli.atomic_file import write_whole
+from reconciler.cli.options import Options, near
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import known_service, now, open_store
+from reconciler.errors import ReconcilerError
+
+if TYPE_CHECKING:
+    from reconciler.config import Project
+    from reconciler.lint import Facts
+    from reconciler.model import Finding, Source, State
+    from reconciler.resource import Kinds
+
+
+def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> Facts:
+    """What the rules look at."""
+    from reconciler.lint import Facts
+
+    return Facts(kinds, project.desired, now().date(), project.unused, project.ignores, _state(screen, options, project))
+
+
+def _state(screen: Screen, options: Options, project: Project) -> State | None:
+    """The state, where a rule needs one and there is one; it is only read."""
+    if not project.desired.moved and not any(declared.previously for declared in project.desired.resources.values()):
+        return None
+    try:
+        service = known_service(screen, options, project)
+        if service is None:
+            return None
+        with open_store(screen, options, project, service, create=False) as store:
+            state = store.read()
+    except ReconcilerError as error:
+        screen.say(f"previously-done and moved-done were not checked, because the state cannot be read: {error.message}.")
+        return None
+    return state if state.bindings else None
+
+
+def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
+    """Correct what has a fix, and write the files. The findings that are gone, those that are left with the reason, and the files."""
+    from reconciler.config.source.texts import texts
+    from reconciler.lint import fixed
+
+    root, before = texts(options.project, kinds)
+    result = fixed(before, findings)
+    written = []
+    for name, text in result.texts.items():
+        path = (root / name).resolve()  # a link stays a link
+        try:
+            write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
+        except OSError as error:
+            raise ReconcilerError(f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}") from error
+        written.append(str(near(root / name)))
+    return result.done, result.left, written
+
+
+def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, the fix of an unused variable with the values that environments give it: without it they would be errors."""
+    from reconciler.config.environments.mentions import values_of
+
+    names = {finding.address.removeprefix("vars.") for finding in findings if finding.id == "unused-variable"}
+    given = values_of(root, names) if names else {}
+    return tuple(_with(finding, given) for finding in findings)
+
+
+def _with(finding: Finding, given: Mapping[str, Sequence[Source]]) -> Finding:
+    places = given.get(finding.address.removeprefix("vars."), ()) if finding.id == "unused-variable" else ()
+    if not places or finding.fix is None:
+        return finding
+    return replace(finding, fix=replace(finding.fix, removes=(*finding.fix.removes, *places)))

@@ -1,0 +1,13 @@
+"""Lint: what is allowed in a project and probably a mistake. One small function for each rule; it passes over the resources once. Pure.
+
+In: the project as loaded, today's date, the state if there is one. Out: findings, and corrected texts. No rule knows a kind: what it looks
+at is declared (`choice`, `derived`, `key`, `expires`, `whom`, `missed`).
+"""
+
+from __future__ import annotations
+
+from reconciler.lint.facts import Facts
+from reconciler.lint.fixes import Fixed, fixed
+from reconciler.lint.rules import findings
+
+__all__ = ["Facts", "Fixed", "findings", "fixed"]

@@ -1,0 +1,85 @@
+"""What the rules look at: a project as loaded, with what several rules need counted once. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Source, State
+from reconciler.resource import Field, Kinds
+
+
+@dataclass(frozen=True)
+class Facts:
+    """`unused`: what is declared and has no effect, by name, and where. `state`: None where there is none, or none was asked for."""
+
+    kinds: Kinds
+    desired: Desired
+    today: date
+    unused: Mapping[str, Source]
+    ignores: tuple[Ignore, ...] = ()
+    state: State | None = None
+
+    @cached_property
+    def resources(self) -> tuple[Declared, ...]:
+        """Everything that is declared, containers before what they contain."""
+        return tuple(declared for declared in self.desired.resources.values() if not declared.implied)
+
+    @cached_property
+    def parts(self) -> Counter[tuple[Address, str]]:
+        """How many resources each choice is among: by the resource that chooses and its field."""
+        return Counter((chooser, field.name) for declared in self.resources for chooser, field in self._choices(declared))
+
+    def _choices(self, declared: Declared) -> Iterator[tuple[Address, Field]]:
+        for flag in self.kinds.flags(declared.kind):
+            chosen = self.kinds.chooser(declared.kind, flag, self._around(declared))
+            if chosen is not None:
+                yield chosen[0].address, chosen[1]
+
+    def _around(self, declared: Declared) -> Iterator[tuple[str, Declared]]:
+        """What a resource is declared in, the nearest first, each with its kind."""
+        at = declared.parent
+        while at is not None and at in self.desired.resources:
+            outer = self.desired.resources[at]
+            yield outer.kind, outer
+            at = outer.parent
+
+    @cached_property
+    def copied(self) -> frozenset[Address]:
+        """The resources that others are copies of."""
+        seeds = {name: kind.seed.name for name, kind in self.kinds.items() if kind.seed is not None}
+        values = (declared.values.get(seeds[declared.kind]) for declared in self.resources if declared.kind in seeds)
+        return frozenset(value for value in values if isinstance(value, Address))
+
+
+def finding(rule: str, message: str, about: Declared, *, remedy: str, field: str = "", fix: Fix | None = None) -> Finding:
+    """A finding about a resource, or about one of its fields."""
+    source = about.positions.get(field, about.source)
+    return Finding(rule, RULES[rule].severity, message, str(about.address), source, remedy, fix)
+
+
+def level(kinds: Kinds, declared: Declared) -> tuple[str, Address | None, Any]:
+    """Where siblings must differ: the kind, the fixed container, and the node that contains them if they cannot leave it."""
+    inside = kinds[declared.kind].inside
+    node = declared.values.get(inside.name) if inside is not None and inside.on_change == "replace" else None
+    return declared.kind, declared.address.container, node
+
+
+def addresses(value: Any) -> Iterator[Address]:
+    """Every reference in a value."""
+    if isinstance(value, Address):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _all(value.values())
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from _all(value)
+
+
+def _all(values: Iterable[Any]) -> Iterator[Address]:
+    for value in values:
+        yield from addresses(value)

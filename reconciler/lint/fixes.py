@@ -1,0 +1,117 @@
+"""Corrections that need no decision, made in the text of the files: comments, order and quotes of the rest stay. Pure.
+
+In: the files' texts and findings. Out: the texts that change, and what could not be corrected. A map or list that would be left empty is
+removed with its key, as nothing may stand behind a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from reconciler.importer.accept import SPELLING
+from reconciler.model import Finding, Source
+from reconciler.yamltext.cursor import index
+from reconciler.yamltext.entries import Edits, ends
+from reconciler.yamltext.errors import Untouchable
+from reconciler.yamltext.trail import Step, alone, begin, end
+from reconciler.yamltext.tree import Node, parse
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """`texts`: of the files that change. `done`: the findings that are gone then. `left`: those that cannot be corrected, and why."""
+
+    texts: Mapping[str, str]
+    done: tuple[Finding, ...]
+    left: Mapping[Finding, str]
+
+
+def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
+    """Correct what has a fix; all of a finding, or nothing of it."""
+    now, done = dict(texts), []
+    left: dict[Finding, str] = {}
+    waiting = [finding for finding in findings if finding.fix is not None]
+    paths: dict[Finding, list[tuple[str, Path]]] = {}
+    for finding in waiting:
+        try:
+            paths[finding] = [(place.file, _path(texts[place.file], place)) for place in finding.fix.removes] if finding.fix else []
+        except (KeyError, ValueError):
+            left[finding] = "the line was not found"
+    order = sorted(paths, key=lambda finding: max(_rank(path) for _, path in paths[finding]), reverse=True)
+    for finding in order:  # from the end of each list, so that the numbers of the items before stay
+        made = dict(now)
+        try:
+            for file, path in paths[finding]:
+                made[file] = _without(made[file], path)
+        except Untouchable as error:
+            left[finding] = str(error)
+            continue
+        now = made
+        done.append(finding)
+    return Fixed({name: text for name, text in now.items() if text != texts[name]}, tuple(done), left)
+
+
+def _rank(path: Path) -> tuple[tuple[int, int, str], ...]:
+    return tuple((0, part, "") if isinstance(part, int) else (1, 0, part) for part in path)
+
+
+def _path(text: str, place: Source) -> Path:
+    """The keys and numbers that lead to the innermost entry or item that begins at a place, or that the place is inside of."""
+    at = index(text, place.line, place.column)
+    node, path = parse(text).root, []
+    found: list[str | int] | None = None
+    while node.children:
+        number = next((number for number in reversed(range(len(node.children))) if node.children[number].start <= at), None)
+        if number is None:
+            break
+        child = node.children[number]
+        path.append(child.key.text if child.key is not None else number)
+        if child.key is None or at == child.key.start:
+            found = list(path)
+        if child.key is None and at == child.value.start:
+            break
+        node = child.value
+    if found is None:
+        raise ValueError("nothing begins there")
+    return tuple(found)
+
+
+def _without(text: str, path: Path) -> str:
+    """The text without an entry or an item, and without what is left empty by that."""
+    tree = parse(text)
+    steps = _steps(tree.root, path)
+    while len(steps) > 1 and len(steps[-1].holder.children) == 1:
+        steps = steps[:-1]
+    alone(tree, text, tuple(steps))
+    last = steps[-1]
+    if len(steps) == 1 and len(last.holder.children) == 1:  # a file without anything is an error
+        return f"{text[: last.child.start]}{{}}{text[ends(text, last.child.value) :]}"
+    if last.child.key is None:
+        return _without_item(text, last)
+    edits = Edits(text, SPELLING)
+    edits.drop(last.holder, last.child, comment=True)
+    return edits.done()
+
+
+def _without_item(text: str, step: Step) -> str:
+    """The text without one of several items of a list."""
+    if not step.holder.flow:
+        return text[: begin(text, step.child)] + text[end(text, step.child) :]
+    if step.holder.commented:
+        raise Untouchable.at("its brackets contain comments", text, step.holder.start)
+    before, after = step.beside(-1), step.beside(1)
+    start = ends(text, before.value) if before is not None else step.child.value.start
+    stop = after.value.start if before is None and after is not None else ends(text, step.child.value)
+    return text[:start] + text[stop:]
+
+
+def _steps(root: Node, path: Path) -> list[Step]:
+    steps, node = [], root
+    for part in path:
+        child = next(child for number, child in enumerate(node.children) if (child.key.text if child.key is not None else number) == part)
+        steps.append(Step(node, child))
+        node = child.value
+    return steps

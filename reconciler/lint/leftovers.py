@@ -1,0 +1,65 @@
+"""Rules about lines that have no effect, or had it: unused variables and defaults, renames that were carried out. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reconciler.address import Address
+from reconciler.lint.facts import Facts
+from reconciler.model import RULES, Finding, Fix, Source
+from reconciler.plan.matching.renames import follow
+
+REMOVE = "remove the line"
+
+
+def unused_variable(facts: Facts) -> Iterator[Finding]:
+    yield from _unused(facts, "unused-variable", "vars.", "no expression uses it")
+
+
+def unused_default(facts: Facts) -> Iterator[Finding]:
+    yield from _unused(facts, "unused-default", "defaults.", "no resource takes it: each writes a value of its own, or there is none")
+
+
+def _unused(facts: Facts, rule: str, prefix: str, message: str) -> Iterator[Finding]:
+    for name, source in facts.unused.items():
+        if name.startswith(prefix):
+            yield Finding(rule, RULES[rule].severity, message, name, source, "remove it", Fix(f"remove {name}", (source,)))
+
+
+def previously_done(facts: Facts) -> Iterator[Finding]:
+    done = _done(facts)
+    for declared in facts.resources:
+        for old, source in declared.lines.items():
+            if (old, declared.address) in done and declared.address not in facts.desired.generated:
+                yield _renamed(facts, "previously-done", old, declared.address, source)
+
+
+def moved_done(facts: Facts) -> Iterator[Finding]:
+    done = _done(facts)
+    for move in facts.desired.moved:
+        if (move.old, move.new) in done:
+            yield _renamed(facts, "moved-done", move.old, move.new, move.source)
+
+
+def _renamed(facts: Facts, rule: str, old: Address, new: Address, source: Source) -> Finding:
+    environment = facts.desired.environment
+    where = f" in environment {environment}" if environment is not None else ""
+    remedy = REMOVE if environment is None else "remove the line once the rename was applied in every environment"
+    fix = Fix(f"remove {old}", (source,)) if environment is None else None
+    return Finding(rule, RULES[rule].severity, f"the rename from {old} was applied{where}", str(new), source, remedy, fix)
+
+
+def _done(facts: Facts) -> frozenset[tuple[Address, Address]]:
+    """The renames of the YAML, former address and today's, that the state has carried out."""
+    state = facts.state
+    lines = [(old, declared.address) for declared in facts.resources for old in declared.previously]
+    lines += [(move.old, move.new) for move in facts.desired.moved]
+    if state is None or not lines:
+        return frozenset()
+    former = follow(facts.desired, state)
+    pending = {*former.followed.values(), *former.refused}
+    return frozenset(
+        (old, new)
+        for old, new in lines
+        if new in state.bindings and old not in pending and (old not in state.bindings or old in facts.desired.resources)
+    )

@@ -1,0 +1,68 @@
+"""Every rule, and the findings that the project does not accept. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from reconciler.address import Address, Glob
+from reconciler.lint.choices import no_default, nothing_to_show
+from reconciler.lint.facts import Facts
+from reconciler.lint.leftovers import moved_done, previously_done, unused_default, unused_variable
+from reconciler.lint.references import missed
+from reconciler.lint.siblings import duplicate_title, suffixed_path
+from reconciler.lint.values import certificate_expires, vague_name
+from reconciler.model import RULES, Finding, Fix, Ignore, Source
+
+RUN: Final[tuple[Callable[[Facts], Iterator[Finding]], ...]] = (
+    unused_variable, unused_default, nothing_to_show, no_default, duplicate_title, suffixed_path, certificate_expires, vague_name, missed,
+    previously_done, moved_done,
+)  # fmt: skip
+
+_NOWHERE: Final = Source("", 0, 0)
+
+
+def findings(facts: Facts) -> tuple[Finding, ...]:
+    """What the rules find, without what the project accepts, by place."""
+    accepted = _Accepted(facts.ignores)
+    left = [finding for rule in RUN for finding in rule(facts) if not accepted.has(finding)]
+    left += accepted.unused(facts)
+    return in_order(left)
+
+
+def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by place, then by rule."""
+    return tuple(sorted(found, key=lambda finding: (finding.source or _NOWHERE, finding.id, finding.address, finding.message)))
+
+
+class _Accepted:
+    """The entries of `lint.ignore`, and which of them matched anything."""
+
+    def __init__(self, ignores: Iterable[Ignore]) -> None:
+        self.by_rule: Mapping[str, list[tuple[Ignore, Glob | None]]] = {rule: [] for rule in RULES}
+        for ignore in ignores:
+            self.by_rule[ignore.id].append((ignore, Glob.parse(ignore.address) if ignore.address else None))
+        self.matched: set[Ignore] = set()
+
+    def has(self, finding: Finding) -> bool:
+        """Whether the project accepts a finding."""
+        accepted = False
+        for ignore, glob in self.by_rule[finding.id]:
+            if glob is None or (finding.address and glob.matches(Address.parse(finding.address))):
+                self.matched.add(ignore)
+                accepted = True
+        return accepted
+
+    def unused(self, facts: Facts) -> Iterator[Finding]:
+        """A finding for each entry that matched nothing, of the rules that could be run."""
+        for rule, entries in self.by_rule.items():
+            if RULES[rule].of_state and facts.state is None:
+                continue
+            for ignore, _ in entries:
+                if ignore not in self.matched and rule != "unused-ignore":
+                    about = f" at {ignore.address}" if ignore.address else ""
+                    message = f"{rule} finds nothing{about}, so nothing is ignored"
+                    fix = Fix("remove the entry of lint.ignore", (ignore.source,))
+                    unused = Finding("unused-ignore", RULES["unused-ignore"].severity, message, "lint", ignore.source, "remove it", fix)
+                    if not self.has(unused):
+                        yield unused

@@ -1,0 +1,77 @@
+"""Rules about siblings that are too much alike. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.lint.facts import Facts, finding, level
+from reconciler.model import Declared, Finding
+from reconciler.resource import Field, Kind, Role
+
+
+def duplicate_title(facts: Facts) -> Iterator[Finding]:
+    """The natural key of a sibling: people see two that look the same, and an object that exists cannot be told from the other one."""
+    first: dict[tuple[Any, ...], Declared] = {}
+    names = {name: _titles(kind) for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        texts = tuple((name, declared.values.get(name)) for name in names[declared.kind])
+        if not texts or any(not isinstance(value, str) for _, value in texts):
+            continue
+        inside = facts.kinds[declared.kind].inside
+        place = (declared.kind, declared.address.container, declared.values.get(inside.name) if inside is not None else None)
+        other = first.setdefault((*place, *texts), declared)
+        if other is not declared:
+            name, text = texts[0]
+            message = f"{name} {text!r} is also the {name} of {other.address}, next to it"
+            yield finding("duplicate-title", message, declared, field=name, remedy=f"give one of them another {name}")
+
+
+def _titles(kind: Kind) -> list[str]:
+    """The texts by which an object is recognized, and people recognize it too."""
+    return [
+        field.name
+        for field in kind.keys
+        if field.role is Role.VALUE and field.refers is None and not field.sensitive and field.name != kind.place.key_is
+    ]
+
+
+def suffixed_path(facts: Facts) -> Iterator[Finding]:
+    """A derived value that a sibling has already: the service would add a number to it."""
+    derived = {name: _derived(kind) for name, kind in facts.kinds.items()}
+    groups: dict[tuple[Any, ...], list[tuple[Declared, Field]]] = defaultdict(list)
+    for declared in facts.resources:
+        for field in derived[declared.kind]:
+            groups[(field.name, *level(facts.kinds, declared))].append((declared, field))
+    for members in groups.values():
+        taken: dict[str, Address] = {}
+        for declared, field in members:
+            written = declared.values.get(field.name)
+            if isinstance(written, str):
+                taken.setdefault(written, declared.address)
+        for declared, field in members:
+            plain = _plain(facts, declared, field) if field.name not in declared.values and declared.id is None else ""
+            if not plain:
+                continue
+            holder = taken.setdefault(plain, declared.address)
+            if holder != declared.address:
+                message = f"its {field.name} would be {plain} with a number, because {holder} has {plain}"
+                yield finding("suffixed-path", message, declared, remedy=f"write {field.name}")
+
+
+def _derived(kind: Kind) -> list[Field]:
+    return [field for field in kind.fields.values() if field.unique and field.derived is not None]
+
+
+def _plain(facts: Facts, declared: Declared, field: Field) -> str:
+    """What the service derives, as far as the files say what from; "" where they do not."""
+    derived = field.derived
+    assert derived is not None
+    source: Declared | None = declared
+    if derived.reference is not None:
+        named = declared.values.get(derived.reference)
+        source = facts.desired.resources.get(named) if isinstance(named, Address) else None
+    text = source.values.get(derived.field) if source is not None else None
+    return derived.form(text) if isinstance(text, str) else ""

@@ -1,0 +1,50 @@
+"""Rules about single values: certificates that expire, names that say nothing. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from reconciler.lint.facts import Facts, finding
+from reconciler.model import Finding, Severity
+from reconciler.text.certificate import expiry
+
+SOON: Final = timedelta(days=30)
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_PLAIN: Final = (
+    "a access an anyone client copy default demo doc docs documentation everyone external for from guest guests hidden internal key link "
+    "links my name new of old other our page preview private public read reader readers review secret share shared sharelink sharing "
+    "site some temp temporary test testing the to token tmp unnamed untitled url user users view viewer viewers with x xx xxx y z"
+)
+_NOTHING: Final = frozenset(_PLAIN.split())
+"""Words that say nothing about who somebody is."""
+
+
+def certificate_expires(facts: Facts) -> Iterator[Finding]:
+    """A certificate that expires within 30 days, or has expired."""
+    fields = {name: [field.name for field in kind.fields.values() if field.expires] for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        for name in fields[declared.kind]:
+            value = declared.values.get(name)
+            day = expiry(value) if isinstance(value, str) else None
+            if day is None or day - facts.today > SOON:
+                continue
+            gone = day < facts.today
+            left = (day - facts.today).days
+            when = f"expired on {day}" if gone else f"expires on {day}, " + ("today" if not left else f"in {left} day{'s'[: left != 1]}")
+            found = finding("certificate-expires", f"{name} {when}", declared, field=name, remedy="replace it with the next certificate")
+            yield replace(found, severity=Severity.ERROR) if gone else found
+
+
+def vague_name(facts: Facts) -> Iterator[Finding]:
+    """A name that should say who something is for, and consists of words that say nothing."""
+    fields = {name: [field.name for field in kind.fields.values() if field.whom] for name, kind in facts.kinds.items()}
+    for declared in facts.resources:
+        for name in fields[declared.kind]:
+            value = declared.values.get(name)
+            if isinstance(value, str) and not {word.lower() for word in _WORD.findall(value)} - _NOTHING:
+                message = f"{name} {value!r} does not say who it is for"
+                yield finding("vague-name", message, declared, field=name, remedy="name the people or the company who have it")

@@ -1,0 +1,93 @@
+"""`--fix` removes exactly what a finding names; comments, order and quotes of the rest stay."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+import pytest
+
+from reconciler.config import load
+from reconciler.kinds import load as kinds
+from reconciler.lint import Facts, findings, fixed
+from reconciler.model import Finding
+from tests.lint.test_rules import TODAY, state_of
+
+HEAD = """\
+# The documentation of Acme
+version: 1
+project: test  # its name
+"""
+REST = """
+organizations:
+  acme:
+    id: org_acme  # adopted
+    title: "${{ vars.brand }}"
+"""
+
+
+def lint(folder: Path) -> tuple[Finding, ...]:
+    project = load(folder, kinds())
+    return findings(Facts(kinds(), project.desired, TODAY, project.unused, project.ignores, state_of(project)))
+
+
+def repaired(folder: Path, text: str) -> str:
+    (folder / "reconciler.yaml").write_text(text, encoding="utf-8")
+    found = lint(folder)
+    result = fixed({"reconciler.yaml": text}, found)
+    assert dict(result.left) == {}
+    made = result.texts.get("reconciler.yaml", text)
+    (folder / "reconciler.yaml").write_text(made, encoding="utf-8")
+    assert [finding for finding in lint(folder) if finding.fix is not None] == []
+    return made
+
+
+BRAND = "vars: {brand: {default: Acme}}\n"
+CASES = {
+    "a variable among others": (
+        "vars:\n  # the name\n  brand: {default: Acme}\n  # not used\n  rest: {default: 1}  # one\n  more:\n    default: 2\n" + REST,
+        "vars:\n  # the name\n  brand: {default: Acme}\n  # not used\n  # one\n" + REST,
+    ),
+    "variables in braces": (
+        "vars: {a: {default: 1}, brand: {default: Acme}, b: {default: 1}, c: {default: 2}}\n" + REST,
+        BRAND + REST,
+    ),
+    "the only variable": (
+        "vars:\n  a: {default: 1}\n" + REST.replace("${{ vars.brand }}", "Acme"),
+        REST.replace("${{ vars.brand }}", "Acme"),
+    ),
+    "a default, and the last of its kind": (
+        BRAND + "defaults:\n  team: {title: Team}\n  section:\n    icon: gear\n    title: Section\n" + REST,
+        BRAND + REST,
+    ),
+    "keys in previously": (
+        BRAND + REST + "    teams:\n      a: {title: A, previously: [b]}  # why\n      c: {previously: [d], title: C}\n"
+        "      e:\n        title: E\n        previously:\n          - f  # first\n          - g\n",
+        BRAND + REST + "    teams:\n      a: {title: A}  # why\n      c: {title: C}\n      e:\n        title: E\n        # first\n",
+    ),
+    "entries of moved": (
+        BRAND + REST + "    teams: {a: {title: A}, c: {title: C}}\n"
+        "moved:\n  # first\n  - {from: acme/team/x, to: acme/team/a}\n  - from: acme/team/y\n    to: acme/team/c\n",
+        BRAND + REST + "    teams: {a: {title: A}, c: {title: C}}\n",
+    ),
+    "an entry of ignore": (
+        "vars: {brand: {default: Acme}, rest: {default: 1}}\n"
+        "lint:\n  ignore:\n    - {id: unused-variable, address: vars.rest}\n    - id: vague-name  # no links\n      reason: none\n" + REST,
+        "vars: {brand: {default: Acme}, rest: {default: 1}}\nlint:\n  ignore:\n    - {id: unused-variable, address: vars.rest}\n" + REST,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_fixed_is_gone_and_nothing_else(name: str, tmp_path: Path) -> None:
+    before, after = CASES[name]
+    made = repaired(tmp_path, HEAD + before)
+    assert made.splitlines() == (HEAD + after).splitlines(), "\n".join(difflib.ndiff(made.splitlines(), (HEAD + after).splitlines()))
+
+
+def test_what_an_alias_repeats_is_left_and_the_rest_is_fixed(tmp_path: Path) -> None:
+    text = HEAD + "vars:\n  a: &a {default: 1}\n  brand: {default: Acme}\n  b: *a\n" + REST
+    (tmp_path / "reconciler.yaml").write_text(text, encoding="utf-8")
+    result = fixed({"reconciler.yaml": text}, lint(tmp_path))
+    assert [finding.address for finding in result.left] in ([], ["vars.a"])
+    assert "vars.b" in {finding.address for finding in result.done}
