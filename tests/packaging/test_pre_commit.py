@@ -131,6 +131,17 @@ def test_a_hook_takes_the_project_and_the_environment_as_arguments(tmp_path: Pat
     assert "environments/production.yaml:1:1" in output
 
 
+def test_the_lint_hook_fails_for_what_is_probably_a_mistake(tmp_path: Path, clone: Path) -> None:
+    pre_commit()
+    page = FIRST.replace("reconciler-validate", "reconciler-lint")
+    unused = FORMATTED.replace("organizations:", "vars:\n  brand: {default: Acme}\n\norganizations:")
+    folder = repository(tmp_path, clone, page, {"reconciler.yaml": unused}, system=True)
+    code, output = hooks(folder)
+    assert code == 1, output
+    assert re.search(r"^reconciler lint\.+Failed$", output, re.MULTILINE)
+    assert re.search(r"^reconciler\.yaml:5:\d+ .*brand", output, re.MULTILINE), output
+
+
 def test_the_page_names_every_hook() -> None:
     names = [hook["id"] for hook in yaml.safe_load(HOOKS.read_text(encoding="utf-8"))]
     assert re.findall(r"^\| `([\w-]+)` \|", PAGE, re.MULTILINE) == names
