@@ -33,7 +33,7 @@ COVERS: Final = "Nothing was read from the service: what follows for readers and
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if anything would change.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
-@shared.output(formats=("text", "json", "markdown", "html", "github"))
+@shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
 def command(
     screen: Screen,

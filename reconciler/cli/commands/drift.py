@@ -31,7 +31,7 @@ from reconciler.cli.terminal.screen import Screen
 )
 @click.option("--full", is_flag=True, help="List every unmanaged object.")
 @reports.option()
-@shared.output(formats=("text", "json", "markdown", "html", "github"))
+@shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
 def command(
     screen: Screen,

@@ -28,7 +28,7 @@ from reconciler.cli.terminal.screen import Screen
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
-@shared.output(formats=("text", "json", "markdown", "html", "github"))
+@shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
 def command(
     screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, report: tuple[tuple[str, Path], ...], **words: Any

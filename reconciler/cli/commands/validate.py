@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from reconciler.cli import exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import ConfigError
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from reconciler.model import Desired, Finding, Violation
     from reconciler.resource import Kinds
 
-VALID = "valid.json"  # only "valid" is ever remembered, with the sentence that said so
+FORMATS: Final = ("json", "github", *reports.CHECKS)
+LISTED: Final = ("json", *reports.CHECKS)  # formats that hold everything in one list
+VALID: Final = "valid.json"  # only "valid" is ever remembered, with the sentence that said so
 
 
 @click.command("validate", short_help="Check a project without contacting the service.")
@@ -29,10 +32,13 @@ VALID = "valid.json"  # only "valid" is ever remembered, with the sentence that 
 @click.option("--strict", is_flag=True, help="Exit with 3 for warnings too. Implies --lint.")
 @shared.service()
 @shared.state()
-@shared.output(formats=("text", "json", "github"))
+@reports.option(FORMATS)
+@shared.output(formats=("text", *FORMATS))
 @click.option("--decrypt", is_flag=True, help="Decrypt the secrets, and check their values too. Requires sops and the key.")
 @click.pass_obj
-def command(screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, **words: Any) -> int:
+def command(
+    screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: bool, report: tuple[tuple[str, Path], ...], **words: Any
+) -> int:
     """Check a project and report every problem at once, with its location. Sends no requests.
 
     Of secrets it checks the names, which are readable in the encrypted files: it requires no key.
@@ -49,7 +55,7 @@ def command(screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: boo
 
     options = Options.of(screen, words)
     lint = lint or fix or strict
-    checked = Checked.of(options, decrypt) if not lint and options.format != "json" else None
+    checked = Checked.of(options, decrypt) if not lint and options.format not in LISTED and not report else None
     sentence = checked.recall(VALID) if checked is not None else None
     if sentence is not None:
         screen.out(sentence)
@@ -57,12 +63,14 @@ def command(screen: Screen, /, lint: bool, fix: bool, strict: bool, decrypt: boo
     from reconciler.kinds import load as load_kinds
 
     kinds = load_kinds()
-    project = _load(screen, options, kinds, decrypt=decrypt, warn=not lint)
+    project = _load(screen, options, kinds, report, decrypt=decrypt, warn=not lint)
     for name in project.undecrypted:
         screen.say(f"{name} was not decrypted: the names of its secrets were checked, their values were not. --decrypt checks them.")
     violations, remark = _judged(kinds, project.desired)
-    if lint or options.format == "json":
+    if lint or options.format in LISTED or report:
         found = _linted(screen, options, kinds, project, fix=fix) if lint else ()
+        _write(screen, options, report, _listed(found, violations), project)
+    if lint or options.format in LISTED:
         code = _report(screen, options, found, violations, project, strict=strict)
         _refused(screen, options, violations, remark)
         return code
@@ -98,7 +106,7 @@ def _refused(screen: Screen, options: Options, violations: Sequence[Violation], 
         screen.made(github_violations(shown, folder=_folder(options)))
     elif options.format == "text":
         screen.out("".join(f"{terminal(_line(violation))}\n" for violation in shown))
-    if options.format != "json":
+    if options.format not in LISTED:
         screen.out(remark)
     refuse(shown, "the project")
 
@@ -118,17 +126,20 @@ def _folder(options: Options) -> str:
     return "" if place == Path() else place.as_posix()
 
 
-def _load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool, warn: bool) -> Project:
+def _load(screen: Screen, options: Options, kinds: Kinds, report: Sequence[tuple[str, Path]], *, decrypt: bool, warn: bool) -> Project:
     """The project. Its problems are printed in the format that was asked for, and raised."""
     from reconciler.cli.wiring.connect import load
 
     try:
         return load(screen, options, kinds, decrypt=decrypt, warn=warn)
     except ConfigError as error:
-        if options.format != "text":
+        if options.format != "text" or report:
             from reconciler.report.findings import of_problem
 
-            _print(screen, options, [of_problem(problem) for problem in error.problems], None)
+            found = [of_problem(problem) for problem in error.problems]
+            _write(screen, options, report, found, None)
+            if options.format != "text":
+                _print(screen, options, found, None)
         raise
 
 
@@ -163,14 +174,11 @@ def _report(
     """Print what lint found; in JSON with the policies that are violated. The exit code as far as lint decides it."""
     from reconciler.model import Severity
 
-    if options.format == "json":
-        from reconciler.lint.rules import in_order
-        from reconciler.report.findings import of_violation
-
-        _print(screen, options, in_order([*map(of_violation, violations), *found]), project)
+    if options.format in LISTED:
+        _print(screen, options, _listed(found, violations), project)
     else:
         _print(screen, options, found, project)
-    if options.format != "json":
+    if options.format not in LISTED:
         from reconciler.report.findings import summary
 
         screen.out(_valid(project) + summary(found) + "\n")
@@ -178,19 +186,47 @@ def _report(
     return exits.WRONG if errors or (strict and found) else exits.DONE
 
 
-def _print(screen: Screen, options: Options, found: Sequence[Finding], project: Project | None) -> None:
-    """Findings in the format that was asked for."""
-    shown = screen.masked_data(list(found))
-    if options.format == "json":
-        from reconciler.report.findings import findings_document
+def _listed(found: Sequence[Finding], violations: Sequence[Violation]) -> Sequence[Finding]:
+    """What lint found and the policies that are violated, by place."""
+    from reconciler.lint.rules import in_order
+    from reconciler.report.findings import of_violation
 
-        name = project.settings.project if project is not None else None
-        screen.document(findings_document(shown, project=name, environment=options.env))
-    elif options.format == "github":
+    return in_order([*map(of_violation, violations), *found])
+
+
+def _write(screen: Screen, options: Options, report: Sequence[tuple[str, Path]], found: Sequence[Finding], project: Project | None) -> None:
+    """Write the files that were asked for."""
+    for name, file in report:
+        reports.written(file, _rendered(screen, options, name, found, project))
+
+
+def _rendered(screen: Screen, options: Options, name: str, found: Sequence[Finding], project: Project | None) -> str:
+    """Findings in one of `FORMATS`."""
+    from reconciler.report.findings import findings_document, summary
+    from reconciler.text.escape import as_json
+
+    shown = screen.masked_data(list(found))
+    called = project.settings.project if project is not None else None
+    if name == "json":
+        return as_json(findings_document(shown, project=called, environment=options.env)) + "\n"
+    if name == "github":
         from reconciler.report.github import github_findings
 
-        screen.made(github_findings(shown, folder=_folder(options)))
-    else:
+        return github_findings(shown, folder=_folder(options))
+    title = f"Validation of {called or _folder(options) or 'the project'}"
+    return reports.checked(name, shown, title=title, summary=summary(shown), folder=_folder(options))
+
+
+def _print(screen: Screen, options: Options, found: Sequence[Finding], project: Project | None) -> None:
+    """Findings in the format that was asked for."""
+    if options.format == "text":
         from reconciler.report.findings import findings_text
 
-        screen.out(findings_text(shown))
+        screen.out(findings_text(screen.masked_data(list(found))))
+    elif options.format == "json":
+        from reconciler.report.findings import findings_document
+
+        called = project.settings.project if project is not None else None
+        screen.document(findings_document(screen.masked_data(list(found)), project=called, environment=options.env))
+    else:
+        screen.made(_rendered(screen, options, options.format, found, project))

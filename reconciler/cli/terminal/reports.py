@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,30 +15,32 @@ from reconciler.errors import ReconcilerError
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.config import Project
+    from reconciler.model import Finding
     from reconciler.report.entries import Sheet
     from reconciler.report.layout import Span
 
-FORMATS: Final = ("json", "markdown", "html", "github")
+CHECKS: Final = ("junit", "sarif", "codequality")
+FORMATS: Final = ("json", "markdown", "html", "github", *CHECKS)
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def option() -> Decorator:
+def option(formats: Sequence[str] = FORMATS) -> Decorator:
     """The option; its value is a tuple of (format, file)."""
     return click.option(
         "--report",
         multiple=True,
         metavar="FORMAT=FILE",
-        callback=_pairs,
-        help=f"Also write the result to a file: {', '.join(FORMATS)}. Repeatable.",
+        callback=partial(_pairs, formats),
+        help=f"Also write the result to a file: {', '.join(formats)}. Repeatable.",
     )
 
 
-def _pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
+def _pairs(formats: Sequence[str], ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, Path], ...]:
     found = []
     for value in values:
         name, equals, file = value.partition("=")
-        if not equals or not file or name not in FORMATS:
-            raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(FORMATS)}", ctx=ctx, param=param)
+        if not equals or not file or name not in formats:
+            raise click.BadParameter(f"{value!r} is not FORMAT=FILE with {', '.join(formats)}", ctx=ctx, param=param)
         found.append((name, Path(file)))
     return tuple(found)
 
@@ -52,6 +55,7 @@ def folder(project: Project) -> str:
 
 def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet], *, created_at: datetime, folder: str = "") -> str:
     """A result in one of `FORMATS`. `folder`: where the project is, from here."""
+    from reconciler.report.annotations.of_sheet import of_sheet
     from reconciler.report.github import github
     from reconciler.report.html import html
     from reconciler.report.markdown import markdown
@@ -65,8 +69,23 @@ def rendered(name: str, document: Mapping[str, Any], sheet: Callable[[], Sheet],
             return markdown(sheet())
         case "github":
             return github(sheet(), folder=folder)
+        case "junit" | "sarif" | "codequality":
+            made = sheet()
+            return checked(name, of_sheet(made), title=made.title, summary=made.summary, folder=folder)
         case _:
             return html(sheet(), created_at=created_at.astimezone(HERE))
+
+
+def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str, folder: str) -> str:
+    """Findings in one of `CHECKS`. `title` and `summary`: of the report they come from."""
+    from reconciler.report.annotations.code_quality import code_quality
+    from reconciler.report.annotations.junit import junit
+    from reconciler.report.annotations.sarif import sarif
+    from reconciler.text.escape import as_json
+
+    if name == "junit":
+        return junit(findings, title=title, summary=summary, folder=folder)
+    return as_json(sarif(findings, folder=folder) if name == "sarif" else code_quality(findings, folder=folder)) + "\n"
 
 
 def show(
@@ -99,10 +118,14 @@ def write(
 ) -> None:
     """Write the files that were asked for. Raises `ReconcilerError` where one cannot be written."""
     for name, file in asked:
-        text = screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder))
-        try:
-            file.write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError as error:
-            raise ReconcilerError(
-                f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The directory must exist."
-            ) from None
+        written(file, screen.masked(rendered(name, screen.masked_data(document), sheet, created_at=created_at, folder=folder)))
+
+
+def written(file: Path, text: str) -> None:
+    """Write one report. Raises `ReconcilerError` where it cannot be written."""
+    try:
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ReconcilerError(
+            f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The directory must exist."
+        ) from None

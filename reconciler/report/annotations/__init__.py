@@ -1,0 +1,1 @@
+"""Findings for the programs that show them beside the lines of a pull request: JUnit, SARIF and GitLab's Code Quality."""

@@ -1,0 +1,43 @@
+"""Findings as JUnit: one test case each, an error fails. Pure.
+
+GitLab and Jenkins show the failed ones beside a merge request. A report without errors still has a test, which passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from reconciler.model import Finding, Severity
+from reconciler.report.annotations.place import path_of
+from reconciler.text.escape import terminal
+
+
+def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str = "") -> str:
+    """The file. `title`: of the report; `summary`: its last line. `folder`: the project's, from the root of the repository."""
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    counts = {"tests": str(len(findings) + 1), "failures": str(len(errors)), "errors": "0", "skipped": "0"}
+    suites = ElementTree.Element("testsuites", {"name": "reconciler", **counts})
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": terminal(title), **counts})
+    whole = ElementTree.SubElement(suite, "testcase", {"classname": "reconciler", "name": terminal(title)})
+    ElementTree.SubElement(whole, "system-out").text = terminal(summary)
+    for finding in findings:
+        _case(suite, finding, folder)
+    ElementTree.indent(suites)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suites, encoding="unicode") + "\n"
+
+
+def _case(suite: ElementTree.Element, finding: Finding, folder: str) -> None:
+    words = {"classname": finding.id, "name": terminal(f"{finding.address}: {finding.message}" if finding.address else finding.message)}
+    if finding.source is not None:
+        words |= {"file": path_of(finding.source, folder)} | ({"line": str(finding.source.line)} if finding.source.line else {})
+    case = ElementTree.SubElement(suite, "testcase", words)
+    says = "\n".join(terminal(part) for part in (_place(finding, folder), finding.message, finding.remedy) if part)
+    if finding.severity is Severity.ERROR:
+        ElementTree.SubElement(case, "failure", {"type": finding.id, "message": terminal(finding.message)}).text = says
+    else:
+        ElementTree.SubElement(case, "system-out").text = says
+
+
+def _place(finding: Finding, folder: str) -> str:
+    return f"{path_of(finding.source, folder)}:{finding.source.line}" if finding.source is not None and finding.source.line else ""

@@ -1,0 +1,24 @@
+"""Where a finding is, as other programs name files. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+
+from reconciler.model import Finding, Source
+
+
+def path_of(source: Source, folder: str) -> str:
+    """The path of a file of the project from the root of the repository. `folder`: the project's, "" where it is that."""
+    return f"{folder}/{source.file}" if folder and not source.file.startswith("/") else source.file
+
+
+def with_fingerprints(findings: Iterable[Finding], folder: str) -> Iterator[tuple[Finding, str]]:
+    """Each finding with a text that stays the same while lines above it move; several that are alike are numbered."""
+    met: Counter[str] = Counter()
+    for finding in findings:
+        file = path_of(finding.source, folder) if finding.source is not None else ""
+        text = "\n".join((finding.id, finding.address, finding.message, file))
+        met[text] += 1
+        yield finding, sha256(f"{text}\n{met[text]}".encode("utf-8", "surrogatepass")).hexdigest()
