@@ -103,7 +103,8 @@ class _Printer:
 
     def _value(self, begin: str, node: Node, indent: int) -> list[str]:
         """The text of a value after its key or dash: a map or list on lines of its own, and the origin as a comment."""
-        origin = self.expressions.get((node.at.file, node.at.line, node.at.column))
+        later = isinstance(node, Scalar) and node.value is UNREAD and holds_expression(node.text)  # of a policy: it is shown as it is
+        origin = None if later else self.expressions.get((node.at.file, node.at.line, node.at.column))
         parts = [" ".join(origin.split())] if origin is not None else []
         if node.at.file != self.file:
             parts.append(f"from {node.at.file}:{node.at.line}")

@@ -21,7 +21,8 @@ from reconciler.policies.functions import functions
 from reconciler.policies.scene import Partial, Scene, Subject
 
 SORT: Final = "policy"
-WORK_OF_ALL: Final = 4 * WORK_MAX
+WORK_LEAST: Final = 2 * WORK_MAX  # that all of them may read and make together: about a second
+WORK_EACH: Final = 500  # and for each resource and policy, where these are many
 UNKNOWN: Final = "(not known)"
 REMEDY: Final = (
     "change the resource, or add an exception (exceptions: [{policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}]), "
@@ -47,7 +48,7 @@ def judge(policies: Policies, scene: Scene, *, environment: str | None, today: d
     """What the policies say of a scene. `today`: the day by which exceptions expire."""
     if not policies:
         return Judgement()
-    token = WORK.set(Work(WORK_OF_ALL))
+    token = WORK.set(Work(max(WORK_LEAST, WORK_EACH * len(scene.subjects) * len(policies.rules))))
     try:
         return _Judge(policies, scene, environment, today).judge()
     finally:
