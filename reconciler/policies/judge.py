@@ -21,7 +21,7 @@ from reconciler.policies.functions import functions
 from reconciler.policies.scene import Partial, Scene, Subject
 
 SORT: Final = "policy"
-WORK_LEAST: Final = 2 * WORK_MAX  # that all of them may read and make together: about a second
+WORK_LEAST: Final = WORK_MAX  # that all of them may read and make together
 WORK_EACH: Final = 500  # and for each resource and policy, where these are many
 UNKNOWN: Final = "(not known)"
 REMEDY: Final = (
