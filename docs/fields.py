@@ -22,7 +22,7 @@ def page() -> str:
 def _table(kind: Kind) -> str:
     lines = [f"## {kind.name}", "", kind.doc, "", "| field | value | |", "|---|---|---|"]
     for field in kind.fields.values():
-        if field.written and (field.on or field.on_change != "send" or field.role is Role.LOCAL):
+        if field.written and field.name != kind.place.key_is:
             name = kind.place.section_in(kind.within) if field.name == kind.place.value_is else field.name
             lines.append(f"| `{name}` | {in_words(field.type, quote='`')} | {_notes(kind, field)} |")
     for flag in load().flags(kind.name):
@@ -34,6 +34,8 @@ def _notes(kind: Kind, field: Field) -> str:
     notes = [field.doc]
     if field.required:
         notes.append("Required.")
+    elif any(field.name in verb.whole for verb in kind.api.values()):
+        notes.append("Nothing is sent without it.")
     if field.role is Role.SEED:
         notes.append("Used once, at creation.")
     elif field.role is Role.LOCAL:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,12 +23,13 @@ from reconciler.apply.recover import recover
 from reconciler.client import Reader, Settings, Writer
 from reconciler.client.pacing import Clock
 from reconciler.config import Project, load
-from reconciler.kinds import load as kinds
+from reconciler.kinds import load as declared_kinds
 from reconciler.model import Outcome, Plan
 from reconciler.observe import observe, planned
 from reconciler.plan import Selection, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
+from reconciler.resource import Kinds
 from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import Scope, Store
@@ -45,6 +47,12 @@ SEED: dict[str, Any] = {
     "tokens": [{"token": TOKEN, "member": "usr_ada", "access": "write"}],
     "spaces": [{"organization": ORGANIZATION, "id": "spc_blank", "title": "Blank", "parent": None}],
 }
+
+
+@cache
+def kinds() -> Kinds:
+    """All kinds, with a key for what a state keeps of secrets."""
+    return declared_kinds().sealed(b"the key of the tests")
 
 
 class Still:

@@ -11,13 +11,12 @@ import httpx
 
 from reconciler.address import Address
 from reconciler.client import Reader, Settings
-from reconciler.kinds import load as kinds
 from reconciler.model import Actual, State
 from reconciler.observe import observe
 from reconciler.plan import plan
 from reconciler.plan.drift import Drift, drift
-from reconciler.resource import Field, Kind, Role
-from tests.harness import BASE, TOKEN, Org
+from reconciler.resource import Field, Kind, Role, Verb
+from tests.harness import BASE, TOKEN, Org, kinds
 from tests.small import node, small
 
 
@@ -36,10 +35,23 @@ def everything() -> dict[str, Any]:
     tree["sites"]["docs"]["adaptiveSchema"] = _claims("isBeta")
     tree["members"]["linus@acme.example"]["sso"] = False
     tree["translations"] = {"one-fr": {"source": {"space": "one", "language": "en"}, "language": "fr", "instructions": "Keep our names."}}
+    tree["integrations"] = {"acme-charts": _integration()}
+    tree["installations"] = {"charts": {"integration": "acme-charts"}}
     node(tree, "guides").update(icon="book", description="To begin with", condition="visitor.claims.a")
     node(tree, "reference")["icon"] = "code"
     node(tree, "guides")["spaces"][0]["condition"] = "visitor.claims.b"
     return tree
+
+
+def _integration() -> dict[str, Any]:
+    """Something of every field that is no secret."""
+    return {
+        "title": "Charts", "description": "Charts", "summary": "# Charts", "icon": "iVBORw0KGgo=", "previewImages": ["iVBORw0KGgo="],
+        "visibility": "private", "target": "all", "scopes": ["space:content:read"], "categories": ["analytics"],
+        "blocks": [{"id": "chart", "title": "Chart"}], "contentSources": [{"id": "rows", "title": "Rows"}],
+        "externalLinks": [{"url": "https://charts.example", "label": "Home"}], "contentSecurityPolicy": "default-src 'self'",
+        "configurations": {"account": {"properties": {}, "required": []}}, "runtime": "v1", "script": "export default 1",
+    }  # fmt: skip
 
 
 def _claims(name: str) -> dict[str, Any]:
@@ -72,7 +84,7 @@ class Case:
         return f"{self.kind}.{self.field}"
 
 
-SITE = "acme/site/docs"
+SITE, CHARTS = "acme/site/docs", "acme/integration/acme-charts"
 CASES = (
     Case("organization", "title", "acme", "Acme Inc ${{ vars.x }}"),
     Case("organization", "emailDomains", "acme", ["acme.example", "beta.example"]),
@@ -141,6 +153,18 @@ CASES = (
     Case("translation", "source", "acme/translation/one-fr", {"space": "spc_blank", "language": "de"}, shown="source"),
     Case("translation", "language", "acme/translation/one-fr", "it", shown="language"),
     Case("translation", "instructions", "acme/translation/one-fr", _text("Be brief.")),
+    Case("integration", "title", CHARTS, "More charts"),
+    Case("integration", "description", CHARTS, "Charts of your own data"),
+    Case("integration", "summary", CHARTS, "# More\n\ncharts"),
+    Case("integration", "visibility", CHARTS, "public"),
+    Case("integration", "target", CHARTS, "site"),
+    Case("integration", "scopes", CHARTS, ["space:content:read", "space:content:write"]),
+    Case("integration", "categories", CHARTS, ["analytics", "other"]),
+    Case("integration", "blocks", CHARTS, [{"id": "chart", "title": "A chart", "urlUnfurl": ["https://charts.example"]}]),
+    Case("integration", "contentSources", CHARTS, [{"id": "columns"}]),
+    Case("integration", "externalLinks", CHARTS, [{"url": "https://charts.example/docs"}]),
+    Case("integration", "configurations", CHARTS, {"site": {"properties": {"a": {"type": "string"}}, "required": ["a"]}}),
+    Case("integration", "contentSecurityPolicy", CHARTS, {"default-src": "'none'"}),
     Case("share-link", "active", "acme/site/docs/share-link/partners", False),
 )
 
@@ -150,6 +174,8 @@ def fields() -> list[tuple[Kind, Field]]:
     found = []
     for kind in kinds().values():
         key_is = getattr(kind.place, "key_is", None)
+        if "update" not in kind.api and kind.listed_by is not None:
+            continue  # what it is recognized by is all that it has, and that no request can change
         found += [(kind, each) for each in kind.fields.values() if each.compared and each.readable and each.name != key_is]
     return found
 
@@ -165,8 +191,17 @@ def edit(org: Org, case: Case) -> None:
         org.call(field.leave.method, _path(org, case, field.leave.path, {str(field.to): group}))
         return
     verb = next(kind.api[name] for name in (*(one.name for one in kind.carriers), "move") if name in field.on)
-    body = None if field.one_way else {field.wire: value}
+    body = None if field.one_way else {**_whole(org, case, kind, verb), field.wire: value}
     org.call(verb.method, _path(org, case, verb.path, {}), body)
+
+
+def _whole(org: Org, case: Case, kind: Kind, verb: Verb) -> dict[str, Any]:
+    """What a request that replaces the whole object says of the fields that nobody edits."""
+    if not verb.whole:
+        return {}
+    shown = org.call("GET", _path(org, case, verb.path, {}))
+    wires = [one.wire for one in kind.carried(verb.name) if one.readable]
+    return {wire: shown[wire] for wire in wires if wire in shown} | {"organization": "org_acme"}
 
 
 def _ids(org: Org, value: Any) -> Any:
@@ -186,7 +221,7 @@ def _ids(org: Org, value: Any) -> Any:
 def _path(org: Org, case: Case, path: str, holes: dict[str, str]) -> str:
     address: Address | None = Address.parse(case.address)
     assert address is not None
-    holes = {"id": org.id(case.address), "slug": address.key, **holes}
+    holes = {"id": org.id(case.address), "slug": address.key, "name": address.key, **holes}
     while (address := address.container) is not None:
         holes[kinds().of(address).name] = org.id(str(address))
     for name, value in holes.items():

@@ -124,8 +124,8 @@ class Answers:
         """In which other container than the declared one an object was created; None where it is in that, or nothing shows it."""
         container = address.container
         declared = self.ids.get(container) if container is not None else None
-        shown = raw.get(kind.within or "")
-        if declared is None or not isinstance(shown, str) or shown == bare(declared):
+        shown = kind.owner_of(raw)
+        if declared is None or shown is None or shown == bare(declared):
             return None
         where = f"{kind.own_id(raw)} was created in {kind.within} {shown} instead of {bare(declared)}"
         return f"{where}: it is not tracked; delete it there or move it"
@@ -177,12 +177,13 @@ def bound_as(desired: Desired, kind: Kind, address: Address, one: Observed, writ
     protect = declared.protect if declared is not None else None
     values = declared.values if declared is not None else {}
     local = {name: values[name] for name, field in kind.fields.items() if field.role is Role.LOCAL and values.get(name, UNSET) is not UNSET}
+    names = {*writes, *([kind.listed_by.name] if kind.listed_by is not None else [])}
     return Binding(
         address=address,
         kind=kind.name,
         id=one.id,
         origin=origin,
         sent=kind.remembered({**local, **managed(desired, address, writes)}, one.id),
-        seen=kind.remembered({name: one.values[name] for name in writes if one.values.get(name, UNSET) is not UNSET}, one.id),
+        seen=kind.remembered({name: one.values[name] for name in names if one.values.get(name, UNSET) is not UNSET}, one.id),
         protected=protect if protect is not None else kind.name in desired.protect,
     )

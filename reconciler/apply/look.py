@@ -121,6 +121,8 @@ class _Look(Survey):
     def _stands(self, kind: Kind, one: Observed) -> str:
         """The node whose listing shows the object; "" where the container's does, or none."""
         inside = kind.inside
+        if kind.listed_by is not None:
+            return str(one.values.get(kind.listed_by.name) or "")
         by_node = inside is not None and any(reading.each == inside.to for reading in kind.listings)
         return str(one.values.get(inside.name) or "") if inside is not None and by_node else ""
 

@@ -20,7 +20,7 @@ from reconciler.client import Reader, encode
 from reconciler.errors import NotFound, ServiceError
 from reconciler.model import Binding, Desired, Intent, Observed, Origin
 from reconciler.model.codec import is_kind, observed, path_ids, title, told
-from reconciler.observe.readings import pages_of
+from reconciler.observe.readings import owner_elsewhere, pages_of
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import Ending, Journal
 
@@ -252,6 +252,8 @@ class _Recovery:
                 raw = reading.object(item)
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
                     raise ServiceError(f"GET {path} answered something that is not a {kind.name}")
+                if owner_elsewhere(kind, raw, within) is not None:
+                    continue
                 shown = observed(self.kinds, kind, raw, within=within)
                 objects.setdefault(shown.id, shown)
         return list(objects.values())

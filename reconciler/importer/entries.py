@@ -14,6 +14,7 @@ from reconciler.address import bare
 from reconciler.importer.gather import Gathered, Ref, Thing, tag
 from reconciler.importer.values import Unwritable, nothing, usual, written
 from reconciler.resource import UNSET, Field, Kind, Role
+from reconciler.text.suggest import a
 from reconciler.yamltext.emit import Items, Line, Words
 
 SHOWN_MAX = 60  # characters of a value in a comment
@@ -128,7 +129,7 @@ class Writer:
         """What the service never shows of these things."""
         kinds = dict.fromkeys(thing.kind for thing in things)
         return [
-            f"{name} of a {kind.name} was not written: the service does not show it"
+            f"{name} of {a(kind.name)} was not written: the service does not show it"
             for kind in kinds
             for name, one in kind.fields.items()
             if one.role is Role.VALUE and not one.readable

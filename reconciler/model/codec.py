@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.address import Address, bare, is_key
-from reconciler.model import Declared, Observed
+from reconciler.model import Binding, Declared, Observed
 from reconciler.resource import UNSET, Field, Foreign, Kind, Kinds
 
 _NAMING = (str, type(None), type(UNSET))  # the types of what says where an object stands
@@ -99,6 +99,19 @@ def comparable(value: Any) -> str:
     if isinstance(value, Mapping):
         return repr([(key, comparable(value[key])) for key in sorted(value)])
     return repr(value)
+
+
+def holder(kind: Kind, declared: Declared | None, binding: Binding | None, ids: Mapping[Address, str]) -> str | Address | None:
+    """What fills the listing that shows an object (`Kind.listed_by`): an id, or an address without one yet.
+
+    None where the kind has no such listing, or neither the YAML nor the state says what fills it.
+    """
+    field = kind.listed_by
+    if field is None:
+        return None
+    written = request(field, declared.values.get(field.name, UNSET), ids) if declared is not None else UNSET
+    value = binding.seen.get(field.name, UNSET) if written is UNSET and binding is not None else written
+    return value if isinstance(value, str | Address) else None
 
 
 def unborn(value: Any) -> Iterable[Address]:

@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Awaitable
 from typing import Final
 
-from reconciler.address import Address, bare
+from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
 from reconciler.model import Binding, Desired, State
+from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import outside, path_ids
 from reconciler.observe.privileged import reaching
 from reconciler.observe.readings import Readings
@@ -173,7 +174,7 @@ class Survey(Readings):
 
     def _holders(self, kind: Kind, each: str, found: Matches) -> list[tuple[Address, str]]:
         """The objects of kind `each` whose contents matter: something declared stands or stood in them, or they are about to go."""
-        wanted: dict[Address, str] = {}
+        wanted = self._named_by_key(kind, each, found) if kind.listed_by is not None else {}
         inside = kind.inside
         for declared in self.desired.resources.values():
             if declared.kind == kind.name and inside is not None:
@@ -195,6 +196,19 @@ class Survey(Readings):
         if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
             wanted |= self._prunable(each, found)
         return list(wanted.items())
+
+    def _named_by_key(self, kind: Kind, each: str, found: Matches) -> dict[Address, str]:
+        """The objects of kind `each` that the natural keys of what is declared or tracked name, wherever these belong."""
+        resources, bindings = self.desired.resources, self.state.bindings
+        named: dict[Address, str] = {}
+        for address in dict.fromkeys((*resources, *bindings)):
+            declared, binding = resources.get(address), bindings.get(address)
+            if kind.name not in (declared.kind if declared is not None else "", binding.kind if binding is not None else ""):
+                continue
+            shown = shown_by(kind, declared, binding, found.ids)
+            if isinstance(shown, str) and is_key(shown) and address.container is not None:
+                named[address.container.child(each, shown)] = shown
+        return named
 
     def _prunable(self, name: str, found: Matches) -> dict[Address, str]:
         """What `prune: all` would delete: it must be seen to be empty first."""

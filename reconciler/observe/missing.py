@@ -14,7 +14,7 @@ from reconciler.address import Address, bare
 from reconciler.client import encode
 from reconciler.errors import ServiceError
 from reconciler.model import Binding, Observed
-from reconciler.model.codec import is_kind, path_ids
+from reconciler.model.codec import holder, is_kind, path_ids
 from reconciler.observe.choose import Survey
 from reconciler.plan.matching.natural_keys import listed
 from reconciler.resource import Kind, One, placeholders
@@ -37,7 +37,8 @@ class _Look:
         lists: set[tuple[str, str]] = set()
         tasks = []
         for address, binding in self.suspects.items():
-            kind, scope = self.survey.kinds[binding.kind], self._scope(address)
+            kind = self.survey.kinds[binding.kind]
+            scope = self._holder(kind, address) or self._scope(address)
             if kind.by_id is not None:
                 tasks.append(self._by_id(kind, address, binding.id))
             elif scope is not None:
@@ -53,9 +54,15 @@ class _Look:
     def _scope(self, address: Address) -> str | None:
         return self.found.id(address.container) if address.container is not None else None
 
+    def _holder(self, kind: Kind, address: Address) -> str | None:
+        """What fills the listing that would show the object, where that is not its container."""
+        shown = holder(kind, self.survey.desired.resources.get(address), self.suspects.get(address), self.found.ids)
+        return shown if isinstance(shown, str) else None
+
     def _doubt(self, kind: Kind, address: Address, id: str, reason: str) -> None:
         self.survey.doubt_one(kind, id, reason)
-        if listed(kind) and (scope := self._scope(address)) is not None:
+        scope = self._holder(kind, address) or (self._scope(address) if listed(kind) else None)
+        if scope is not None:
             self.survey.doubt(kind, scope, reason)
 
     async def _by_id(self, kind: Kind, address: Address, id: str) -> None:

@@ -145,7 +145,9 @@ class Readings:
 
     def _list(self, kind: Kind, reading: Listing, holes: Mapping[str, str], scope: str | None) -> list[Awaitable[None]]:
         path = encode(reading.path, {name: holes[name] for name in placeholders(reading.path)})
-        return [self._read_list(kind, reading, path, dict(holes), scope)] if self._once(path) else []
+        own = kind.owner and kind.within not in placeholders(reading.path)  # of a list that all containers share, each takes its objects
+        once = self._once(f"{path} {holes[str(kind.within)]}" if own else path)
+        return [self._read_list(kind, reading, path, dict(holes), scope)] if once else []
 
     def _one(self, kind: Kind, id: str, holes: Mapping[str, str]) -> list[Awaitable[None]]:
         if kind.by_id is None:
@@ -211,14 +213,14 @@ class Readings:
                 self.doubt_one(kind, id, f"GET {path} answered a different {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
-        elif (owner := _owner(kind, raw, holes)) is not None:
+        elif (owner := owner_elsewhere(kind, raw, holes)) is not None:
             self._absent.add((kind.name, id))  # it stands in another container: for this project it is not there
             self._elsewhere[(kind.name, id)] = owner
         else:
             self._keep(kind, raw, {name: holes[name] for name in self.kinds.containers(kind.name)}, None)
 
     def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
-        owner = _owner(kind, raw, within)
+        owner = owner_elsewhere(kind, raw, within)
         if owner is not None:
             self._elsewhere[(kind.name, kind.identity(kind.own_id(raw), within))] = owner
             return
@@ -250,7 +252,7 @@ def _raise_refused(error: ServiceError) -> None:
 async def pages_of(reader: Reader, kind: Kind, reading: Listing, path: str) -> Pages:
     """All items of a listing. Raises `ServiceError`."""
     if not reading.single:
-        return await reader.list(path, key=reading.id)
+        return await reader.list(path, key=lambda item: kind.own_id(reading.object(item) or {}))
     try:
         answer: Answer = await reader.get(path)
     except NotFound:
@@ -259,7 +261,7 @@ async def pages_of(reader: Reader, kind: Kind, reading: Listing, path: str) -> P
     return Pages(() if absent else (answer.body,), 1, answer.date)
 
 
-def _owner(kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str]) -> str | None:
+def owner_elsewhere(kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str]) -> str | None:
     """The fixed container that an object names as its own, where that is not the one it was read in."""
-    owner, expected = raw.get(kind.within or ""), within.get(kind.within or "")
-    return owner if isinstance(owner, str) and expected is not None and owner != expected else None
+    owner, expected = kind.owner_of(raw), within.get(kind.within or "")
+    return owner if owner is not None and expected is not None and owner != expected else None

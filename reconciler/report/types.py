@@ -26,7 +26,11 @@ def in_words(hint: Any, *, quote: str = "") -> str:
                 return a(extra.kind)
             if isinstance(extra, WithJsonSchema) and extra.json_schema is not None:
                 return _of_schema(extra.json_schema, quote)
-        lengths = [f"{extra.min_length} to {extra.max_length} characters" for extra in extras if isinstance(extra, Len)]
+        lengths = [
+            f"{extra.min_length} to {extra.max_length} characters" if extra.max_length is not None else "not empty"
+            for extra in extras
+            if isinstance(extra, Len)
+        ]
         return f"text, {lengths[0]}" if lengths and get_origin(inner) is not dict else in_words(inner, quote=quote)
     if origin is Literal:
         return ", ".join(literal(value) for value in args)
@@ -37,7 +41,10 @@ def in_words(hint: Any, *, quote: str = "") -> str:
     if origin is dict:
         return "a map"
     if isinstance(hint, type) and hasattr(hint, "__annotations__") and hasattr(hint, "__total__"):
-        return literal("{" + ", ".join(f"{name}: {in_words(part)}" for name, part in get_type_hints(hint).items()) + "}")
+        parts = get_type_hints(hint, include_extras=True).items()
+        plain = get_type_hints(hint)
+        words = (f"{name}: {in_words(plain[name]) if (to := target(part)) is None else a(to)}" for name, part in parts)
+        return literal("{" + ", ".join(words) + "}")
     return {str: "text", bool: f"{literal('true')}, {literal('false')}"}.get(hint, "text")
 
 

@@ -7,13 +7,15 @@ import math
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.resource import UNSET, Foreign
-from reconciler.text.certificate import certificate
+from reconciler.text.certificate import FINGERPRINT, certificate
 
 HIDDEN: Final = "(sensitive)"
+LONG: Final = 1_000  # characters; of a longer text only its length and a digest are shown
 _OTHER: Final = re.compile(r"(null|true|false|-?[0-9][0-9.eE+-]*)?|.* -> .*|\s.*|.*\s|[\"'\[{(].*", re.DOTALL)
 
 
@@ -52,6 +54,8 @@ def shown(value: Any) -> str:
     summary = certificate(value) if isinstance(value, str) else None
     if summary is not None:
         return summary
+    if isinstance(value, str) and len(value) > LONG:
+        return f"{len(value):,} characters, sha256 {sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()[:FINGERPRINT]}…"
     return value if isinstance(value, str) and not _OTHER.fullmatch(value) else _flow(value)
 
 

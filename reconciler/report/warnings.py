@@ -73,7 +73,7 @@ def _violations(page: Page, plan: Plan, *, full: bool) -> None:
 def _told(exposure: Exposure) -> str:
     """`published false -> true: its readers can read it`; only the last part where no field of the object does it."""
     if not exposure.field:
-        return exposure.says if exposure.readers else f"deleted: {exposure.says}"
+        return exposure.says if exposure.readers else f"{'deleted' if exposure.source is None else 'created'}: {exposure.says}"
     return f"{_change(exposure)}: {exposure.says}"
 
 

@@ -37,7 +37,9 @@ class Resource:
     restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
     `needed`: while it is in use; `permission`: what requests for an object require, `create_permission`: what a create requires (default:
     the same, of a container); `audience`: who can read its objects; `claims`: the names of the claims of visitors that an object declares;
-    `seeds`: the list of a sandbox's seed that its objects stand in.
+    `seeds`: the list of a sandbox's seed that its objects stand in; `id_is`: the key of the answers that identifies an object (default:
+    `id`); `owner`: where the answers name the fixed container, a dotted path (default: its kind), for readings that show the objects of
+    several; `grants`: what a create lets others do.
     """
 
     kind: ClassVar[Kind]
@@ -65,6 +67,9 @@ class Resource:
         audience: Audience | None = None,
         claims: Callable[[Mapping[str, Any]], Iterable[str]] | None = None,
         seeds: str = "",
+        id_is: str = "id",
+        owner: str = "",
+        grants: str = "",
     ) -> None:
         super().__init_subclass__()
         hints = get_type_hints(cls, include_extras=True)
@@ -77,7 +82,8 @@ class Resource:
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
             local_ids=local_ids or one_per, one_per=one_per, deleted_at=deleted_at, restore_days=restore_days, published=published,
-            loses=loses, needed=needed, permission=permission, audience=audience, claims=claims, seeds=seeds,
+            loses=loses, needed=needed, permission=permission, audience=audience, claims=claims, seeds=seeds, id_is=id_is, owner=owner,
+            grants=grants,
             create_permission=create_permission or (permission if of_container else None),
         )  # fmt: skip
         check(cls.kind)
@@ -175,6 +181,12 @@ def check(kind: Kind) -> None:
         raise wrong(f"its value is {kind.place.value_is}, which is not a field that is written")
     if kind.one_per and ("create" not in kind.api or not kind.api["create"].upsert or "delete" in kind.api):
         raise wrong("an object of which a container has one is created by an upsert and never deleted")
+    if kind.owner and kind.within is None:
+        raise wrong("its owner is a container, but it has none")
+    for verb in kind.api.values():
+        for name in verb.whole:
+            if name not in kind.fields or kind.fields[name].readable or verb.name not in kind.fields[name].on:
+                raise wrong(f"verb {verb.name} is not sent without {name}, which is not a field that it sends and that is never shown")
     if kind.local_ids and kind.within is None:
         raise wrong("local_ids are local to a container, but it has none")
     for name, field in kind.fields.items():

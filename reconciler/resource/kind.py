@@ -155,6 +155,9 @@ class Kind:
     audience: Audience | None
     claims: Callable[[Mapping[str, Any]], Iterable[str]] | None
     seeds: str
+    id_is: str
+    owner: str
+    grants: str
 
     def __repr__(self) -> str:
         return f"Kind({self.name})"
@@ -173,8 +176,15 @@ class Kind:
 
         What its container has one of has no id: it is called like its kind, `org_acme/agent-instructions` by `identity`.
         """
-        id = self.name if self.one_per else raw.get("id")
+        id = self.name if self.one_per else raw.get(self.id_is)
         return id if isinstance(id, str) else ""
+
+    def owner_of(self, raw: Mapping[str, Any]) -> str | None:
+        """The id of the fixed container that an object names as its own; None where it names none."""
+        value: Any = raw
+        for key in (self.owner or self.within or "").split("."):
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value if isinstance(value, str) else None
 
     def blank(self, raw: Mapping[str, Any]) -> bool:
         """Whether an object that its container always shows says nothing: it is as if it did not exist."""
@@ -270,6 +280,12 @@ class Kind:
     def whole_listings(self) -> tuple[Listing, ...]:
         """The listings of which each shows all objects of a container."""
         return tuple(listing for listing in self.listings if listing.whole)
+
+    @cached_property
+    def listed_by(self) -> Field | None:
+        """The key field whose values fill a listing: one that ended shows every object with that value, which none can change."""
+        each = {listing.each for listing in self.listings if listing.each is not None}
+        return next((field for field in self.keys if field.role is Role.VALUE and field.refers in each), None)
 
     @cached_property
     def lister_listing(self) -> Listing | None:

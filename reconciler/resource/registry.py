@@ -100,6 +100,8 @@ class Kinds(Mapping[str, Kind]):
             return self
         return Kinds(
             replace(kind, fields={name: replace(field, seal=key) if field.sensitive else field for name, field in kind.fields.items()})
+            if any(field.sensitive for field in kind.fields.values())
+            else kind
             for kind in self.values()
         )
 

@@ -9,6 +9,8 @@ from typing import Any, Final, Literal
 
 from pydantic_core import PydanticCustomError, core_schema
 
+from reconciler.text.suggest import a
+
 
 class _Unset(Enum):
     UNSET = "unset"
@@ -39,23 +41,27 @@ class Foreign:
     """A reference to an object outside the project, by the service's id (`{id: …}` in the YAML), and of which kind it is."""
 
     id: str
-    kind: str = field(default="", compare=False)
+    kind: str = field(default="", compare=False)  # "": it may belong to anybody
 
 
 @dataclass(frozen=True)
 class To:
-    """`Annotated[Address, To("space")]`: the value is a reference to a resource of that kind; it becomes an id when it is sent."""
+    """`Annotated[Address, To("space")]`: the value is a reference to a resource of that kind; it becomes an id when it is sent.
+
+    `anywhere`: `{id: …}` may name an object of any container, as the service allows.
+    """
 
     kind: str
+    anywhere: bool = False
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         def named(value: Any) -> Named | Foreign:
             if isinstance(value, str):
                 return Named(self.kind, value)
             if isinstance(value, Mapping) and set(value) == {"id"} and isinstance(value["id"], str):
-                return Foreign(value["id"], self.kind)
+                return Foreign(value["id"], "" if self.anywhere else self.kind)
             raise PydanticCustomError(
-                "reference", "expected the key of a {kind}, or {{id: …}} for one outside the project", {"kind": self.kind}
+                "reference", "expected the key of {kind}, or {{id: …}} for one outside the project", {"kind": a(self.kind)}
             )
 
         return core_schema.no_info_plain_validator_function(named)
@@ -63,7 +69,7 @@ class To:
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         text = {"type": "string"}
         outside = {"type": "object", "properties": {"id": text}, "required": ["id"], "additionalProperties": False}
-        return {"description": f"The key of a {self.kind}, or {{id: …}} for one outside the project.", "anyOf": [text, outside]}
+        return {"description": f"The key of {a(self.kind)}, or {{id: …}} for one outside the project.", "anyOf": [text, outside]}
 
 
 @dataclass(frozen=True)

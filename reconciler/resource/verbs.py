@@ -20,7 +20,8 @@ class Verb:
     object. `fingerprint`: a reading whose titles, slugs and order are the same for a copy and its source. `brings`: kinds of children
     that the answer shows already made, with the key they stand under. `reshapes`: kinds below the container that the service rearranges
     when the first object of this kind comes or the last one goes. `anchors`: the kinds of siblings that a move can name, and how it names
-    them, `{id}` being the sibling's id.
+    them, `{id}` being the sibling's id. `whole`: the request replaces the object, so it carries every field, those that nobody manages as
+    the service shows them; the names are of fields that the service never shows, without which it is not sent.
     """
 
     method: Method
@@ -32,6 +33,7 @@ class Verb:
     fingerprint: str | None = None
     brings: Mapping[str, str] = dataclass_field(default_factory=dict)
     reshapes: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
     anchors: Mapping[str, Mapping[str, str]] = dataclass_field(default_factory=dict)
 
     @property

@@ -220,9 +220,9 @@ def field(
     )  # fmt: skip
 
 
-def within(kind: str) -> Any:
-    """The fixed container: fills its placeholder, and its delete takes this object along."""
-    return Word(role=Role.WITHIN, to=kind, on=())
+def within(kind: str, *, on: str | tuple[str, ...] = ()) -> Any:
+    """The fixed container: fills its placeholder, and its delete takes this object along. `on`: what names it in its body too."""
+    return Word(role=Role.WITHIN, to=kind, on=_verbs(on))
 
 
 def one_per(kind: str) -> Any:

@@ -8,9 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from reconciler.sandbox.content.tree import collection_container, new_space
 from reconciler.sandbox.file import iso
-from reconciler.sandbox.service import Caller, Service
+from reconciler.sandbox.service import Caller, Fault, Service
 from reconciler.sandbox.sites.structure import free_path
 from reconciler.sandbox.store import Object, Store
 
@@ -279,6 +281,21 @@ def _saml(store: Store, entry: _Entry) -> None:
     store.add("saml", organization, f"saml:{organization}", made)
 
 
+def _integration(store: Store, entry: _Entry) -> None:
+    from reconciler.sandbox.integrations.integrations import KIND, publish
+    from reconciler.sandbox.integrations.publishing import Publish
+
+    organization, name = _owner(store, entry), entry.text("name")
+    if store.find(KIND, name) is not None:
+        raise SeedError(f"{entry.where}.name: {name} already exists")
+    try:
+        body = Publish.model_validate({"title": name, **entry.rest("name", "id"), "organization": organization})
+        publish(Caller(Service(store, None), None, "write"), name, body)
+    except (ValidationError, Fault) as error:
+        wrong = error.errors()[0] if isinstance(error, ValidationError) else {"loc": ("name",), "msg": error.message}
+        raise SeedError(f"{'.'.join(map(str, (entry.where, *wrong['loc'])))}: {wrong['msg']}") from error
+
+
 PLANTERS: dict[str, Callable[[Store, _Entry], None]] = {
     "organizations": _organization,
     "members": _member,
@@ -289,4 +306,5 @@ PLANTERS: dict[str, Callable[[Store, _Entry], None]] = {
     "sites": _site,
     "openapi": _openapi,
     "saml": _saml,
+    "integrations": _integration,
 }

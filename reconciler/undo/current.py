@@ -104,9 +104,19 @@ def _named_in_paths(thing: Thing) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if name in holes and thing.kind.fields[name].key}
 
 
+def _never_shown(thing: Thing, line: Declared | None) -> dict[str, Any]:
+    """What a request that replaces the whole object must say and no reading shows: what was sent last, of secrets what is declared."""
+    names = {field.name for verb in thing.kind.api.values() if verb.whole for field in thing.kind.carried(verb.name) if not field.readable}
+    sent = thing.binding.sent if thing.binding is not None else {}
+    known = {name: sent[name] for name in names if name in sent and not thing.kind.fields[name].sensitive}
+    declared = {name: line.values[name] for name in names if name in line.values} if line is not None else {}
+    return {**declared, **known}
+
+
 def _declared(kinds: Kinds, project: Desired, thing: Thing, parent: Address | None, values: Mapping[str, Any]) -> Declared:
     line, binding = project.resources.get(thing.address), thing.binding
     host = kinds.of(parent).name if parent is not None else None
+    values = {**_never_shown(thing, line), **values} if values else values
     managed = {*binding.sent, *binding.seen} if binding is not None else set()
     return Declared(
         address=thing.address,

@@ -198,6 +198,8 @@ class _Undoing:
     def _now(self, field: Field, thing: Thing) -> Any:
         if field.role is Role.CHOICE:
             return self.chosen.get((thing.kind.name, thing.id), {}).get(field.name, UNSET)
+        if not field.readable and not field.sensitive and thing.binding is not None:
+            return thing.binding.sent.get(field.name, UNSET)  # what was sent last is all that anybody knows of it
         return thing.observed.values.get(field.name, UNSET) if thing.observed is not None else UNSET
 
     def _changed(self, change: Past, thing: Thing) -> None:
@@ -224,7 +226,7 @@ class _Undoing:
             return ""
         if field.one_way:
             return "cannot be undone: the service has no request for it"
-        if not field.readable:
+        if not field.readable and (field.sensitive or now is UNSET):
             return "is never shown, so its previous value is unknown; it was not changed"
         if change.after.get(field.name, now) != now:
             return "was changed since; it was not deleted"

@@ -244,7 +244,7 @@ def test_prune_and_protect_hold_every_kind_and_its_default(tour: Project, tmp_pa
     assert tour.desired.prune["member"] == "none"
     assert set(tour.desired.prune) == set(kinds())
     assert tour.desired.protect == {"space", "saml"}
-    assert project(tmp_path, "").desired.protect == {"space", "collection", "site", "saml"}
+    assert project(tmp_path, "").desired.protect == {"space", "collection", "site", "saml", "integration"}
 
 
 def test_guards_moved_and_removed_are_read(tour: Project) -> None:

@@ -152,6 +152,12 @@ def translations(many: int, word: str = "Keep our names") -> Tree:
     return {**tree, "translations": {f"n{i}": {"source": source(i), "language": "fr", "instructions": f"{word} {i}"} for i in range(many)}}
 
 
+def integrations(many: int, word: str = "Integration") -> Tree:
+    """Each of them installed."""
+    made = {f"i{i}": {"title": f"{word} {i}", "script": f"export default {i}"} for i in range(many)}
+    return organization(integrations=made, installations={f"n{i}": {"integration": f"i{i}"} for i in range(many)})
+
+
 def nothing(_: int) -> Tree:
     return organization()
 
@@ -172,6 +178,7 @@ _KINDS: dict[str, tuple[Callable[..., Tree], str | None]] = {
     "SAML providers": (providers, "word"),
     "specs": (specs, "file"),
     "translations": (translations, "word"),
+    "integrations": (integrations, "word"),
 }
 
 

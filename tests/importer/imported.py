@@ -17,7 +17,6 @@ from reconciler.config.words import TOP
 from reconciler.importer.merge import into
 from reconciler.importer.parts import LIMITS, Limits
 from reconciler.importer.project import Written, project
-from reconciler.kinds import load as kinds
 from reconciler.model import Actual, Plan
 from reconciler.observe import observe
 from reconciler.observe.everything import read_all
@@ -27,7 +26,7 @@ from reconciler.plan.prove import prove
 from reconciler.state import Scope, Store
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
-from tests.harness import ORGANIZATION, Org
+from tests.harness import ORGANIZATION, Org, kinds
 
 SHAPE = document(kinds(), TOP)
 

@@ -10,7 +10,7 @@ from annotated_types import Len
 from reconciler.address import Address
 from reconciler.errors import DeclarationError
 from reconciler.kinds import load
-from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Kinds, Listing, One, Resource, Role, field, within
+from reconciler.resource import DELETE, PATCH, POST, UNSET, Api, Keyed, Kinds, Listing, One, Resource, Role, field, output, within
 
 
 def declare(**parts: Any) -> Any:
@@ -59,6 +59,15 @@ def test_what_a_later_service_adds_to_a_value_makes_no_difference() -> None:
         ({"reads": (Listing("/things", each="box"),)}, "/things has no {box} to fill"),
         ({"words": {"local_ids": True}}, "local_ids are local to a container, but it has none"),
         ({"words": {"prune": "some"}}, "prune is 'some', not one of owned, all, none"),
+        ({"words": {"owner": "owner.id"}}, "its owner is a container, but it has none"),
+        (
+            {"api": Api(create=POST("/things", whole=("title",)), update=PATCH("/things/{id}"))},
+            "verb create is not sent without title, which is not a field that it sends and that is never shown",
+        ),
+        (
+            {"made": output("thing", copies="title")},
+            "field made copies title, which is not an output that names an object of the same kind",
+        ),
     ],
 )
 def test_a_contradiction_is_named(parts: dict[str, Any], says: str) -> None:

@@ -13,6 +13,7 @@ from reconciler.sandbox.seed import SeedError, plant, seed
 from reconciler.sandbox.store import Store
 from tests.sandbox.box import DAY, SEED, Box
 
+LISTS = "organizations, members, tokens, collections, spaces, teams, sites, openapi, saml, integrations"
 ORGANIZATION = {"id": "org_a"}
 MEMBER = {"organization": "org_a", "id": "usr_a", "email": "a@acme.example"}
 SPACE = {"organization": "org_a", "id": "spc_a"}
@@ -20,9 +21,9 @@ SPACE = {"organization": "org_a", "id": "spc_a"}
 BAD: list[tuple[dict[Any, Any], str]] = [
     (
         {"organisations": []},
-        "organisations: unknown list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml",
+        f"organisations: unknown list; a seed has {LISTS}",
     ),
-    ({7: []}, "7: unknown list; a seed has organizations, members, tokens, collections, spaces, teams, sites, openapi, saml"),
+    ({7: []}, f"7: unknown list; a seed has {LISTS}"),
     ({"organizations": {"id": "org_a"}}, "organizations: expected a list"),
     ({"organizations": ["org_a"]}, "organizations[0]: expected an object in the form of the service"),
     ({"organizations": [{}]}, "organizations[0].id is missing"),

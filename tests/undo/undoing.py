@@ -6,14 +6,13 @@ import asyncio
 from dataclasses import replace
 
 from reconciler.apply import ApplyOptions, apply
-from reconciler.kinds import load as kinds
 from reconciler.model import Entry, Outcome, Run
 from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
 from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
 from reconciler.undo import Inverse, Line, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
-from tests.harness import Org
+from tests.harness import Org, kinds
 
 
 def runs(org: Org) -> tuple[Run, ...]:

@@ -12,7 +12,7 @@ from reconciler.plan.decisions import Adopt, Draft, Keep, Restore
 from reconciler.plan.drafts.diff import Difference, differences
 from reconciler.plan.drafts.facts import Facts
 from reconciler.plan.drafts.left_behind import pruned_later
-from reconciler.plan.drafts.new import created, replaced
+from reconciler.plan.drafts.new import created, replaced, without
 from reconciler.plan.drafts.restoration import last_moment, left_over, span, window
 from reconciler.plan.drafts.verdict import Fate, explained, fate
 from reconciler.plan.matching.identity import is_other, other
@@ -96,6 +96,10 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
             return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}")
         elif end is not Fate.NOTHING:
             draft = _without_field(draft, difference, *_refusal(draft, difference, end))
+    for verb in kind.carriers:
+        lacking = without(draft, verb) if any(verb.name in difference.field.on for difference in kept) else None
+        if lacking is not None:
+            return draft.block(*lacking)
     return replace(draft, differences=tuple(kept))
 
 

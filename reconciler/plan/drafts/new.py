@@ -9,7 +9,7 @@ from reconciler.plan.decisions import Create, Draft, Replace
 from reconciler.plan.drafts.diff import Difference
 from reconciler.plan.drafts.left_behind import left_behind
 from reconciler.plan.drafts.replacement import carried_over
-from reconciler.resource import UNSET, Role
+from reconciler.resource import UNSET, Role, Verb
 
 
 def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
@@ -26,7 +26,19 @@ def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
         return draft.block(reason, f"write {seed}: KEY, or the id of an existing one")
     if first is not None and draft.wants.get(first.name, UNSET) is UNSET:
         return draft.block(f"cannot be created without a first {first.to}", f"give it one {first.to}")
+    lacking = without(draft, draft.kind.api["create"])
+    if lacking is not None:
+        return draft.block(*lacking)
     return replace(draft, intent=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
+
+
+def without(draft: Draft, verb: Verb) -> tuple[str, str] | None:
+    """Why a request that replaces the whole object is not sent, and what to do; None where it may be."""
+    names = [name for name in verb.whole if draft.wants.get(name, UNSET) is UNSET]
+    if not names:
+        return None
+    lost = f"the request replaces the whole {draft.kind.name}, and the service never shows {' and '.join(names)}"
+    return f"cannot be sent without {' and '.join(names)}: {lost}", f"write {' and '.join(names)}"
 
 
 def replaced(draft: Draft, actual: Actual, id: str) -> Draft:

@@ -12,6 +12,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Desired, Origin, State
+from reconciler.model.codec import holder
 from reconciler.plan.drafts.restoration import deleted_before, match_deleted
 from reconciler.plan.matching.claimed_ids import wrong_ids
 from reconciler.plan.matching.late import late, may_lag, stands_there
@@ -167,13 +168,22 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
         found.ids[address] = binding.id
     elif (kind.name, binding.id) in actual.absent:
         found.gone.add(address)
-    elif listed(kind) and index.complete(kind, found.ids[container] if container else ""):
+    elif _unlisted(kind, declared, binding, found, index):
         if may_lag(state, binding.address, actual):
             found.unknown[address] = "it was written a moment ago, and the list may not show it yet"
         else:
             found.gone.add(address)
     else:
         found.unknown[address] = why(kind, found.ids.get(container) if container else None, binding.id, actual)
+
+
+def _unlisted(kind: Kind, declared: Declared, binding: Binding, found: Matches, index: Index) -> bool:
+    """Whether a listing came to its end that would show the object of a resource, and did not."""
+    container, shown = declared.address.container, holder(kind, declared, binding, found.ids)
+    if isinstance(shown, Address):
+        return shown not in found.unknown and shown not in found.blocked  # what fills the listing does not exist
+    scope = shown if shown is not None else (found.ids[container] if container is not None else "")
+    return (listed(kind) or shown is not None) and index.complete(kind, scope)
 
 
 def _created_again(kind: Kind, declared: Declared, binding: Binding, actual: Actual, found: Matches, natural: Natural) -> None:

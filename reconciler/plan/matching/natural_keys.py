@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.model import Actual, Binding, Blocked, Declared, Observed, State, waiting
-from reconciler.model.codec import comparable, title, wanted
+from reconciler.model.codec import comparable, holder, title, wanted
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
@@ -102,6 +102,10 @@ class Natural:
         if listed(kind) and not self.index.complete(kind, scope):
             found.unknown[address] = why(kind, scope, None, self.actual)
             return True
+        shown = holder(kind, declared, binding, found.ids)
+        if isinstance(shown, str) and not self.index.complete(kind, shown):
+            found.unknown[address] = why(kind, shown, None, self.actual)
+            return True
         if any(waits(address, at, found) for at in key_references(declared, tuple(field.name for field in kind.keys))):
             return True
         stands = self._parent(kind, declared)
@@ -178,6 +182,10 @@ class Natural:
     def _unseen(self, kind: Kind, declared: Declared) -> None:
         """Note why something that no reading showed must not be created: it stands elsewhere, or no reading would have shown it."""
         address, inside = declared.address, kind.inside
+        other = self.actual.elsewhere.get((kind.name, str(declared.values.get(kind.id_is))))
+        if other is not None:
+            says = f"{kind.id_is} {declared.values[kind.id_is]} belongs to another {kind.within} ({other})"
+            self.found.blocked[address] = Blocked(address, says, f"choose another {kind.id_is}", declared.source)
         if inside is None or not inside.key or not declared.adopt:
             return
         values = wanted(kind, declared, self.found.ids)

@@ -101,7 +101,8 @@ class Sketches:
         for name, at in verb.brings.items():
             if (child := self.brought.get((draft.address, name))) is not None:
                 brings.append((name, at, child))
-        sketch = Sketch(draft, verb, self._path(verb, draft), body_of(kind, writes) or None, writes, create_like=not verb.upsert)
+        body = {**body_of(kind, writes), **self._container(draft, verb)}
+        sketch = Sketch(draft, verb, self._path(verb, draft), body or None, writes, create_like=not verb.upsert)
         sketch.brings = tuple(brings)
         sketch.identity = {one.name: draft.wants.get(one.name) for one in kind.keys}
         sketch.source = draft.wants.get(verb.copies) if verb.copies is not None else None
@@ -123,10 +124,22 @@ class Sketches:
                 if not carried:
                     continue
                 open_fields -= {one.name for one in carried}
+                if verb.whole:
+                    carried = [one for one in draft.kind.carried(verb.name) if draft.wants.get(one.name, UNSET) is not UNSET]
                 writes = {one.name: draft.wants[one.name] for one in carried}
                 body = body_of(draft.kind, {k: v for k, v in writes.items() if not draft.kind.fields[k].one_way})
+                body = {**_kept(draft, verb), **body, **self._container(draft, verb)}
                 self.add(Sketch(draft, verb, self._path(verb, draft), body or None, writes, target=self._self(draft)))
             self._membership(draft)
+
+    def _container(self, draft: Draft, verb: Verb) -> dict[str, Any]:
+        """The ids of fixed containers that a request names in its body."""
+        named = {}
+        for outer in draft.kind.carried(verb.name):
+            if outer.role is Role.WITHIN:
+                container = self.kinds.container(draft.address, str(outer.to))
+                named[outer.wire] = bare(self.ids[container]) if container in self.ids else container
+        return named
 
     def _membership(self, draft: Draft) -> None:
         for one in draft.sendable:
@@ -262,6 +275,15 @@ def _takes(address: Address, below: Mapping[Address, Sequence[Address]]) -> set[
 
 def body_of(kind: Kind, writes: Mapping[str, Any]) -> dict[str, Any]:
     return {kind.fields[name].wire: value for name, value in writes.items()}
+
+
+def _kept(draft: Draft, verb: Verb) -> dict[str, Any]:
+    """What a request that replaces the whole object says of the fields that nobody manages: the values that they have."""
+    if not verb.whole or draft.observed is None:
+        return {}
+    carried = (one for one in draft.kind.carried(verb.name) if one.role is Role.VALUE)
+    seen = {one.name: draft.observed.values.get(one.name, UNSET) for one in carried}
+    return body_of(draft.kind, {name: value for name, value in seen.items() if value is not UNSET and value is not None})
 
 
 def _brought_fields(draft: Draft) -> set[str]:

@@ -38,9 +38,10 @@ def exposures(
 
     `freed`: kinds that are no longer protected, of which a line of its own tells already.
     """
-    found = []
+    found: list[Exposure] = []
     for draft in mine.values():
         if draft.active:
+            found += _granted(draft, names)
             found += _opened(draft, names)
             found += _local(draft, state)
             if draft.declared.protect is not None or draft.kind.name not in freed:
@@ -50,6 +51,14 @@ def exposures(
             consent = consent_to(removal.address, "", canonical(removal.id))
             found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses, consents=(consent,)))
     return tuple(found)
+
+
+def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
+    """What the create of an object lets others do."""
+    if draft.kind.grants and draft.is_new and draft.old is None:
+        keys = [named(draft.wants.get(field.name), names, draft.address) for field in draft.kind.keys]
+        consents, source = (consent_to(draft.address, "", canonical(keys)),), draft.declared.source
+        yield Exposure(draft.address, draft.kind.name, "", UNSET, UNSET, draft.kind.grants, source, consents=consents)
 
 
 def audience_lines(

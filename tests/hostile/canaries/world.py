@@ -55,6 +55,8 @@ organizations:
       five: {label: Five, entityID: "http://five", ssoURL: "https://five/sso", certificate: "${{ vars.whole }}"}
       six: {label: Six, entityID: "http://six", ssoURL: "https://six/sso", certificate: "${{ file('six.pem') }}"}
       seven: {label: Seven, entityID: "http://seven", ssoURL: "https://seven/sso", certificate: "${{ secrets.okta.pem }}"}
+    integrations:
+      charts: {title: Charts, script: export default 1, secrets: {pem: "${{ vars.pem }}", part: "x${{ vars.part }}"}}
     sites:
       docs:
         title: Docs
@@ -69,7 +71,7 @@ GIVEN = ("--var", f"given={CANARIES['given']}")
 
 @cache
 def secretive() -> Kinds:
-    """The kinds, with one field that is declared a secret; of those that there are, none has a real one."""
+    """The kinds, with one more field that is declared a secret, which the service shows."""
     known = dict(PLAIN())
     saml = known["saml"]
     certificate = replace(saml.fields["certificate"], sensitive=True)

@@ -1,0 +1,37 @@
+"""Installations: integrations that work in an organization; nothing configures or removes one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from reconciler.address import Address
+from reconciler.resource import POST, UNSET, Api, Keyed, Listing, Permission, Resource, To, field, output, within
+
+
+def _integration(raw: Mapping[str, Any]) -> Any:
+    """The service shows the name in the URL of the installation alone."""
+    urls = raw.get("urls")
+    found = re.search(r"/integrations/([^/]+)/installations/", str(urls.get("location"))) if isinstance(urls, Mapping) else None
+    return found[1] if found is not None else UNSET
+
+
+class Installation(
+    Resource,
+    kind="installation",
+    place=Keyed("installations"),
+    owner="target.organization",
+    grants="the integration gets access to every space and site of the organization, as far as its scopes allow",
+    create_permission=Permission("installIntegration", of="organization"),
+):
+    """An integration that is installed. It is created once: the service cannot configure or remove it."""
+
+    reads = (Listing("/integrations/{integration}/installations", each="integration"),)
+    api = Api(create=POST("/integrations/{integration}/installations", upsert=True))
+
+    organization = within("organization", on="create")
+    integration: Annotated[Address, To("integration", anywhere=True)] = field(
+        "The integration. One of another organization is {id: its name}.", on=(), read=_integration, key=True, required=True
+    )
+    status = output()

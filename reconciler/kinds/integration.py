@@ -1,0 +1,99 @@
+"""Integrations: programs that an organization publishes under a name, known everywhere by that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, NotRequired
+
+from annotated_types import Len
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from reconciler.kinds._values import Uri
+from reconciler.resource import (
+    DELETE,
+    POST,
+    Api,
+    Audience,
+    Exposes,
+    Grant,
+    Keyed,
+    Listing,
+    One,
+    Permission,
+    Resource,
+    field,
+    output,
+    within,
+)
+from reconciler.resource.audience import ANYONE, ANYONE_WITH_THE_URL
+
+
+class ExternalLink(TypedDict):
+    """A link that is shown beside an integration."""
+
+    url: Uri
+    label: NotRequired[str]
+
+
+Name = Annotated[str, Len(1, 100), Field(pattern=r"^[A-Za-z0-9._-]+$", examples=["acme-analytics"])]
+Image = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/\s]*=*\s*$", examples=["iVBORw0KGgo="])]
+Manifest = Annotated[dict[str, Any], Field(examples=[{"id": "chart", "title": "Chart"}])]
+_READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL}
+
+
+def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
+    """Those who may find it and install it."""
+    if (who := _READERS.get(str(values.get("visibility")))) is not None:
+        yield Grant(who)
+
+
+def _more(before: Any, after: Any) -> bool:
+    return any(scope not in (before or ()) for scope in after or ())
+
+
+_MORE = Exposes("it may do more where it is installed", when=_more)
+
+
+class Integration(
+    Resource,
+    kind="integration",
+    place=Keyed("integrations", key_is="name"),
+    seeds="integrations",
+    id_is="name",
+    owner="owner.id",
+    protected=True,
+    loses="it is uninstalled wherever it is installed",
+    permission=Permission("admin"),
+    create_permission=Permission("admin", of="organization"),
+    audience=Audience(gates=("visibility",), grants=_readers),
+):
+    """A program that an organization publishes. Each publication is a new version, which replaces the last one."""
+
+    reads = (Listing("/integrations"), One("/integrations/{name}"))
+    api = Api(
+        create=POST("/integrations/{name}", upsert=True, whole=("script",)),
+        update=POST("/integrations/{name}", whole=("script",)),
+        delete=DELETE("/integrations/{name}"),
+    )
+
+    organization = within("organization", on=("create", "update"))
+    name: Name = field(on=(), key=True)
+    title: Annotated[str, Len(1)] = field("The name that people see.", required=True)
+    description: str = field("A one-line description.")
+    summary: str = field("A long description, in Markdown.")
+    icon: Image = field("An image, in base64.", readable=False)
+    previewImages: list[Image] = field("Images of it, in base64.", readable=False)
+    visibility: str = field("Who can find and install it: private, unlisted or public.", exposes=Exposes("more people can install it"))
+    target: str = field("Where it can be installed: all, space or site.", usual="all")
+    scopes: frozenset[str] = field("What it may do where it is installed.", exposes=_MORE)
+    categories: frozenset[str] = field("Where it is listed.")
+    blocks: list[Manifest] = field("The blocks that it adds to pages.", lossy=True)
+    contentSources: list[Manifest] = field("The sources of content that it adds.", lossy=True)
+    externalLinks: list[ExternalLink] = field("Links that are shown beside it.", lossy=True)
+    configurations: dict[str, Any] = field("What its installations can set: account, space and site.", lossy=True)
+    contentSecurityPolicy: str | dict[str, str] = field("The policy of its pages.", lossy=True)
+    runtime: str = field("The runtime of the script.", readable=False)
+    script: Annotated[str, Len(1)] = field('The program: file("dist/script.js").', readable=False)
+    secrets: dict[str, str] = field("Secret values that the program can read.", sensitive=True, readable=False)
+    version = output()
