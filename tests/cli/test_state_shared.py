@@ -19,8 +19,11 @@ from reconciler.state import LEASE_SECONDS
 from reconciler.text.install import installing
 from tests import processes
 from tests.cli.conftest import Cli, valid
+from tests.proofs import proof
 
 PASSWORD = "hunter2-of-the-state"
+
+ON_A_PUSH = pytest.mark.parametrize("shared", ["postgres", pytest.param("bucket", marks=proof)], indirect=True)
 
 
 @pytest.fixture
@@ -103,6 +106,7 @@ def test_a_server_that_is_not_there_is_said_without_the_password(cli: Cli) -> No
         assert PASSWORD not in result.stdout + result.stderr
 
 
+@ON_A_PUSH
 def test_a_timeout_longer_than_the_lease_is_refused(shared: Cli) -> None:
     shared.edit("p/reconciler.yaml", "service:\n", "service:\n  timeout: 61\n")
     result = shared("apply", "p", "--yes", "--create-state")
@@ -184,6 +188,7 @@ def under_way(cli: Cli, *words: str) -> Iterator[int]:
         os.waitpid(pid, 0)
 
 
+@ON_A_PUSH
 def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two seconds take the place of the 90: each request alone is longer than the lease."""
     monkeypatch.setattr("reconciler.state.store.LEASE_SECONDS", 2.0)
@@ -206,6 +211,7 @@ def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: 
     assert next(one["did"] for one in applied.json("history", "p")["runs"] if one["did"]) == {"update": 2}
 
 
+@ON_A_PUSH
 def test_a_second_apply_is_told_who_holds_the_state_and_the_way_past(applied: Cli) -> None:
     with holding(applied):
         result = applied("apply", "p", "--yes")

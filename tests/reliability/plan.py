@@ -74,7 +74,7 @@ def _signals(long: bool) -> Iterator[Job]:
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
     for seed in range(seeds):
         yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
-        for database in DATABASES[1:]:
+        for database in DATABASES[1:] if experiment == "sigkill" else DATABASES[1:3]:
             yield Job(
                 experiment, database, {"name": ("tiny-changed", "tiny-cleared", "small-changed")[seed % 3], "seed": seed, "runs": runs}
             )

@@ -35,7 +35,12 @@ LATER = 7200.0  # seconds; a lease is over, and whatever was sent
 PATIENCE = 60.0  # real seconds that a command may take
 
 NEVER = -9999
-APART = "import json, sys; from tests.reliability import process; process._child(*json.loads(sys.argv[1]))"
+APART = """
+import json, sys
+import reconciler.cli.commands.apply, reconciler.cli.commands.plan, reconciler.observe.candidates
+from tests.reliability import process
+process._child(*json.loads(sys.argv[1]))
+"""
 
 ALLOWED = ("--allow-replace", "**", "--allow-exposure", "**")
 APPLY = ("apply", "--yes", "--create-state", *ALLOWED)

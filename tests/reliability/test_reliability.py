@@ -27,15 +27,16 @@ SHORT = list(jobs("short", ()))
 FIRST = {  # of each experiment, and of those that are about the state also in a bucket; a part of these runs on a push
     (job.experiment, job.database == "bucket"): job
     for job in reversed(SHORT)
-    if job.database != "bucket" or job.experiment in ("kill", "races", "statements")
+    if job.database != "bucket" or job.experiment in ("kill", "races")
 }.values()
-ON_S3 = [Job("kill", "s3", {"name": "tiny-changed", "most": 16}), Job("sigkill", "s3", {"name": "tiny", "seed": 1, "runs": 16})]
 PART = 8
 
 
 def part(job: Job) -> Job:
     """The same with fewer runs."""
     fewer = {word: max(2, job.words[word] // PART) for word in ("most", "runs") if word in job.words}
+    if job.database == "bucket":
+        fewer |= {word: 1 for word in ("deep", "deepest") if word in job.words}
     return replace(job, words={**job.words, **fewer})
 
 
@@ -59,7 +60,7 @@ def server(request: pytest.FixtureRequest, job: Job) -> str | s3.Proxy | None:
 @pytest.mark.parametrize(
     "job",
     [
-        *(pytest.param(part(job), id=f"part of {name(job)}") for job in (*FIRST, *ON_S3)),
+        *(pytest.param(part(job), id=f"part of {name(job)}") for job in FIRST),
         *(pytest.param(job, id=name(job), marks=proof) for job in SHORT),
     ],
 )
