@@ -188,5 +188,12 @@ def test_a_value_that_may_be_a_secret_is_not_in_what_is_remembered(valid: Cli) -
     assert valid("validate", env=secret).exit_code != 0
     assert valid("validate", "--public-var", "owner", env=secret).exit_code == 0
     known = (valid.root / REMEMBERED).read_text(encoding="utf-8")
-    assert set(json.loads(known.partition("\n")[2])) == {"given", "names", "files", "found"}
+    assert set(json.loads(known.partition("\n")[2])) == {"given", "names", "files", "warnings", "found"}
     assert "hunter2" not in known
+
+
+def test_a_warning_is_printed_again_where_nothing_changed(valid: Cli) -> None:
+    """What is remembered has its warnings: an unused variable makes no command slower, and none silent."""
+    assert (valid.root / REMEMBERED).is_file()
+    for _ in range(2):
+        assert "vars.owner is not used" in valid("validate").stderr

@@ -57,7 +57,9 @@ def command(
     lint = lint or fix or strict
     checked = Checked.of(options, decrypt) if not lint and options.format not in LISTED and not report else None
     sentence = checked.recall(VALID) if checked is not None else None
-    if sentence is not None:
+    if sentence is not None and checked is not None:
+        for warning in checked.warnings:
+            screen.warn(warning)
         screen.out(sentence)
         return exits.DONE
     from reconciler.kinds import load as load_kinds

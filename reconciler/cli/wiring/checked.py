@@ -52,10 +52,11 @@ class Given:
 
 
 class Checked:
-    """A project that may have been looked at before."""
+    """A project that may have been looked at before. `warnings`: those of the project that was recalled."""
 
     def __init__(self, given: Given, names: str) -> None:
         self.root, self.seal, self.given, self.names = given.root, given.seal, given.digest, names
+        self.warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, options: Options, *more: object) -> Checked | None:
@@ -70,9 +71,13 @@ class Checked:
         if not isinstance(known, dict) or known.get("given") != self.given or known.get("names") != self.names:
             return None
         files: dict[str, str] = known["files"]
-        return known["found"] if digests(self.root, files) == files else None
+        if digests(self.root, files) != files:
+            return None
+        self.warnings = tuple(known["warnings"])
+        return known["found"]
 
     def remember(self, name: str, project: Project, found: Any) -> None:
-        """Remember something of the project; not where it has warnings, or a file changed meanwhile."""
-        if not project.warnings and listing(self.root) == self.names:
-            self.seal.write(name, {"given": self.given, "names": self.names, "files": dict(project.texts), "found": found})
+        """Remember something of the project and its warnings; not where a file changed meanwhile."""
+        if listing(self.root) == self.names:
+            known = {"given": self.given, "names": self.names, "files": dict(project.texts), "warnings": list(project.warnings)}
+            self.seal.write(name, {**known, "found": found})

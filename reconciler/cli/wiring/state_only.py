@@ -49,8 +49,8 @@ def settings_of(screen: Screen, options: Options) -> Project:
 
 
 def _remember(given: Given, project: Project) -> None:
-    """Not where they depend on an expression, or where something has to be said each time."""
-    if project.warnings or b"${{" in given.text or b"\\" in given.text:
+    """Not where they depend on an expression."""
+    if b"${{" in given.text or b"\\" in given.text:
         return
     settings: dict[str, Any] = {field.name: getattr(project.settings, field.name) for field in fields(project.settings)}
     settings |= {name: str(settings[name]) for name in _PATHS if settings[name] is not None} | {"files": []}
@@ -87,7 +87,7 @@ def changing(screen: Screen, options: Options, address: Address, *, command: str
     from reconciler.cli.wiring.unseen import NO_SANDBOX, warned
     from reconciler.kinds import load as load_kinds
 
-    project = load(screen, options, load_kinds())
+    project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
     service = known_service(screen, options, project)
     if service is None:
         screen.warn(NO_SANDBOX)

@@ -66,7 +66,11 @@ class Unchanged:
         narration = Narration(screen)
         with narration.phase(f"Checking {url} for changes"):
             same = asyncio.run(self._same(screen, known, narration))
-        return [(style, text) for style, text in known["says"]] if same else None
+        if not same:
+            return None
+        for warning in self.checked.warnings:
+            screen.warn(warning)
+        return [(style, text) for style, text in known["says"]]
 
     async def _same(self, screen: Screen, known: Mapping[str, Any], listener: Listener) -> bool:
         from reconciler.client import Reader, Settings
