@@ -104,11 +104,11 @@ class _Testing:
 
     def _unseen(self, test: AccessTest, demand: Demand, address: Address) -> Iterator[Miss]:
         was, then = self._keys(address)
-        before, after = self.sides.before.verdict(demand.reader, was), self.sides.spread.verdict(demand.reader, then)
+        before, after = self.sides.spread_before.verdict(demand.reader, was), self.sides.spread_after.verdict(demand.reader, then)
         if after.sees is not Sees.NO:
-            yield Miss(test, demand, address, When.NEW if before.sees is Sees.NO else When.LEFT, after, self.sides.spread, then)
+            yield Miss(test, demand, address, When.NEW if before.sees is Sees.NO else When.LEFT, after, self.sides.spread_after, then)
         elif before.sees is not Sees.NO:
-            yield Miss(test, demand, address, When.MENDED, before, self.sides.before, was)
+            yield Miss(test, demand, address, When.MENDED, before, self.sides.spread_before, was)
         else:
             yield from self._window(test, demand, address, {was, then})
 

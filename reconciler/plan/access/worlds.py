@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from reconciler.address import Address
 from reconciler.model import Actual
@@ -15,20 +14,22 @@ from reconciler.plan.access.readings import Needed, needed
 from reconciler.plan.access.verdicts import Look
 from reconciler.plan.audience.barriers import Worlds, opens
 from reconciler.plan.audience.disclosure import Disclosure, caller
-from reconciler.plan.audience.readers import Access, Audiences, Key
+from reconciler.plan.audience.readers import Access, Audiences, Key, Objects
+from reconciler.plan.matching.results import copied
 from reconciler.resource import Kinds
 
 
 @dataclass(frozen=True)
 class Sides:
-    """`before`, `after`: the worlds. `spread`: the world after, in which the readers of a copy read what it was copied from.
+    """`before`, `after`: the worlds. `spread_before`, `spread_after`: the same, where the readers of a copy read what it was copied from.
 
     `windows`: who reads an object during the run only, and for how many requests. `needed`: what must be read to be sure of all this.
     """
 
     before: Look
     after: Look
-    spread: Look
+    spread_before: Look
+    spread_after: Look
     windows: Mapping[Key, Collection[tuple[Access, int]]]
     called: Callable[[Key], Address]
     needed: Needed
@@ -44,32 +45,30 @@ class Given:
     disclosed: Disclosure
     about: Collection[Address]
 
-    @cached_property
-    def _now(self) -> Audiences:
-        return Audiences(self.kinds, self.actual.objects, complete=self.actual.complete)
-
     def key(self, ids: Mapping[Address, str], address: Address) -> Key | None:
         """The object of an address; None where it has none."""
         id = ids.get(address)
         return None if id is None else (self.kinds.of(address).name, id)
 
     def sides(self) -> Sides:
-        worlds = self.disclosed.worlds
-        after = self._then(worlds, {}) if worlds is not None else self._now
-        copies = self._copies(worlds) if worlds is not None else {}
-        spread = self._then(worlds, copies) if worlds is not None and copies else after
+        worlds, now = self.disclosed.worlds, self.actual.objects
+        before = self._both(now, self.actual.complete, copied(self.kinds, now))
+        after = before
+        if worlds is not None:
+            after = self._both(worlds.served, worlds.after.complete, self._copies(worlds))
         later = worlds.ids if worlds is not None else self.ids
         keys = {key for ids in (self.ids, later) for address in self.about if (key := self.key(ids, address)) is not None}
-        need = needed(self.kinds, self.actual, (self._now, after), keys)
-        unread = frozenset(need.unread)
-        before, last = Look(self._now, self.ids, unread), Look(after, later, unread)
+        need = needed(self.kinds, self.actual, (*before, *after) if worlds is not None else before, keys)
+        looks = [Look(audiences, ids, frozenset(need.unread)) for some, ids in ((before, self.ids), (after, later)) for audiences in some]
         windows: dict[Key, list[tuple[Access, int]]] = {}
         for key, access, requests in self.disclosed.windows:
             windows.setdefault(key, []).append((access, requests))
-        return Sides(before, last, last if spread is after else Look(spread, later, unread), windows, self._caller(worlds), need)
+        return Sides(looks[0], looks[2], looks[1], looks[3], windows, self._caller(worlds), need)
 
-    def _then(self, worlds: Worlds, copies: Mapping[Key, Collection[Key]]) -> Audiences:
-        return Audiences(self.kinds, worlds.served, complete=worlds.after.complete, copies=copies)
+    def _both(self, objects: Objects, complete: Collection[Key], copies: Mapping[Key, Collection[Key]]) -> tuple[Audiences, Audiences]:
+        """Who can read what, and who can if the readers of a copy read what it was copied from."""
+        own = Audiences(self.kinds, objects, complete=complete)
+        return own, Audiences(self.kinds, objects, complete=complete, copies=copies) if copies else own
 
     def _copies(self, worlds: Worlds) -> dict[Key, Collection[Key]]:
         """What is copied from what, without the copies of what the project itself says is open to everybody."""
