@@ -38,6 +38,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation."),
     "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler."),
     "diff": Lazy("reconciler.cli.commands.diff", "Show what a change of the files means, without the service."),
+    "access": Lazy("reconciler.cli.commands.access", "Show who can read what, now and after the plan."),
     "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph."),
     "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project."),
     "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address."),

@@ -75,9 +75,9 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "exposures": [_exposure(item) for item in plan.exposures],
         "broken": [_broken(item) for item in plan.broken],
         "forbidden": [{"address": str(item.address), "verb": item.verb, "flag": item.flag, "of": str(item.of)} for item in plan.forbidden],
-        "violations": [_violation(item) for item in plan.violations],
+        "violations": [violation_data(item) for item in plan.violations],
         "unmanaged": _unmanaged(plan.unmanaged),
-        "unknown": _unknown(plan.unknown),
+        "unknown": unknown_data(plan.unknown),
         "inDoubt": [str(address) for address in plan.in_doubt],
         "blocked": [_blocked(item) for item in blocked],
         "notes": list(plan.notes),
@@ -152,7 +152,7 @@ def drift_document(drift: Drift) -> drift_types.DriftDocument:
         },
         "resources": [_drifted(item) for item in drift.resources],
         "unmanaged": _unmanaged(drift.unmanaged),
-        "unknown": _unknown(drift.unknown) + unread,
+        "unknown": unknown_data(drift.unknown) + unread,
         "unjudged": [str(address) for address in drift.unjudged],
         "silenced": [
             {"address": str(item.address), "field": item.field, "reason": item.known.reason, "until": item.known.until.isoformat()}
@@ -188,7 +188,8 @@ def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
     return [{"kind": item.kind, "id": bare(item.id), "title": item.title} for item in unmanaged]
 
 
-def _unknown(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
+def unknown_data(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
+    """What could not be read."""
     return [{"kind": item.kind, "reason": item.reason if item.scope is None else f"in {item.scope}: {item.reason}"} for item in unknown]
 
 
@@ -234,7 +235,8 @@ def _broken(url: BrokenUrl) -> plan_types.BrokenUrlData:
     }
 
 
-def _violation(violation: Violation) -> plan_types.ViolationData:
+def violation_data(violation: Violation) -> plan_types.ViolationData:
+    """A violated rule."""
     return {
         "sort": violation.sort,
         "rule": violation.rule,

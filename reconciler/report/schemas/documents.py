@@ -9,6 +9,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
+from reconciler.report.schemas.access import AccessDocument
 from reconciler.report.schemas.drift import DriftDocument
 from reconciler.report.schemas.findings import FindingsDocument
 from reconciler.report.schemas.plan import PlanDocument, SavedPlanDocument
@@ -22,6 +23,7 @@ DOCUMENTS: Final[Mapping[str, tuple[str, Any]]] = {
     "saved-plan": ("A saved plan", SavedPlanDocument),
     "outcome": ("What an apply did", OutcomeDocument),
     "drift": ("Drift", DriftDocument),
+    "access": ("Who can read what", AccessDocument),
     "history": ("Every run", HistoryDocument),
     "run": ("What one run did", RunDocument),
     "undo": ("What an undo did", UndoDocument),

@@ -1,0 +1,92 @@
+"""`reconciler access`: who can read what, now and after the plan. Reads; writes nothing, not even state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.model import Desired, NamedReader
+    from reconciler.resource import Kinds
+
+FORMS: Final = "anyone, agent, link=KEY, role=ROLE or claims=NAME=VALUE[,NAME=VALUE]"
+
+
+@click.command("access", short_help="Show who can read what, now and after the plan.")
+@shared.project()
+@click.option("--as", "readers", metavar="READER", multiple=True, help=f"Show this reader only: {FORMS}. Repeatable.")
+@shared.absences()
+@shared.service()
+@shared.state()
+@shared.output(formats=("text", "json", "html"))
+@click.pass_obj
+def command(screen: Screen, /, readers: tuple[str, ...], **words: Any) -> None:
+    """Show who can read every site, section, space, collection and OpenAPI document, managed or not, now and after the plan. The table
+    for an access review; --format html is one page, json has the way by which each reader comes to each object.
+
+    Reads every list, and sends only GET requests. Writes nothing.
+
+    \b
+    Examples:
+      reconciler access examples/acme --sandbox .reconciler/acme.db
+      reconciler access --as anyone --as role=guest
+      reconciler access --format html > access.html
+    """
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.wiring import run
+    from reconciler.cli.wiring.connect import connect, load, now, open_store
+    from reconciler.cli.wiring.unseen import warned
+    from reconciler.kinds import load as load_kinds
+    from reconciler.plan.access.review import review
+    from reconciler.report.access import access_document, access_text
+    from reconciler.report.access_html import access_html
+    from reconciler.report.times import HERE
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    named = [_reader(text, kinds, project.desired) for text in readers]
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as store:
+            state, kinds = store.read(), kinds.sealed(store.digest_key())
+            warned(screen, options, project, service, store)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+    found = review(kinds, project.desired, planned.state, planned.actual, planned.plan, named)
+    found, made_at = screen.masked_data(found), now()
+    if options.format == "json":
+        screen.document(access_document(found, created_at=made_at))
+    elif options.format == "html":
+        screen.made(access_html(found, created_at=made_at.astimezone(HERE)))
+    else:
+        screen.out(access_text(found, width=screen.width))
+
+
+def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
+    """The reader that a word of the command line names. Raises `UsageError`."""
+    from reconciler.config.access.readers import NamedReaders
+    from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar
+    from reconciler.model import ReaderSort, Source
+
+    at, problems = Source("--as", 1), Problems([])
+
+    def entries(pairs: list[tuple[str, Node]]) -> Map:
+        return Map(at, {name: Entry(name, at, node) for name, node in pairs})
+
+    sort, equals, value = text.partition("=")
+    node: Node = Scalar(at, text)
+    if equals:
+        inner: Node = Scalar(at, value)
+        if sort == ReaderSort.CLAIMS:
+            pairs = [claim.partition("=") for claim in value.split(",") if claim]
+            inner = entries([(name, Scalar(at, claim)) for name, _, claim in pairs])
+        node = entries([(sort, inner)])
+    reader = NamedReaders(kinds, desired.resources, problems).read(node)
+    if reader is None:
+        raise UsageError(f"--as {text}: {problems.found[0].message}", hint=f"A reader is {FORMS}.")
+    return reader

@@ -1,0 +1,97 @@
+"""The access review as people and programs read it: a table, and a JSON document. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from reconciler.plan.access.review import ReaderLine, Review, Row
+from reconciler.report.documents import unknown_data, violation_data
+from reconciler.report.table import UNLIMITED, table
+from reconciler.report.times import utc_text
+from reconciler.report.words import count
+
+if TYPE_CHECKING:
+    from reconciler.report.schemas.access import AccessDocument, ReaderData
+
+NOBODY: Final = "nobody"
+NOTHING: Final = "-"
+SAME: Final = "the same"
+READ: Final = "read"
+
+
+def access_text(review: Review, *, width: int = UNLIMITED) -> str:
+    """A row for each object, and a line that sums up. `width`: of the last column's end."""
+    titles = ("object", "can be read by") if not review.steps else ("object", "can be read now by", "after the plan by")
+    rows: list[tuple[str, ...]] = [titles]
+    for row in review.rows:
+        name = str(row.address) if row.managed else f"{row.address} (unmanaged)"
+        before, after = names(row.before), names(row.after)
+        rows.append((name, before) if not review.steps else (name, before, after if row.changed else SAME))
+    lines = [f"{item.name} at {item.address}: {item.message}\n" for item in review.violations if item.address is not None]
+    shown = table(rows, width=width) + "\n" if review.rows else ""
+    return shown + "".join(lines) + ("\n" if lines else "") + summary(review) + "\n"
+
+
+def names(lines: Sequence[ReaderLine] | None) -> str:
+    """`anyone, members (edit)`."""
+    if lines is None:
+        return NOTHING
+    return ", ".join(said(line) for line in lines) or NOBODY
+
+
+def said(line: ReaderLine) -> str:
+    """One reader with the level, where it is more than reading, and with what is not certain."""
+    level = f" ({line.level})" if line.level not in ("", READ) else ""
+    return f"{line.reader}{level}" if not line.doubt else f"perhaps {line.reader}{level}: {line.doubt}"
+
+
+def summary(review: Review) -> str:
+    """`12 objects; the plan changes the readers of 2. 1 violation. 1 reading failed.`"""
+    parts = [count(len(review.rows), "object")]
+    changed = sum(row.changed for row in review.rows)
+    parts += [f"the plan changes the readers of {changed:,}"] if changed else ["the plan changes no readers"] if review.steps else []
+    ends = [count(len(review.violations), "violation")] if review.violations else []
+    ends += [f"{count(len(review.unknown), 'reading')} failed: what it would have shown counts as unknown"] if review.unknown else []
+    return ". ".join(["; ".join(parts), *ends]) + "."
+
+
+def access_document(review: Review, *, created_at: datetime) -> AccessDocument:
+    """The review as data."""
+    return {
+        "format": "reconciler.access/1",
+        "project": review.project,
+        "environment": review.environment,
+        "createdAt": utc_text(created_at),
+        "readers": list(review.readers),
+        "objects": [
+            {
+                "address": str(row.address),
+                "kind": row.kind,
+                "id": row.id or None,
+                "title": row.title,
+                "managed": row.managed,
+                "before": _lines(row.before),
+                "after": _lines(row.after),
+                "changed": row.changed,
+            }
+            for row in review.rows
+        ],
+        "violations": [violation_data(item) for item in review.violations],
+        "unknown": unknown_data(review.unknown),
+    }
+
+
+def _lines(lines: Sequence[ReaderLine] | None) -> list[ReaderData] | None:
+    if lines is None:
+        return None
+    return [{"reader": line.reader, "level": line.level, "path": list(line.path), "doubt": line.doubt} for line in lines]
+
+
+def by_kind(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of each kind, in their order."""
+    result: dict[str, list[Row]] = {}
+    for row in rows:
+        result.setdefault(row.kind, []).append(row)
+    return result

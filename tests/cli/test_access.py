@@ -1,0 +1,163 @@
+"""`reconciler access` shows who can read what, now and after the plan; a broken access test ends plan and apply with exit code 4."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import browser
+from tests.cli.conftest import Cli, prepared
+
+SPACES = ("guide", "pro", "pay")
+SITE: dict[str, Any] = {
+    "title": "Docs",
+    "visibility": "public",
+    "published": True,
+    "adaptiveContent": {"enabled": True},
+    "structure": [
+        {"section": "all", "title": "All", "spaces": ["guide"]},
+        {"section": "pros", "title": "Pros", "condition": 'visitor.claims.plan == "pro"', "spaces": ["pro"]},
+    ],
+    "shareLinks": {"partners": {"name": "Partners"}},
+}
+
+
+def write(cli: Cli, *tests: dict[str, Any], open_to: str | None = None, **site: Any) -> None:
+    structure = [*SITE["structure"], *([{"section": "more", "title": "More", "spaces": [open_to]}] if open_to else [])]
+    document = {
+        "version": 1,
+        "project": "readers",
+        "service": {"sandbox": ".reconciler/sandbox.db"},
+        **({"access": list(tests)} if tests else {}),
+        "organizations": {
+            "acme": {
+                "id": "org_acme",
+                "content": [
+                    {"space": "blank", "id": "spc_blank", "title": "Blank", "template": True},
+                    *(
+                        {"space": key, "title": f"<{key}>", "duplicateOf": "blank", "defaultLevel": "guest"}
+                        for key in ("guide", "pro", "pay")
+                    ),
+                ],
+                "sites": {"docs": {**SITE, "structure": structure, **site}},
+            }
+        },
+    }
+    cli.write("p/reconciler.yaml", yaml.safe_dump(document, sort_keys=False))
+
+
+@pytest.fixture
+@prepared
+def applied(cli: Cli) -> Cli:
+    write(cli)
+    assert cli("apply", "p", "--yes").exit_code == 0
+    return cli
+
+
+def readers(document: dict[str, Any], side: str = "after") -> dict[str, list[str] | None]:
+    return {row["address"]: None if row[side] is None else [line["reader"] for line in row[side]] for row in document["objects"]}
+
+
+def test_the_review_shows_who_can_read_each_object_now_and_after_the_plan(applied: Cli) -> None:
+    write(applied, open_to="pay")
+    document = applied.json("access", "p")
+    now, then = readers(document, "before"), readers(document)
+    assert (now["acme/space/guide"], now["acme/space/pay"], now["acme/site/docs/section/more"]) == (["anyone"], [], None)
+    assert then["acme/space/pay"] == ["anyone"]
+    assert then["acme/space/pro"] == ['anyone for whom visitor.claims.plan == "pro" holds']
+    changed = {row["address"] for row in document["objects"] if row["changed"]}
+    assert changed == {"acme/space/pay", "acme/site/docs/section/more", "acme/site/docs/site-space/pay"}
+    (line,) = next(row for row in document["objects"] if row["address"] == "acme/space/pay")["after"]
+    assert line["path"] == ["space pay", "site-space docs/pay", "section docs/more", "site docs"]
+    text = applied("access", "p").stdout
+    assert re.search(r"^acme/space/pay +nobody +anyone$", text, flags=re.MULTILINE)
+    assert text.endswith("; the plan changes the readers of 3.\n")
+
+
+def test_the_review_includes_what_nobody_manages(applied: Cli) -> None:
+    def api(path: str, *fields: str) -> Any:
+        words = [word for field in fields for word in ("-f", field)]
+        result = applied("api", "POST", path, *words, "--sandbox", "p/.reconciler/sandbox.db")
+        assert result.exit_code == 0, result.stderr
+        return json.loads(result.stdout) if result.stdout.strip() else None
+
+    site = api("/orgs/org_acme/sites", "title=Shadow", "visibility=public")["id"]
+    pay = re.search(r"acme/space/pay\s+\S+\s+(\S+)", applied("state", "list", "p").stdout)
+    assert pay is not None
+    api(f"/orgs/org_acme/sites/{site}/site-spaces", f"spaceId={pay[1]}")
+    api(f"/orgs/org_acme/sites/{site}/publish")
+    document = applied.json("access", "p")
+    assert readers(document)["acme/space/pay"] == ["anyone"]
+    assert [row["managed"] for row in document["objects"] if row["title"] == "Shadow"] == [False]
+    assert "(unmanaged)" in applied("access", "p").stdout
+
+
+def test_single_readers_are_asked_for_by_name(applied: Cli) -> None:
+    write(applied, visibility="unlisted")
+    words = ("--as", "anyone", "--as", "link=partners", "--as", "claims=plan=pro", "--as", "role=admin")
+    rows = readers(applied.json("access", "p", *words))
+    link = "link acme/site/docs/share-link/partners"
+    assert rows["acme/space/guide"] == ["anyone", link, "claims plan=pro", "role admin"]
+    assert rows["acme/space/pro"] == ["claims plan=pro", "role admin"]
+    assert rows["acme/space/pay"] == ["role admin"]
+    assert "perhaps anyone: whoever knows the URL can read it" in applied("access", "p", "--as", "anyone").stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("anyon", 'did you mean "anyone"?'),
+        ("role=gest", 'did you mean "guest"?'),
+        ("link=partner", 'did you mean "partners"?'),
+        ("claims=plans=pro", 'did you mean "plan"?'),
+        ("", "A reader is anyone, agent"),
+        ("role=", "A reader is anyone, agent"),
+    ],
+)
+def test_a_reader_that_does_not_exist_is_an_error(applied: Cli, word: str, says: str) -> None:
+    result = applied("access", "p", "--as", word)
+    assert (result.exit_code, says in result.stderr) == (3, True), result.stderr
+
+
+TEST = {"as": "anyone", "mustNotSee": ["acme/space/pay"], "reason": "salaries"}
+
+
+def test_a_broken_test_ends_plan_and_apply_with_4_before_the_first_request(applied: Cli) -> None:
+    write(applied, TEST, open_to="pay")
+    planned, run = applied("plan", "p"), applied("apply", "p", "--yes", "--allow-exposure", "**")
+    assert (planned.exit_code, run.exit_code) == (4, 4)
+    assert "by space pay -> site-space docs/pay -> section docs/more -> site docs" in planned.stdout
+    assert "anyone can read it after this plan (salaries)" in run.stderr
+    assert "remove what lets them read it" in run.stderr
+    write(applied, TEST)
+    assert applied("plan", "p").exit_code == 0
+    assert readers(applied.json("access", "p"))["acme/space/pay"] == []
+
+
+def test_a_test_that_is_removed_needs_consent(applied: Cli) -> None:
+    write(applied, TEST)
+    assert applied("apply", "p", "--yes").exit_code == 0
+    write(applied)
+    assert "! exposure    anyone mustNotSee acme/space/pay true -> false" in applied("plan", "p").stdout
+    refused = applied("apply", "p", "--yes")
+    assert (refused.exit_code, "--allow-exposure access" in refused.stderr) == (4, True)
+    assert applied("apply", "p", "--yes", "--allow-exposure", "access").exit_code == 0
+    assert "exposure" not in applied("plan", "p").stdout
+
+
+def test_the_page_is_one_file_that_shows_every_object_and_escapes_it(applied: Cli, tmp_path: Path) -> None:
+    write(applied, TEST, open_to="pay")
+    page = tmp_path / "access.html"
+    page.write_text(applied("access", "p", "--format", "html").stdout, encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "&lt;pay&gt;" in text
+    assert "<pay>" not in text
+    assert not re.search(r"https?://|<script|src=|@import", text)
+    shown = browser.document(page.as_uri())
+    assert all(address in shown for address in ("acme/space/pay", "acme/site/docs", "acme/space/blank"))
+    assert "anyone can read it after this plan (salaries)" in shown
