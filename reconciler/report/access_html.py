@@ -15,6 +15,7 @@ from typing import Final
 from reconciler.plan.access.review import ReaderLine, Review, Row
 from reconciler.report.access import NOBODY, READ, by_kind, summary
 from reconciler.report.words import count
+from reconciler.resource.audience import ANYONE, LINK_HOLDERS, MEMBERS, VISITORS
 from reconciler.text import escape
 
 OPEN: Final = 300  # rows of a kind; where there are more, its part is closed at first
@@ -46,7 +47,7 @@ summary { background: var(--soft); padding: .5rem .85rem; font-weight: 600; curs
 @media print { body { max-width: none; padding: 0; } .row { content-visibility: visible; } }
 """  # noqa: E501  one line a rule
 
-RANKS: Final = ("anyone", "signed-in", "claims", "whoever", "link", "agent", "member", "role")  # from the widest readers
+RANKS: Final = (ANYONE, VISITORS, "claims", LINK_HOLDERS, "link", "agent", MEMBERS, "role")  # from the widest readers
 STYLES: Final = (("anyone", "wide"), ("signed-in", "some"), ("whoever", "some"), ("agent", "some"), ("claims", "some"), ("link", "some"))
 
 

@@ -23,8 +23,12 @@ def written(name: str) -> Any:
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
 
 
+LATER = {"access", "findings"}
+"""Documents that were types from the beginning."""
+
+
 def test_there_is_one_of_every_format() -> None:
-    assert sorted(DOCUMENTS) == NAMES
+    assert sorted(set(DOCUMENTS) - LATER) == NAMES
 
 
 @pytest.mark.parametrize("name", NAMES)
