@@ -15,6 +15,7 @@ from reconciler.resource import Kinds
 
 OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names of what the files do not tell
 FILES_SAY: Final = "as far as the files say"
+UNKNOWN: Final = "unknown.vars."  # how what stands for a value begins
 
 
 def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
@@ -28,10 +29,17 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
     """The same for a plan that was made without the service: what only the service can decide is a warning."""
     judged = with_violations(kinds, desired, actual, plan, today=today) if desired.policies else plan
     asking = {policy.id for policy in desired.policies.rules if uses(policy.test).names & OF_THE_SERVICE}
+
+    def unknown(violation: Violation) -> bool:
+        """Whether the resource, or for a policy on the plan any, has a value that nobody knows."""
+        declared = desired.resources.get(violation.address) if violation.address is not None else None
+        resources = [declared] if declared is not None else desired.resources.values()
+        return any(UNKNOWN in str(value) for resource in resources for value in resource.values.values())
+
     violations = [
         replace(violation, level=Severity.WARNING, message=f"{violation.message} ({FILES_SAY})") if unsure else violation
         for violation in judged.violations
-        for unsure in [violation.rule in asking if violation.sort == SORT else not violation.path]
+        for unsure in [violation.rule in asking or unknown(violation) if violation.sort == SORT else not violation.path]
     ]
     return replace(judged, violations=tuple(violations))
 

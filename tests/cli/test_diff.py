@@ -182,3 +182,12 @@ def test_policies_refuse_and_what_only_the_service_knows_is_a_warning(repository
     assert done.exit_code == 4
     assert "no new public site" in done.stdout
     assert "policy quiet (reconciler.yaml:" in done.stderr
+
+
+def test_a_policy_on_a_value_that_nobody_knows_here_is_a_warning(cli: Cli) -> None:
+    rule = "policies: [{id: calm, on: [site], assert: '${{ after.visibility == \"unlisted\" }}', message: sites are unlisted}]\n"
+    cli.write("docs/reconciler.yaml", UNSET + rule)
+    for words in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "one")):
+        git(cli.root, *words)
+    done = cli("diff", "docs")
+    assert (done.exit_code, "sites are unlisted (as far as the files say)" in done.stdout) == (0, True), done.stdout + done.stderr
