@@ -15,7 +15,7 @@ from reconciler.apply.evidence import parts
 from reconciler.apply.expected import Expected
 from reconciler.apply.task import Task
 from reconciler.client import Answer
-from reconciler.model import Binding, Desired, Intent, Observed, Origin, Result, Status, Step
+from reconciler.model import Binding, Desired, Intent, Observed, Origin, Place, Result, Status, Step
 from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
 from reconciler.plan import match
 from reconciler.plan.simulate import Key
@@ -34,6 +34,8 @@ class Answers:
         kinds, desired, plan, actual = task.kinds, task.desired, task.plan, task.actual
         state = task.journal.state()
         self.bindings: dict[Address, Binding] = {**state.bindings, **plan.memory.bind}
+        self.carried = plan.memory.carried
+        self.roots = {step.address for step in plan.steps if step.verb == "transfer"}
         self.ids = dict(match(kinds, desired, state, actual).ids)
         for change in (step.address for step in plan.steps if step.create_like or step.verb == "create"):
             self.ids.pop(change, None)
@@ -51,6 +53,8 @@ class Answers:
             self.expected.deleted(kind, str(intent.target))
             self.group.settle(Ending(intent.id, "done", None, forget=(step.address, *step.takes)))
             return Result(step, Status.DONE)
+        if step.verb == "transfer":
+            return self._transferred(step, kind, intent, writes, answer)
         other = next((one.to for one in kind.fields.values() if one.role is Role.MEMBER and step.verb in ("join", "leave")), None)
         shown = self.kinds[other] if other else kind
         if isinstance(answer.body, Mapping) and answer.body and not is_kind(shown, answer.body):
@@ -60,6 +64,26 @@ class Answers:
             return Result(step, Status.FAILED, message)
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._taken(step, kind, intent, writes, raw)
+
+    def _transferred(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
+        """The object has another container, and everything that came along another address."""
+        raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
+        if raw is not None and not is_kind(kind, raw):
+            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not a {kind.name}")
+        refused = not_transferred(kind, writes, raw) if raw is not None else None
+        if refused is not None:
+            self.expected.doubted(kind, str(intent.target), {})
+            self.group.settle(Ending(intent.id, "failed", refused))
+            return Result(step, Status.FAILED, refused)
+        self.expected.wrote(step, kind, str(intent.target), writes, {}, None)
+        leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
+        for new, old in leaving.items():
+            binding = self.carried.get(new) or renamed(old, step.renames)
+            self.bindings[new] = left(binding, old) if new in self.roots else binding
+        bind = tuple(self.bindings[new] for new in sorted(leaving))
+        top = {kind.inside.name: None} if kind.inside is not None else {}
+        self.group.settle(Ending(intent.id, "done", None, bind=bind, rename=step.renames, after={step.address: {**writes, **top}}))
+        return Result(step, Status.DONE)
 
     def _taken(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> Result:
         old, id = self.bindings[step.address], str(intent.target)
@@ -144,6 +168,29 @@ def managed(desired: Desired, address: Address, writes: Mapping[str, Any]) -> di
     """What of a request's fields the YAML manages; what a request only keeps as it was is nobody's afterwards."""
     declared = desired.resources.get(address)
     return {name: value for name, value in writes.items() if declared is None or name in declared.values}
+
+
+def renamed(binding: Binding, renames: Mapping[Address, Address]) -> Binding:
+    """The binding under its new address, and where it was placed under the new one of that."""
+    place = binding.place
+    parent = renames.get(Address.parse(place.parent)) if place is not None and place.parent else None
+    moved = replace(place, parent=str(parent)) if place is not None and parent is not None else place
+    return replace(binding, address=renames[binding.address], place=moved)
+
+
+def left(binding: Binding, old: Binding) -> Binding:
+    """The binding of a transferred object: where it was placed last is in the container that it left."""
+    outer = Place(str(old.address.container or ""), 0)
+    return replace(binding, place=old.place or outer)
+
+
+def not_transferred(kind: Kind, writes: Mapping[str, Any], raw: Mapping[str, Any]) -> str | None:
+    """Why an object is not in the container that a transfer was to give it to, as it is shown; None where it is."""
+    owner = kind.transferable
+    now = owner.seen(raw) if owner is not None else UNSET
+    if owner is None or now == writes[owner.name]:
+        return None
+    return f"was not transferred: its {owner.name} is {now if now is not UNSET else 'not shown'}, not {writes[owner.name]}"
 
 
 def not_taken(kind: Kind, writes: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:

@@ -64,6 +64,8 @@ def effect(kind: Kind, intent: Intent, now: Observed | None) -> bool:
         return False
     if intent.verb == "restore":
         return now.deleted_at is None
+    if intent.verb == "transfer":
+        return kind.transferable is not None and kind.transferable.seen(now.raw) == intent.writes.get(kind.transferable.name)
     return bool(intent.writes) and all(now.values.get(name, UNSET) == value for name, value in intent.writes.items())
 
 

@@ -1,8 +1,8 @@
 """Guard reads: whoever edits the service while a run is under way is not overwritten unseen.
 
 Before a request on an object that was last read more than some seconds ago, it is read again, together with the others that are sent
-next and with whatever else the same lists show. Before a delete, the contents of the object are read whatever their age. While it reads,
-nothing is written.
+next and with whatever else the same lists show. Before a delete or a transfer, the object and its contents are read whatever their age;
+before a transfer, so are the container that it leaves and the one that gets it. While it reads, nothing is written.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Preconditions:
         self._chosen_at: dict[Key, float] = {}
         self._gone: set[Key] = set()
         self._wider: dict[Key, str] = {}
-        self._deletes = {step.id: step for step in plan.steps if self._takes_contents(step)}  # those that did not pass yet
+        taking = (step for step in plan.steps if step.verb == "delete" and self._takes_contents(step))
+        self._deletes = {step.id: step for step in taking}  # those that did not pass yet
         self._emptied: dict[int, Refusal | None] = {}
         self._emptied_at: dict[int, float] = {}
 
@@ -118,12 +119,22 @@ class Preconditions:
         return [kind.fields[name] for name in step.writes if kind.fields[name].role is Role.CHOICE]
 
     def _takes_contents(self, step: Step) -> bool:
-        return step.verb == "delete" and bool(holds(self.kinds, self.kinds[step.kind]))
+        """Whether what the object contains must be read right before."""
+        return step.verb == "transfer" or (step.verb == "delete" and bool(holds(self.kinds, self.kinds[step.kind])))
 
     def _unseen_inside(self, step: Step) -> bool:
-        """Whether a delete takes along what stands in the object, and that was not read right before."""
+        """Whether a delete or a transfer takes along what stands in the object, and that was not read right before."""
         old = self.reader.monotonic() - self._emptied_at.get(step.id, float("-inf")) > INSIDE
         return old and self._takes_contents(step)
+
+    def _ends(self, step: Step) -> list[Observed]:
+        """The container that a transfer takes an object from, and the one that gets it, as they should be."""
+        target, owner = self._target(step), self.kinds[step.kind].transferable
+        if step.verb != "transfer" or target is None or owner is None or owner.to is None:
+            return []
+        then = step.writes[owner.name]
+        ids = (target.within.get(owner.to, ""), self.ids.get(then, "") if isinstance(then, Address) else str(then))
+        return [one for id in ids if (one := self.expected.find(owner.to, id)) is not None]
 
     # -- reading ---------------------------------------------------------------------------------------------------------------------
 
@@ -143,7 +154,8 @@ class Preconditions:
         children = [one for outer, field in choosing.values() for one in self._children(outer, field)]
         gates = {key: gate for step in coming.values() for key in step.gates if (gate := self.expected.find(*key)) is not None}
         gates = {key: gate for key, gate in gates.items() if key in old or self._old(self.expected.read_at(key))}
-        objects = {**old, **{(one.kind, one.id): one for one in children}, **gates}
+        ends = {id: self._ends(coming[id]) for id in targets if coming[id].verb == "transfer"}
+        objects = {**old, **{(one.kind, one.id): one for one in (*children, *(end for some in ends.values() for end in some))}, **gates}
         moved = {keys[id] for id in targets if coming[id].address in self._moved}
         at = self.reader.monotonic()
         try:
@@ -159,6 +171,8 @@ class Preconditions:
             self._judge_gate(key, gate, now, at)
         for key, address in addresses.items():
             self._judge(key, address, now, at, key in strayed)
+        for id, some in ends.items():
+            self._judge_ends(keys[id], some, now)
         for outer, _ in choosing.values():
             self._judge_choices(outer, now, shown, at)
         for id, outer in {**emptied, **self._emptied_next(emptied.values(), now)}.items():
@@ -197,7 +211,9 @@ class Preconditions:
         self._unread.pop(key, None)
         if one is None:
             failed = next((each for each in now.unknown if each.kind == kind.name), None)
-            if failed is not None:
+            if key in now.elsewhere:
+                self._stale[key] = f"it belongs to another {kind.within} now ({now.elsewhere[key]})"
+            elif failed is not None:
                 self._unread[key] = f"it could not be read again: {failed.reason}"
             else:
                 self._gone.add(key)
@@ -205,6 +221,8 @@ class Preconditions:
         self.expected.looked(key, at)
         old = self.expected.find(*key)
         assert old is not None
+        if kind.transferable is not None and one.within != old.within:
+            self._stale[key] = f"it belongs to another {kind.within} now ({one.within.get(str(kind.within))})"
         if one.deleted_at is not None and old.deleted_at is None:
             self._stale[key] = "it was deleted in the meantime"
         elif one.deleted_at is None and old.deleted_at is not None:
@@ -214,6 +232,16 @@ class Preconditions:
             self._stale[key] = "; ".join(changed)
         if address in self._moved and key not in self._stale and strayed:
             self._stale[key] = "it was reordered in the meantime"
+
+    def _judge_ends(self, key: Key, ends: list[Observed], now: Actual) -> None:
+        """Whether both containers of a transfer still exist."""
+        for end in ends:
+            if now.find(end.kind, end.id) is None and key not in self._stale:
+                failed = next((failure for failure in now.unknown if failure.kind == end.kind), None)
+                if failed is not None:
+                    self._unread[key] = f"{end.kind} {end.id} could not be read again: {failed.reason}"
+                else:
+                    self._stale[key] = f"{end.kind} {end.id} no longer exists"
 
     def _judge_gate(self, key: Key, expected: Observed, now: Actual, at: float) -> None:
         """Whether an object that decides who can read something lets more people in than the plan showed."""

@@ -100,8 +100,9 @@ class _Recovery:
         bind: Sequence[Binding] = (),
         after: Mapping[Address, Mapping[str, Any]] = {},
         forget: Sequence[Address] = (),
+        rename: Mapping[Address, Address] = {},
     ) -> None:
-        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after)])
+        self.journal.settle([Ending(intent.id, status, None, bind=tuple(bind), forget=tuple(forget), after=after, rename=rename)])
         self.notes.append(note)
 
     def _close(self, intent: Intent) -> None:
@@ -211,11 +212,18 @@ class _Recovery:
             bind = () if now.one is None or old is None or old.id != now.one.id else (remembered(kind, old, intent, now.one),)
             after = {} if now.one is None else {intent.address: told(kind, now.one.values)}
             forget = intent.before.takes if intent.verb == "delete" and now.one is None else ()
-            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget)
+            if intent.verb == "transfer":
+                bind, after = (), {}
+            rename = self._renamed(intent.before.renames)
+            self.end(intent, "recovered", f"{intent.address}: {intent.verb} was done by an earlier run", bind, after, forget, rename)
             return True
         if final:
             self._close(intent)
         return final
+
+    def _renamed(self, renames: Mapping[Address, Address]) -> dict[Address, Address]:
+        """What the outcome of a transfer calls by another name: what is still tracked as it was when that was sent."""
+        return {old: new for old, new in renames.items() if old in self.journal.state().bindings}
 
     async def _target(self, kind: Kind, intent: Intent) -> Sight:
         """The object that was written to, as it is now."""

@@ -60,7 +60,7 @@ class Steps:
         body = substitute(step.body, self.ids)
         writes = {name: kind.fields[name].body(substitute(value, self.ids)) for name, value in step.writes.items()}
         intent = await self.group.intend(self._intent(step, path, writes, known, date, lookup))
-        retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT
+        retry = RetryClass.CREATE if step.create_like or step.verb == "transfer" else RetryClass.IDEMPOTENT
         left = self.landing.left(intent)
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"

@@ -38,10 +38,10 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
             problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}")
         elif kinds.of(old) is not kinds.of(new):
             problems.add(target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}")
-        elif old.root != new.root and old != old.root:
-            problems.add(
-                target, f"{old} is moved from {old.root} to {new.root}, which is not supported yet; move it by hand, and adopt it there"
-            )
+        elif old.root != new.root and old != old.root and kinds.of(old).transferable is None:
+            can = " and ".join(f"{kind.name}s" for kind in kinds.values() if kind.transferable is not None)
+            what = f"{old} is moved from {old.root} to {new.root}, but the service transfers only {can}"
+            problems.add(target, f"{what}; remove the line: it is then deleted in {old.root}, and created in {new.root}")
         else:
             found[old] = Moved(old, new, at)
             targets[old] = target

@@ -52,10 +52,11 @@ class Collection(
         create=POST("/orgs/{organization}/collections", marker="title"),
         update=PATCH("/collections/{id}"),
         move=POST("/collections/{id}/move", anchors=NODES),
+        transfer=POST("/collections/{id}/transfer"),
         delete=DELETE("/collections/{id}"),
     )
 
-    organization = within("organization")
+    organization = within("organization", on="transfer")
     parent = inside("collection", on=("create", "move"), key=True)
     title: Annotated[str, Len(0, 50)] = field("The name.", key=True, required=True)
     description: Annotated[Annotated[str, Len(0, 100)] | None, Wire(body=_null_to_blank, show=_blank_to_null)] = field(

@@ -74,10 +74,11 @@ class Space(
         restore=POST("/spaces/{id}/restore"),
         update=PATCH("/spaces/{id}"),
         move=POST("/spaces/{id}/move", anchors=NODES),
+        transfer=POST("/spaces/{id}/transfer"),
         delete=DELETE("/spaces/{id}"),
     )
 
-    organization = within("organization")
+    organization = within("organization", on="transfer")
     parent = inside("collection", on="move", key=True)
     duplicateOf: Annotated[Address, To("space")] = seed("The space to copy.", "space", label="duplicate")
     title: Annotated[str, Len(0, 50)] = field("The name.", on="update", key=True, required=True)

@@ -56,7 +56,7 @@ def _done(facts: Facts) -> frozenset[tuple[Address, Address]]:
     lines += [(move.old, move.new) for move in facts.desired.moved]
     if state is None or not lines:
         return frozenset()
-    former = follow(facts.desired, state)
+    former = follow(facts.kinds, facts.desired, state)
     pending = {*former.followed.values(), *former.refused}
     return frozenset(
         (old, new)

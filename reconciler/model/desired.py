@@ -51,11 +51,12 @@ class Declared:
 
 @dataclass(frozen=True)
 class Moved:
-    """`moved: [{from, to}]`: an address and everything below it was renamed."""
+    """`moved: [{from, to}]`: an address and everything below it was renamed. `again`: although that had its effect before."""
 
     old: Address
     new: Address
     source: Source
+    again: bool = False
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class Action(StrEnum):
     ADOPT = "adopt"
     FORGET = "forget"
     RESTORE = "restore"
+    TRANSFER = "transfer"
 
 
 class Cause(StrEnum):
@@ -94,8 +95,9 @@ class Step:
     `writes`: the request form of the fields it carries. `target`: the object acted on (id or address), None for a create. `create_like`:
     sending it twice would make two. `identity`: of a create, the natural key (request form). `source`: of a copy, what is copied.
     `brings`: the children its answer shows: (kind, key of the answer, address). `takes`: what goes along with a delete. `before`: what
-    undoing it needs. `gates`: the objects (kind, id) that decide who can read what it opens. `needs` must have succeeded, `after` must have
-    ended, before it is sent.
+    undoing it needs. `renames`: the addresses, former one to new, that the state changes with the outcome of a
+    transfer. `gates`: the objects (kind, id) that decide who can read what it opens. `needs` must have succeeded, `after` must have ended,
+    before it is sent.
     """
 
     id: int
@@ -113,6 +115,7 @@ class Step:
     brings: tuple[tuple[str, str, Address], ...] = ()
     takes: tuple[Address, ...] = ()
     before: Before = field(default_factory=Before)
+    renames: Mapping[Address, Address] = field(default_factory=dict)
     gates: tuple[tuple[str, str], ...] = ()
     needs: frozenset[int] = frozenset()
     after: frozenset[int] = frozenset()
@@ -219,7 +222,7 @@ class Memory:
 
     `rename`: every tracked address that changes, with its new one; `bind` and `forget` use the new ones. `fulfilled`: the renames of the
     YAML that have had their effect by then; None where the state has them already. `rules`: what is to be remembered of the project when
-    the run went through; None where the state has it already.
+    the run went through; None where the state has it already. `carried`: the bindings that the state gets with the outcomes of transfers.
     """
 
     bind: Mapping[Address, Binding] = field(default_factory=dict)
@@ -227,6 +230,7 @@ class Memory:
     rename: Mapping[Address, Address] = field(default_factory=dict)
     fulfilled: Mapping[Address, Address] | None = None
     rules: Rules | None = None
+    carried: Mapping[Address, Binding] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

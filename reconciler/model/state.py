@@ -61,12 +61,14 @@ class Before:
 
     `values`: the request form by field as it would be sent again, UNSET where nothing was there; sensitive ones are left out. `stood`: its
     place, where the request changes that. `replaces`: the id of the object that a create stands in for. `takes`: what a delete takes along.
+    `renames`: the addresses, former one to new, that the state changes with the outcome of a transfer.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     stood: Stood | None = None
     replaces: str | None = None
     takes: tuple[Address, ...] = ()
+    renames: Mapping[Address, Address] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Final
 
 from reconciler.address import Address, bare, is_key
 from reconciler.client import Reader, encode
-from reconciler.model import Binding, Desired, State
+from reconciler.model import Binding, Desired, Observed, State
 from reconciler.model.codec import holder as shown_by
 from reconciler.model.codec import outside, path_ids
 from reconciler.observe.privileged import reaching
@@ -34,8 +34,8 @@ class Survey(Readings):
 
     def __init__(self, reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> None:
         super().__init__(reader, kinds)
-        self.desired, self.state, self.everything = desired, follow(desired, state).state, everything
-        self._former = follow(desired, self.state)
+        self.desired, self.state, self.everything = desired, follow(kinds, desired, state).state, everything
+        self._former = follow(kinds, desired, self.state)
         self._matches: tuple[int, Matches] | None = None
         self._remembering = True
         self._needed = self._needs()
@@ -63,6 +63,9 @@ class Survey(Readings):
                     needed.setdefault((kind.name, address), True)
         for container, name in self.desired.policies.asks:
             needed.setdefault((name, container), True)
+        for address, former in self.state.renamed.items():
+            if former.root != address.root and former.container is not None and address in self.state.bindings:
+                needed.setdefault((self.state.bindings[address].kind, former.container), True)  # it may still have to be transferred
         for container, name in self.desired.written:
             if self.desired.prune.get(name) == "all":
                 needed.setdefault((name, container), True)
@@ -195,6 +198,7 @@ class Survey(Readings):
                 wanted[meant.container.child(name, bare(id))] = id  # it may have to go, if nothing stands in it
         if inside is not None and not inside.cascade and inside.to == each and each not in self.desired.protect:
             wanted |= self._prunable(each, found)
+        wanted |= self._carried(each, found) if found.transfers else {}
         return list(wanted.items())
 
     def _named_by_key(self, kind: Kind, each: str, found: Matches) -> dict[Address, str]:
@@ -209,6 +213,28 @@ class Survey(Readings):
             if isinstance(shown, str) and is_key(shown) and address.container is not None:
                 named[address.container.child(each, shown)] = shown
         return named
+
+    def _carried(self, name: str, found: Matches) -> dict[Address, str]:
+        """What a transfer takes along may itself contain more, whoever manages it."""
+        kind = self.kinds[name]
+        going = {found.ids[address] for address in found.transfers if address.kind == name}
+        inner: dict[str, list[Observed]] = {}
+        for observed in self._objects[name].values():
+            parent = observed.values.get(kind.inside.name) if kind.inside is not None and kind.inside.to == name else None
+            if isinstance(parent, str):
+                inner.setdefault(parent, []).append(observed)
+        carried: dict[Address, str] = {}
+        ahead = [*going]
+        while ahead:
+            for observed in inner.get(ahead.pop(), ()):
+                if observed.id not in going:
+                    going.add(observed.id)
+                    ahead.append(observed.id)
+        for address in self.desired.resources:
+            if address.container is None and address in found.ids:
+                here = [id for id in going if self._objects[name][id].within.get(str(kind.within)) == found.ids[address]]
+                carried |= {address.child(name, bare(id)): id for id in here}
+        return carried
 
     def _prunable(self, name: str, found: Matches) -> dict[Address, str]:
         """What `prune: all` would delete: it must be seen to be empty first."""

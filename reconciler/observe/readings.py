@@ -213,7 +213,7 @@ class Readings:
                 self.doubt_one(kind, id, f"GET {path} answered a different {kind.name}")
             else:
                 self._absent.add((kind.name, id))  # it was asked for by its key, which is another's now
-        elif (owner := owner_elsewhere(kind, raw, holes)) is not None:
+        elif (owner := owner_elsewhere(kind, raw, holes)) is not None and not self._known_owner(kind, owner):
             self._absent.add((kind.name, id))  # it stands in another container: for this project it is not there
             self._elsewhere[(kind.name, id)] = owner
         else:
@@ -221,7 +221,9 @@ class Readings:
 
     def _keep(self, kind: Kind, raw: Mapping[str, Any], within: Mapping[str, str], rank: int | None) -> None:
         owner = owner_elsewhere(kind, raw, within)
-        if owner is not None:
+        if owner is not None and self._known_owner(kind, owner):
+            within = {**within, str(kind.within): owner}  # where a transfer takes it from, or has brought it
+        elif owner is not None:
             self._elsewhere[(kind.name, kind.identity(kind.own_id(raw), within))] = owner
             return
         one = observed(self.kinds, kind, raw, within=within, rank=rank)
@@ -233,6 +235,10 @@ class Readings:
                 outer = {name: within[name] for name in self.kinds.containers(other.name) if name in within}
                 if other.identity(other.own_id(raw[reading.at]), outer) not in self._objects[other.name]:
                     self._keep(other, raw[reading.at], outer, None)
+
+    def _known_owner(self, kind: Kind, owner: str) -> bool:
+        """Whether an object was shown in another container that was read too, between which its kind can be transferred."""
+        return kind.transferable is not None and owner in self._objects[str(kind.within)]
 
     def _at(self, date: datetime | None) -> None:
         if date is not None and (self._date is None or date > self._date):

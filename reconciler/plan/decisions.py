@@ -45,6 +45,20 @@ class Adopt:
 
 
 @dataclass(frozen=True)
+class Transfer:
+    """The object belongs to another container, which gives it to this one with all it contains.
+
+    `source`: the container's address, `source_id` its id. `left`: the id of the node that it is in there; None at the top. `renames`: the
+    addresses, former one to new, that the state changes with its outcome.
+    """
+
+    source: Address
+    source_id: str
+    left: str | None = None
+    renames: Mapping[Address, Address] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Update:
     """Fields of the object differ."""
 
@@ -71,10 +85,10 @@ class Deferred:
     reason: str
 
 
-Intent = Keep | Create | Replace | Restore | Adopt
+Intent = Keep | Create | Replace | Restore | Adopt | Transfer
 """What a draft is for, before its differences and its obstacles."""
 
-Decision = Keep | Create | Replace | Restore | Adopt | Update | Move | Delete | Forget | Blocked | Deferred
+Decision = Keep | Create | Replace | Restore | Adopt | Transfer | Update | Move | Delete | Forget | Blocked | Deferred
 """What happens to an address: exactly one of these."""
 
 
@@ -85,8 +99,10 @@ class Draft:
     `wants`: every declared field in the request form. `differences`: what differs, and what a created object gets. `id`: of the object it
     has now, None where it is to be created. `deviations`: all that differs, noted where no request can correct it. `created_with`: the
     address whose create creates it too. `blocked`: why nothing can be done for it; `partly`: the fields that cannot be had, and why.
-    `deferred`: why it waits for a second run. `behind`: what must be created before it. `moves_into`: where the service moves it in this
-    run. `until`: when the deleted object that the reason is about can no longer be restored.
+    `deferred`: why it waits for a second run. `behind`: what must be created before it; before a transfer, what must leave it, or stop
+    showing it. `moves_into`: where the service moves it in this run. `until`: when the deleted object that the reason is about can no
+    longer be restored. `with_transfers`: the addresses that are transferred before anything is done here, in their order; the state gets
+    this address with the last of them.
     """
 
     address: Address
@@ -107,6 +123,7 @@ class Draft:
     deferred: str | None = None
     behind: tuple[Address, ...] = ()
     moves_into: Address | None = None
+    with_transfers: tuple[Address, ...] = ()
 
     @property
     def decision(self) -> Decision:
@@ -132,6 +149,11 @@ class Draft:
     @property
     def is_restored(self) -> bool:
         return isinstance(self.intent, Restore)
+
+    @property
+    def is_transferred(self) -> bool:
+        """Whether a transfer of its own brings it; what comes along with another one is not."""
+        return isinstance(self.intent, Transfer)
 
     @property
     def old(self) -> Observed | None:
@@ -220,6 +242,8 @@ def actions(entry: Draft | Removal) -> frozenset[Action]:
             return frozenset({Action.RESTORE, *corrected, *((Action.ADOPT,) if adopt else ())})
         case Adopt():
             return frozenset({Action.ADOPT, *corrected})
+        case Transfer():
+            return frozenset({Action.TRANSFER, *corrected})
         case Delete():
             return frozenset({Action.DELETE})
         case Forget():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,20 +16,31 @@ from reconciler.resource import UNSET, Role
 
 
 def memory(
-    desired: Desired, found: Matches, mine: Mapping[Address, Draft], gone: Mapping[Address, Removal], *, whole: bool
-) -> Memory:  # fmt: skip
+    desired: Desired,
+    found: Matches,
+    mine: Mapping[Address, Draft],
+    gone: Mapping[Address, Removal],
+    *,
+    whole: bool,
+    waiting: Collection[Address] = (),
+) -> Memory:
     """What the state shall hold before the first request: adoptions, renames, protection, and readings that agree.
 
-    `whole`: the run is about everything, so that what the YAML no longer says is forgotten.
+    `whole`: the run is about everything, so that what the YAML no longer says is forgotten. `waiting`: tracked addresses that change with
+    the outcome of a request, if at all.
     """
     bind: dict[Address, Binding] = {}
+    carried_later: dict[Address, Binding] = {}
     forget: set[Address] = set()
+    later = {found.former.moves[old] for old in waiting if old in found.former.moves}
     for draft in mine.values():
         if draft.blocked is not None or (draft.declared.implied and draft.binding is None):
             continue
         if draft.observed is not None and draft.id is not None:
             binding = _remembered(desired, draft, Origin.RECOVERED if (draft.kind.name, draft.id) in found.late else Origin.ADOPTED)
-            if binding != found.binding(draft.address):
+            if draft.address in later:
+                carried_later[draft.address] = binding
+            elif binding != found.binding(draft.address):
                 bind[draft.address] = binding
     for removal in gone.values():
         if removal.replaces is not None and removal.blocked is None and removal.binding is not None:
@@ -38,8 +49,9 @@ def memory(
         elif removal.active and not removal.delete:
             forget.add(removal.address)
     rename = found.former.moves if whole else _touched(desired, found.former, mine, gone)
-    fulfilled = _fulfilled(found.former, rename, mine, whole=whole)
-    return Memory(bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled)
+    rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
+    fulfilled = _fulfilled(found.former, rename, mine, whole=whole, waiting=waiting)
+    return Memory(bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled, carried=carried_later)
 
 
 def remembered(memory: Memory) -> dict[str, Any]:
@@ -77,15 +89,16 @@ def _touched(
 
 
 def _fulfilled(
-    former: Former, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool
+    former: Former, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
 ) -> Mapping[Address, Address]:  # fmt: skip
     """The renames of the YAML that have had their effect when these are done."""
     if whole:
-        return former.renames
-    waiting = {line for old, line in former.followed.items() if old in former.moves and old not in rename}
+        pending = {former.followed[old] for old in waiting if old in former.followed}
+        return {line: new for line, new in former.renames.items() if line not in pending} if pending else former.renames
+    undone = {line for old, line in former.followed.items() if old in former.moves and old not in rename}
     done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
     followed = {line for old, line in former.followed.items() if old in rename}
-    return done | {line: new for line, new in former.renames.items() if line in followed or (new in mine and line not in waiting)}
+    return done | {line: new for line, new in former.renames.items() if line in followed or (new in mine and line not in undone)}
 
 
 def _remembered(desired: Desired, draft: Draft, origin: Origin) -> Binding:

@@ -34,11 +34,14 @@ from reconciler.plan.passes.targets import targets, waits
 from reconciler.plan.siblings.positions import stood, strangers
 from reconciler.plan.siblings.rows import Row, arrange
 from reconciler.plan.steps.schedule import requests
+from reconciler.plan.transfers.drafts import shown_where, stood_before, transferred
+from reconciler.plan.transfers.obstacles import brought_unmanaged
 from reconciler.plan.warnings.broken_urls import broken
 from reconciler.plan.warnings.consents import asked, consents
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.warnings.loosened_rules import changed, freed, loosened
 from reconciler.plan.warnings.permissions import forbidden
+from reconciler.plan.warnings.transfers import given_away
 from reconciler.plan.warnings.twins import twins
 from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds
@@ -86,11 +89,12 @@ def plan(
     desired = replace(desired, removed=called_today(desired.removed, matches.former))
     patterns = tuple(Glob.parse(text) for text in allow_replace)
     world = World(kinds, desired, matches.former.state, actual, selection or Selection(), patterns)
-    return _planned(world, decide(world, matches))
+    world, decisions = transferred(world, matches, decide)
+    return _planned(world, decisions, actual)
 
 
-def _planned(world: World, decisions: Decisions) -> Plan:
-    """The requests that carry out the decisions, in their order, and what people read of them."""
+def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
+    """The requests that carry out the decisions, in their order, and what people read of them. `before`: what was read."""
     kinds, desired, state, actual, selection = world.kinds, world.desired, world.state, world.actual, world.selection
     matches, every, leaving = decisions.matches, decisions.drafts, decisions.removals
     mine, gone = decisions.of_this_run()
@@ -98,6 +102,7 @@ def _planned(world: World, decisions: Decisions) -> Plan:
     names = Names((id, address) for address, id in (*matches.replaced.items(), *matches.ids.items()))
     names |= {binding.id: address for address, binding in state.bindings.items() if address not in desired.resources}
     places = stood([*every.values(), *leaving.values()], strangers(kinds, actual, names), names)
+    places |= stood_before(world, decisions, before, names)
     derived = derivations(kinds, actual, matches.ids, every, mine, gone)
     steps = requests(kinds, mine, rows, gone, matches.ids, places, derived)
     about_rules = selection.only is None  # else it is a run about other runs, not about the project
@@ -105,14 +110,15 @@ def _planned(world: World, decisions: Decisions) -> Plan:
     pruned = {removal.kind.name for removal in gone.values() if removal.pruned and removal.active}
     deleted = {address for address, removal in gone.items() if removal.active and removal.deletes}
     looser = loosened(desired, state, pruned, deleted) if about_rules else ()
-    disclosed = disclosure(kinds, desired, actual, matches.ids, steps, derived)
+    disclosed = disclosure(kinds, desired, before, matches.ids, steps, derived)
     deferred, blocked = _deferred(*mine.values(), *gone.values()), blockages(mine, gone)
     partial = selection != Selection() or bool(deferred)
-    access = tested(kinds, desired, actual, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
+    access = tested(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
     opened = (
         *audience_lines(kinds, disclosed.openings, mine, names, disclosed.called),
         *windows(disclosed.windows, kinds, disclosed.called),
         *exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ()),
+        *given_away(world, mine),
     )
     exposed = asked((*looser, *opened), state)
     along = taken_along(kinds, actual, gone, decisions.rearrangements)
@@ -121,15 +127,15 @@ def _planned(world: World, decisions: Decisions) -> Plan:
         environment=desired.environment,
         changes=(*changes(desired, mine, rows, names, derived), *departures(gone), *along),
         steps=disclosed.steps,
-        questions=disclosed.questions | access.questions,
+        questions=disclosed.questions | access.questions | shown_where(world, mine, before),
         lists=access.lists,
-        unmanaged=unmanaged(kinds, desired, state, actual, matches),
+        unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),
         blocked=blocked,
         deferred=deferred,
         places=_places(rows),
-        memory=replace(memory(desired, matches, mine, gone, whole=selection == Selection()), rules=rules),
+        memory=replace(memory(desired, matches, mine, gone, whole=selection == Selection(), waiting=decisions.unsettled), rules=rules),
         exposures=exposed,
         consents=consents(exposed, who_reads(disclosed.reach, disclosed.called), mine, names),
         broken=broken(kinds, actual, mine, gone),
@@ -138,6 +144,7 @@ def _planned(world: World, decisions: Decisions) -> Plan:
             *(f"{address} is included: a target requires it" for address in decisions.required),
             *remarks(mine),
             *decisions.notes,
+            *brought_unmanaged(world, decisions),
             *twins(every, mine),
             *suffixed(mine, derived),
             *staying(every, mine),

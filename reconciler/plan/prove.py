@@ -46,7 +46,9 @@ def carried_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, pl
 def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world: World) -> State:
     """What we would remember when the plan is done, which led to that world."""
     bindings = {
-        address: binding for address, binding in {**state.bindings, **plan.memory.bind}.items() if address not in plan.memory.forget
+        address: binding
+        for address, binding in {**state.bindings, **plan.memory.bind, **plan.memory.carried}.items()
+        if address not in plan.memory.forget
     }
 
     def remember(address: Address, kind: Kind, writes: Mapping[str, Any]) -> None:
@@ -63,9 +65,11 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world:
             for address in (step.address, *step.takes):
                 bindings.pop(address, None)
             continue
+        if step.verb == "transfer":
+            continue
         remember(step.address, kinds[step.kind], world.writes(step))
         for name, _, address in step.brings:
             remember(address, kinds[name], {})
     placed = {address: replace(binding, place=plan.places.get(address, binding.place)) for address, binding in bindings.items()}
-    fulfilled = state.fulfilled if plan.memory.fulfilled is None else plan.memory.fulfilled
+    fulfilled = {**state.fulfilled, **(plan.memory.fulfilled or {})}
     return replace(state, bindings=placed, fulfilled=fulfilled)

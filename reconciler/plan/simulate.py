@@ -199,6 +199,9 @@ class World:
 
     def wrote(self, step: Step, kind: Kind, id: str, writes: Mapping[str, Any], body: Any = None) -> None:
         """A request on an object that exists; `writes` and `body` with ids."""
+        if step.verb == "transfer" and kind.transferable is not None:
+            self._transferred(kind, id, writes[kind.transferable.name])
+            return
         restored = step.verb == "restore"
         old = self.objects[kind.name][id]
         plain = {name: value for name, value in writes.items() if kind.fields[name].role is not Role.CHOICE}
@@ -207,6 +210,22 @@ class World:
             self.choose(kind, id, kind.fields[name], writes[name])
         if restored or step.verb == "move" or any(kind.fields[name].container for name in writes):
             self.place(kind, id, body, step.address)
+
+    def _transferred(self, kind: Kind, id: str, container: str) -> None:
+        """A transfer: what the object contains comes along, and it is last at the top of its new container."""
+        inside = [key for key, _ in self.contents(kind, id)]
+        for name, inner in inside:
+            observed = self.objects[name][inner]
+            self._put(replace(observed, within={**observed.within, str(self.kinds[name].within): container}))
+        for row in {self._rows[key] for key in inside if key in self._rows}:
+            siblings, there = self.order.pop(row), (row[0], container, row[2])
+            self.order[there] = siblings
+            self._rows |= {(row[0], sibling): there for sibling in siblings}
+        self.unplace(kind.name, id)
+        observed = self.objects[kind.name][id]
+        values = {**observed.values, kind.inside.name: None} if kind.inside is not None else observed.values
+        self._put(replace(observed, within={**observed.within, str(kind.within): container}, values=values))
+        self.place(kind, id)
 
     def deleted(self, kind: Kind, id: str) -> list[Observed]:
         """A delete with all that goes along, which is returned. What else the object contained is at the root then.

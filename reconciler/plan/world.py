@@ -13,6 +13,8 @@ from reconciler.address import Address, Glob
 from reconciler.model import Actual, Desired, State
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.matching.match import Matches
+from reconciler.plan.transfers.batches import Batch
+from reconciler.plan.transfers.carried import Carried
 from reconciler.resource import Kind, Kinds
 
 
@@ -43,7 +45,11 @@ class Selection:
 
 @dataclass(frozen=True)
 class World:
-    """What was declared, remembered and read. `state`: under today's addresses. `allow_replace`: patterns."""
+    """What was declared, remembered and read. `state`: under today's addresses. `allow_replace`: patterns.
+
+    `actual`: as if everything had been transferred that the YAML has leave its container; `carried` says what that is, and `batches`, by
+    address, what the state calls by other names together.
+    """
 
     kinds: Kinds
     desired: Desired
@@ -51,6 +57,8 @@ class World:
     actual: Actual
     selection: Selection
     allow_replace: tuple[Glob, ...] = ()
+    carried: Carried = field(default_factory=lambda: Carried(Actual()))
+    batches: Mapping[Address, Batch] = field(default_factory=dict)
 
     def may_replace(self, address: Address) -> bool:
         """Whether the object of an address may be deleted and created again."""
@@ -89,6 +97,7 @@ class Decisions:
     `matches`: which object is which resource, what is replaced left out of its `ids`. `drafts`: of all declared addresses, in the order of
     Desired. `removals`: of all that are no longer declared. `selected`, `selected_removals`: those that this run is
     about; None for all. `required`: those among them that came along because a target requires them. `notes`: sentences for the reader.
+    `unsettled`: tracked addresses that the state keeps until a transfer has succeeded.
     """
 
     matches: Matches
@@ -99,6 +108,7 @@ class Decisions:
     selected_removals: frozenset[Address] | None = None
     required: tuple[Address, ...] = ()
     notes: tuple[str, ...] = ()
+    unsettled: frozenset[Address] = frozenset()
 
     def changed(self, entries: Iterable[Draft | Removal]) -> Decisions:
         """The decisions with these in place of what was decided of their addresses."""

@@ -14,7 +14,7 @@ from reconciler.report.values import HIDDEN, shown
 from reconciler.report.words import STYLES, SYMBOLS
 from reconciler.resource import UNSET
 
-ALONE = (Action.RESTORE, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
+ALONE = (Action.RESTORE, Action.TRANSFER, Action.REPLACE, Action.DELETE, Action.FORGET, Action.ADOPT, Action.CREATE)
 """Actions that have a line of their own; updates and moves are told by their fields and places."""
 
 MARKS = {Cause.YOURS: None, Cause.DRIFT: "drift", Cause.BOTH: "changed here and there"}
@@ -57,6 +57,8 @@ def _what(change: Change, action: Action, zone: tzinfo | None) -> str:
     thing = " ".join(part for part in (bare(change.id) if change.id else None, f'"{change.title}"' if change.title else None) if part)
     if action is Action.ADOPT:
         return f"{thing} {reason or 'exists and is unmanaged'}".strip()
+    if action is Action.TRANSFER:
+        return f"{thing} {reason}".strip()
     if action in (Action.DELETE, Action.FORGET, Action.REPLACE):
         return "; ".join(part for part in (thing, reason) if part)
     return reason

@@ -50,25 +50,28 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
     waiting = tuple(Blocked(address, f"in a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
     blocked = (*plan.blocked, *waiting)
     count = Counter(action for change in plan.changes for action in change.actions)
+    summary: plan_types.SummaryData = {
+        "create": count[Action.CREATE],
+        "update": count[Action.UPDATE],
+        "move": count[Action.MOVE],
+        "replace": count[Action.REPLACE],
+        "delete": count[Action.DELETE],
+        "adopt": count[Action.ADOPT],
+        "forget": count[Action.FORGET],
+        "restore": count[Action.RESTORE],
+        "unmanaged": None if plan.files_only else len(plan.unmanaged),
+        "blocked": len(blocked),
+        "requests": len(plan.steps),
+        "outside": plan.outside or 0,
+    }
+    if count[Action.TRANSFER]:
+        summary["transfer"] = count[Action.TRANSFER]
     return {
         "format": PLAN_FORMAT,
         "project": plan.project,
         "environment": plan.environment,
         "createdAt": utc_text(created_at),
-        "summary": {
-            "create": count[Action.CREATE],
-            "update": count[Action.UPDATE],
-            "move": count[Action.MOVE],
-            "replace": count[Action.REPLACE],
-            "delete": count[Action.DELETE],
-            "adopt": count[Action.ADOPT],
-            "forget": count[Action.FORGET],
-            "restore": count[Action.RESTORE],
-            "unmanaged": None if plan.files_only else len(plan.unmanaged),
-            "blocked": len(blocked),
-            "requests": len(plan.steps),
-            "outside": plan.outside or 0,
-        },
+        "summary": summary,
         "forecast": None if forecast is None else _forecast(forecast),
         "changes": [_change(change) for change in plan.changes],
         "steps": [_step(step) for step in plan.steps],

@@ -139,6 +139,8 @@ def _facts(kinds: Kinds, kind: Kind) -> Iterator[Row]:
         yield "deleted", ("only if prune allows it" if kind.prune == "none" else "when its lines are removed") + wants
     if kind.restore_days:
         yield "restored", f"for {kind.restore_days} days after deletion"
+    if kind.transferable is not None:
+        yield "transferred", f"to another {kind.transferable.to} of the project with all it contains, by a line in moved"
     if kind.replaceable:
         yield "replaced", "deleted and recreated if a change requires it, with --allow-replace"
     if kind.ordered:

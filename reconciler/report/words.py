@@ -16,6 +16,7 @@ SYMBOLS: Final = {
     Action.ADOPT: "=",
     Action.FORGET: ".",
     Action.RESTORE: "↑",
+    Action.TRANSFER: "»",
 }
 
 STYLES: Final = {
@@ -27,10 +28,11 @@ STYLES: Final = {
     Action.ADOPT: Style.CREATE,
     Action.FORGET: Style.UPDATE,
     Action.RESTORE: Style.CREATE,
+    Action.TRANSFER: Style.MOVE,
 }
 
 TOLD: Final = (
-    Action.CREATE, Action.UPDATE, Action.MOVE, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
+    Action.CREATE, Action.UPDATE, Action.MOVE, Action.TRANSFER, Action.RESTORE, Action.ADOPT, Action.FORGET, Action.REPLACE, Action.DELETE,
 )  # fmt: skip
 """The order in which actions are summed up: what destroys comes last."""
 

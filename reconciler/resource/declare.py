@@ -223,6 +223,7 @@ def check(kind: Kind) -> None:
         for name in (*kind.audience.gates, *kind.audience.inherits, *kind.audience.shows):
             if name not in kind.fields:
                 raise wrong(f"its audience names {name}, which is not a field")
+    _check_transfer(kind, wrong)
     later = [verb.name for verb in kind.carriers]
     for verb in kind.api.values():
         marker = kind.fields.get(verb.marker) if verb.marker is not None else None
@@ -233,3 +234,14 @@ def check(kind: Kind) -> None:
     for listing in kind.listings:
         if listing.each is not None and listing.each not in placeholders(listing.path):
             raise wrong(f"{listing.path} has no {{{listing.each}}} to fill")
+
+
+def _check_transfer(kind: Kind, wrong: Callable[[str], DeclarationError]) -> None:
+    """An object that changes its container is found by its id alone, wherever it is."""
+    for field in kind.fields.values():
+        if field.role is not Role.WITHIN and "transfer" in field.on:
+            raise wrong(f"field {field.name} is not the fixed container, and a transfer sends nothing else")
+    if ("transfer" in kind.api) != (kind.transferable is not None):
+        raise wrong("a verb transfer goes with the container that it changes: within(…, on='transfer')")
+    if kind.transferable is not None and (kind.local_ids or kind.by_id is None or placeholders(kind.by_id.path) != ("id",)):
+        raise wrong("an object that can be transferred is read by its id alone, which no other container has")

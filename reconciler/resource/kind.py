@@ -247,6 +247,11 @@ class Kind:
         return frozenset(name for verb in self.api.values() for name in verb.reshapes)
 
     @cached_property
+    def transferable(self) -> Field | None:
+        """The field of the container that a transfer changes; None where no object of the kind ever leaves its container."""
+        return next((field for field in self.fields.values() if field.role is Role.WITHIN and "transfer" in field.on), None)
+
+    @cached_property
     def ordered(self) -> bool:
         """Whether siblings of this kind have an order that can be changed."""
         return "move" in self.api

@@ -72,6 +72,10 @@ class Kinds(Mapping[str, Kind]):
                 refers = kind.fields[field.derived.reference].refers
                 if refers is None or refers not in self or field.derived.field not in self[refers].fields:
                     raise wrong(f"field {field.name} is derived from {field.derived.source}, which leads to no field")
+            if field.container and field.to is not None and self[field.to].transferable is not None and kind.transferable is None:
+                raise wrong(f"it cannot be transferred, but may be inside a {field.to}, which can")
+        if kind.transferable is not None and kind.within not in {root.name for root in self.roots}:
+            raise wrong(f"it is transferred between objects of the kind {kind.within}, which are in others themselves")
         for reading in kind.reads:
             if reading.names is not None and reading.names not in self:
                 raise wrong(f"a reading names the unknown kind {reading.names}")

@@ -65,7 +65,8 @@ def DELETE(path: str, **words: Any) -> Verb:  # noqa: N802
 class Api(dict[str, Verb]):
     """The verbs of a kind by name, in the order in which they are tried to carry changed fields.
 
-    `create`, `delete`, `restore` and `move` mean what they say to the engine; every other verb carries fields of an object that exists.
+    `create`, `delete`, `restore`, `move` and `transfer` mean what they say to the engine; every other verb carries fields of an object that
+    exists. A transfer gives an object, with all it contains, to another container; it comes last at the top of that.
     """
 
     def __init__(self, **verbs: Verb) -> None:
@@ -74,4 +75,4 @@ class Api(dict[str, Verb]):
             self[name] = Verb(**{**vars(verb), "name": name})
 
 
-LIFECYCLE: Final = ("create", "delete", "restore", "move")
+LIFECYCLE: Final = ("create", "delete", "restore", "move", "transfer")

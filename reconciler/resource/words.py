@@ -221,7 +221,10 @@ def field(
 
 
 def within(kind: str, *, on: str | tuple[str, ...] = ()) -> Any:
-    """The fixed container: fills its placeholder, and its delete takes this object along. `on`: what names it in its body too."""
+    """The fixed container: fills its placeholder, and its delete takes this object along.
+
+    `on`: what names it in its body too; `transfer` gives the object to the container that is named.
+    """
     return Word(role=Role.WITHIN, to=kind, on=_verbs(on))
 
 

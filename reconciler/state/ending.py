@@ -15,7 +15,8 @@ class Ending:
     """How an intent ended, and what is to be remembered of it in the same moment: whole bindings, forgotten addresses, fields seen.
 
     `in-doubt` leaves the intent open; every other status closes it. `error` is a sentence, None where it is done. `after`: for the history,
-    what was seen by field; sensitive values are left out by whoever hands it in.
+    what was seen by field; sensitive values are left out by whoever hands it in. `rename`: tracked addresses that change, with their new
+    ones; `bind` uses the new ones.
     """
 
     intent: int
@@ -25,3 +26,4 @@ class Ending:
     forget: tuple[Address, ...] = ()
     seen: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
     after: Mapping[Address, Mapping[str, Any]] = field(default_factory=dict)
+    rename: Mapping[Address, Address] = field(default_factory=dict)

@@ -163,8 +163,23 @@ class Journal:
         ADD_AFTER.run_all(connection, [rows.after_row(self._state, ending.intent, ending.after) for ending in endings if ending.after])
         CLOSE.run_all(connection, [{"of": self._state, "at": ending.intent} for ending in endings if ending.status != "in-doubt"])
         rows.unbind(connection, self._state, [address for ending in endings for address in ending.forget])
+        self._carry([ending.rename for ending in endings if ending.rename], connection)
         rows.bind(connection, self._state, [binding for ending in endings for binding in ending.bind])
         self._merge(connection, [(address, {}, seen) for ending in endings for address, seen in ending.seen.items()])
+
+    def _carry(self, renames: Sequence[Mapping[Address, Address]], connection: Connection) -> None:
+        """Give what was transferred its new addresses, and remember that the lines of the YAML which say so have had their effect.
+
+        A transfer back takes back the effect of the line that it reverses.
+        """
+        before = bound(connection, self._state) if renames else {}
+        for rename in renames:
+            self._rename(connection, rename)
+            known = read_renames(connection, self._state)
+            lines = {old: new for old, new in rename.items() if known.get(new) != old}
+            write_renames(connection, self._state, {**after(known, rename), **lines})
+        if renames:
+            write_turns(connection, self._state, turned(before, bound(connection, self._state)), run=self.run, at=self._now())
 
     def _refuse_clashes(self, endings: Sequence[Ending]) -> None:
         """Raise StateError with a sentence about it where the database refused what two addresses would have."""

@@ -3,6 +3,7 @@
 - `effects`: the entries of a run, one for each address
 - `tracking`: what the run changed about tracked resources
 - `renames`: both under today's addresses
+- `transfers`: what the run gave to another organization, given back
 - `current`: the organization as it is, declared as it is, so that nothing of it differs
 - `revert`: the same with the run taken back where nobody changed it since; and what cannot be taken back
 - `reapplied`: the lines of the YAML that still declare what the run did

@@ -26,7 +26,8 @@ class Past:
     `id`: of the object it changed. `made`: the id of what it created, or restored where `restored` says so. `deleted`: the id of what it
     deleted; `along`: without a request of its own, with something else. `replaces`: the id of the object that `made` stands in for.
     `fields`: values before it (request form, UNSET where nothing was there), `after`: values seen after it, `stood`: the place before it.
-    `doubts`: verbs of which nobody knows what became.
+    `doubts`: verbs of which nobody knows what became. `carried`: what a transfer called by other names, former address to the new one, and
+    `left`: the id of the container that it took the object from.
     """
 
     address: Address
@@ -41,6 +42,8 @@ class Past:
     after: dict[str, Any] = field(default_factory=dict)
     stood: Stood | None = None
     doubts: list[str] = field(default_factory=list)
+    carried: dict[Address, Address] = field(default_factory=dict)
+    left: str | None = None
 
     @property
     def born(self) -> str:
@@ -66,7 +69,7 @@ def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
             continue
         _done(change, entry)
         for address, id in entry.bound.items():
-            if address != intent.address:
+            if address != intent.address and not intent.before.renames:  # a transfer makes nothing
                 of(address).made = id
         for address in entry.forgotten:
             if address != intent.address:
@@ -90,8 +93,12 @@ def _done(change: Past, entry: Entry) -> None:
             change.fields, change.stood = dict(intent.before.values), intent.before.stood
         case _:
             change.id = intent.target
+            owner = change.kind.transferable.name if change.kind.transferable is not None else None
             for name, value in intent.before.values.items():
-                change.fields.setdefault(name, value)
+                if name == owner:
+                    change.left, change.carried = value, {**change.carried, **intent.before.renames}
+                else:
+                    change.fields.setdefault(name, value)
             change.stood = change.stood or intent.before.stood
 
 

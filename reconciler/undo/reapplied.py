@@ -30,7 +30,9 @@ def wants_again(
     lines: list[Line] = []
     for change in plan.changes:
         declared = project.resources.get(change.address)
-        if declared is None or declared.implied:
+        if Action.TRANSFER in change.actions:
+            lines += [Line(move.new, move.source, "transfers it again") for move in project.moved if move.old == change.address]
+        elif declared is None or declared.implied:
             if Action.RESTORE in change.actions or Action.ADOPT in change.actions:
                 lines.append(
                     _leaving(kinds, project, change.address, again=" again", protected=kinds.of(change.address).name in project.protect)

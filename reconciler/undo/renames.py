@@ -49,6 +49,7 @@ def _entry(entry: Entry, now: _Calling) -> Entry:
     stood = intent.before.stood
     if stood is not None:
         stood = Stood(now(stood.parent), stood.index, None if stood.previous is None else now(stood.previous))
+    carried = {old: now(new) for old, new in intent.before.renames.items()}
     about = now(intent.address, entry.bound.get(intent.address, None if intent.verb == "create" else intent.target))
 
     def called(address: Address) -> Address:
@@ -56,7 +57,7 @@ def _entry(entry: Entry, now: _Calling) -> Entry:
 
     return replace(
         entry,
-        intent=replace(intent, address=about, before=replace(intent.before, stood=stood)),
+        intent=replace(intent, address=about, before=replace(intent.before, stood=stood, renames=carried)),
         bound={called(address): id for address, id in entry.bound.items()},
         forgotten=tuple(about if address == intent.address else address for address in entry.forgotten),
         after={called(address): seen for address, seen in entry.after.items()},

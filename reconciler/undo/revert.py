@@ -24,6 +24,7 @@ from reconciler.undo.result import Inverse
 from reconciler.undo.rows import beside, put_back, standing, uncircled
 from reconciler.undo.snapshot import NOWHERE, Thing, things
 from reconciler.undo.tracking import bound_again, turned_back
+from reconciler.undo.transfers import given_back, under_former_addresses
 
 GONE = "it no longer exists"
 NO_DELETE = "the service deletes no {}"
@@ -50,12 +51,16 @@ class _Undoing:
     done: Mapping[Address, Past]
     turns: Collection[Turn]
     ever: Collection[str]
+    back: Mapping[Address, Address] = field(default_factory=dict)
     values: dict[Address, dict[str, Any]] = field(default_factory=lambda: defaultdict(dict))
     places: dict[Address, Stood] = field(default_factory=dict)
     cannot: list[Cannot] = field(default_factory=list)
 
     def whole(self) -> Inverse:
         again, self.cannot = bound_again(self.kinds, self.turns, self.state, self.actual)
+        self.back, here, cannot = given_back(self.kinds, self.done, self.turns, self.state, self.actual)
+        self.cannot += cannot
+        self.turns = here
         known = {**things(self.kinds, self.state, self.actual), **again}
         self.chosen = choices(self.kinds, self.actual.objects)
         self.alive = {bare(id) for objects in self.actual.objects.values() for id, item in objects.items() if item.deleted_at is None}
@@ -216,6 +221,8 @@ class _Undoing:
                 self.values[change.address][name] = self._addressed(before, change.address)
             elif reason:
                 self._say(change.address, f"{name} {reason}")
+        if change.left is not None and change.address not in self.back:
+            return
         if change.stood is not None or any(change.kind.fields[name].container for name in change.fields if name in change.kind.fields):
             self._placed(change, thing)
 
@@ -305,6 +312,8 @@ class _Undoing:
         }
         siblings = {sibling for stood in self.places.values() for sibling in rows[stood.parent] if sibling not in among}
         about = {*siblings, *restored, *again, *(address for address, some in self.values.items() if some)}
+        about = {self.back.get(address, address) for address in about}
+        desired = under_former_addresses(desired, self.back)
         only = frozenset({*self.removed, *(about & desired.resources.keys())})
         deleted = {id for change in self.done.values() for id in (change.deleted, change.replaces) if id is not None}
         turns, cannot = turned_back(self.turns, self.state, added={*restored, *again}, removed=self.removed, deleted=deleted)

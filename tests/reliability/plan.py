@@ -51,12 +51,17 @@ def _kill(long: bool) -> Iterator[Job]:
         for name in named[:3]:
             yield Job("kill", "bucket", {"name": name, "most": 30, "deep": 3, "deepest": 4})
         yield Job("kill", "s3", {"name": named[1], "most": 15, "deep": 1, "deepest": 4})
+        for database in ("sqlite", "postgres"):
+            yield Job("kill", database, {"name": "transfers-swapped", "most": 12, "deep": 1, "deepest": 4})
         return
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
         for number in range({"sqlite": 18, "s3": 4}.get(database, 14)):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
+        yield Job("kill", database, {"name": "transfers-swapped", "deep": 12, "deepest": 20})
+        for number in range({"sqlite": 40, "s3": 2}.get(database, 12)):
+            yield Job("kill", database, {"name": f"transfers-{number}", "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
             for part in range(1, parts + 1):
                 if database != "s3":

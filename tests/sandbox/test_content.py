@@ -109,6 +109,12 @@ def test_a_space_that_is_transferred_leaves_the_sites_of_its_organization(box: B
     assert [(one["space"]["id"], one["default"]) for one in box.items(f"{site}/site-spaces")] == [("spc_two", True)]
 
 
+def test_a_space_that_is_transferred_out_of_a_collection_is_private(box: Box) -> None:
+    assert box.get("/spaces/spc_deep")["visibility"] == "in-collection"
+    moved = box.post("/spaces/spc_deep/transfer", {"organization": "org_b"}, status=200, token=ZOE)
+    assert (moved["visibility"], "parent" in moved) == ("private", False)
+
+
 def test_a_transfer_to_its_own_organization_answers_409(box: Box) -> None:
     said = box.refused("POST", "/spaces/spc_one/transfer", {"organization": "org_a"}, status=409)
     assert said == "space spc_one belongs to org_a already"

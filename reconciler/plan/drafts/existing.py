@@ -8,7 +8,7 @@ from datetime import timedelta
 from reconciler.address import bare
 from reconciler.model import Blocked
 from reconciler.model.codec import unborn
-from reconciler.plan.decisions import Adopt, Draft, Keep, Restore
+from reconciler.plan.decisions import Adopt, Draft, Keep, Restore, Transfer
 from reconciler.plan.drafts.diff import Difference, differences
 from reconciler.plan.drafts.facts import Facts
 from reconciler.plan.drafts.left_behind import pruned_later
@@ -24,7 +24,8 @@ def compared(facts: Facts, draft: Draft) -> Draft:
     id = facts.matches.ids[address]
     now = actual.find(kind.name, id)
     assert now is not None
-    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now)
+    together = facts.world.batches[address].roots if address in facts.world.batches else ()
+    draft = replace(draft, deferred=facts.settled.get(address), id=id, observed=now, with_transfers=together)
     if now.deleted_at is not None:
         ago, left = window(kind, now.deleted_at, actual)
         if left <= timedelta(0):
@@ -43,10 +44,26 @@ def _with_intent(facts: Facts, draft: Draft) -> Draft:
         came_late = (draft.kind.name, draft.id) in matches.late
         usual = "created by a late request of an earlier run" if came_late else "exists and is unmanaged"
         return _recreated(facts, replace(draft, intent=Adopt(), reason=usual))
+    root = facts.world.carried.along.get(address)
+    if address in facts.world.carried.roots:
+        return replace(draft, intent=_transfer(facts, draft), reason=f"was {matches.renamed[address]}")
+    if root is not None and not draft.is_restored:
+        return replace(draft, intent=Adopt(), reason=f"was {matches.renamed[address]}; is transferred with {root}")
     if address in matches.renamed:
         intent = Restore(adopt=True) if draft.is_restored else Adopt()
         return replace(draft, intent=intent, reason=draft.reason or f"was {matches.renamed[address]}")
     return draft
+
+
+def _transfer(facts: Facts, draft: Draft) -> Transfer:
+    """Where an object that is to be transferred is now. What is deleted is not transferred: `transfers.obstacles`."""
+    origin, inside = facts.matches.former.origin(draft.address), draft.kind.inside
+    assert origin is not None
+    assert draft.observed is not None
+    held = draft.kind.fields[inside.name].seen(draft.observed.raw) if inside is not None else None
+    batch = facts.world.batches.get(draft.address)
+    renames = batch.moves if batch is not None and batch.roots[-1] == draft.address else {}
+    return Transfer(origin, facts.matches.transfers[draft.address], held if isinstance(held, str) else None, renames)
 
 
 def _recreated(facts: Facts, draft: Draft) -> Draft:

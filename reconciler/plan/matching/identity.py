@@ -20,7 +20,7 @@ def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> 
     """Every object that can be matched, once the renames are refused that its natural key does not allow."""
     impossible: dict[Address, Stuck] = {}
     while True:
-        former = follow(desired, state, impossible=impossible)
+        former = follow(kinds, desired, state, impossible=impossible)
         matches = match(kinds, desired, former.state, actual, former=former)
         wrong = _wrong(kinds, desired, matches, actual)
         if not wrong:

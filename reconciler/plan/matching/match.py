@@ -31,6 +31,7 @@ class Matches:
 
     `gone`: bound, and proven away. `recreated`: those, and what is deleted and could be restored, in whose place people created another
     object, which is in `ids`; with the id that was bound. `transferred`: those that are in another container now, with its id.
+    `transfers`: those in `ids` that are still in the container which the YAML has them leave, with its id.
     `replaced`: what will be made anew, with the id it still has; it is not in `ids`. `leaving`: bound, no longer declared, and still
     there. `former`: the state under today's addresses, and what of it was renamed. `late`: (kind, id) of what requests made that were
     taken for lost, with their addresses; where nothing else has the address, it is in `adopted` too. `unknown`: nothing can be said, and
@@ -43,6 +44,7 @@ class Matches:
     gone: set[Address] = field(default_factory=set)
     recreated: dict[Address, str] = field(default_factory=dict)
     transferred: dict[Address, str] = field(default_factory=dict)
+    transfers: dict[Address, str] = field(default_factory=dict)
     replaced: dict[Address, str] = field(default_factory=dict)
     leaving: dict[Address, str] = field(default_factory=dict)
     late: dict[tuple[str, str], Address] = field(default_factory=dict)
@@ -68,7 +70,7 @@ def match(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, forme
 
     `former`: what became of the state's addresses, where that is known.
     """
-    found = Matches(follow(desired, state) if former is None else former)
+    found = Matches(follow(kinds, desired, state) if former is None else former)
     state = found.former.state
     taken = {  # what an undeclared root lets go of is free
         (binding.kind, binding.id) for address, binding in state.bindings.items() if address.root in desired.resources
@@ -162,6 +164,11 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
     now = actual.find(kind.name, binding.id)
     at = now.within.get(kind.within or "") if now is not None else actual.elsewhere.get((kind.name, binding.id))
     if container is not None and at is not None and at != found.ids[container]:
+        origin = found.former.origin(address) if kind.transferable is not None and now is not None else None
+        if origin is not None and found.ids.get(origin) == at:
+            found.ids[address] = binding.id
+            found.transfers[address] = at
+            return
         found.transferred[address] = at
         found.gone.add(address)
     elif now is not None:
@@ -196,12 +203,20 @@ def _created_again(kind: Kind, declared: Declared, binding: Binding, actual: Act
         natural.again(kind, declared, binding)
         if address in found.transferred and address not in found.ids and address not in found.blocked:
             where = found.transferred[address]
+            root = next((other for other in found.ids if other.container is None and found.ids[other] == where), None)
+            there = address.renamed(address.root, root) if root is not None and kind.transferable is not None else None
+            line = f" as {there}, with {moved_line(address, there)}" if there is not None else ""
             found.blocked[address] = Blocked(
                 address,
                 f"{binding.id} belongs to another {kind.within} now ({where})",
-                f"declare it there, or stop managing it: reconciler state forget {address}",
+                f"declare it there{line}, or stop managing it: reconciler state forget {address}",
                 declared.source,
             )
+
+
+def moved_line(old: Address, new: Address) -> str:
+    """The line of the YAML that says that an object goes from one address to another."""
+    return f"moved: [{{from: {old}, to: {new}}}]"
 
 
 def _by_id(kind: Kind, declared: Declared, projects: Projects, actual: Actual, found: Matches, index: Index) -> None:

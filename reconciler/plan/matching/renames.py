@@ -2,6 +2,8 @@
 
 In: Desired and State. Out: the same State under new addresses, and the renames that cannot happen. A container takes along everything that
 is tracked below it, declared or not. A rename that was carried out once is not carried out again, however long its line stays.
+
+A line may lead to another root, where the kind can be transferred; what is inside such a container gets the address of the same key there.
 """
 
 from __future__ import annotations
@@ -9,9 +11,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from reconciler.address import Address
 from reconciler.model import Binding, Blocked, Desired, Removed, Rules, Source, State, waiting
+from reconciler.resource import Kinds
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Former:
 
     `before`: the state as it was read. `state`: the same under today's addresses. `renames`: every rename of the YAML that is not refused,
     former address to today's. `moves`: tracked address to today's, where they differ. `followed`: the former address, as the YAML has it,
-    of each tracked address that a line of the YAML renames. `refused`: both addresses of each rename that cannot happen.
+    of each tracked address that a line of the YAML renames. `refused`: both addresses of each rename that cannot happen. A rename to
+    another root needs a request where the object is not there yet (`plan.transfers`).
     """
 
     before: State
@@ -37,6 +42,19 @@ class Former:
     moves: Mapping[Address, Address] = field(default_factory=dict)
     followed: Mapping[Address, Address] = field(default_factory=dict)
     refused: Mapping[Address, Blocked] = field(default_factory=dict)
+
+    @cached_property
+    def today(self) -> Mapping[Address, Address]:
+        """Today's address of everything whose address differs from the one in the database."""
+        return {old: new for new, old in self.state.renamed.items()}
+
+    def origin(self, address: Address) -> Address | None:
+        """The root, as it is called today, that the address leaves; None where it stays in its root."""
+        old = self.state.renamed.get(address)
+        if old is None:
+            return None
+        root = self.today.get(old.root, self.state.fulfilled.get(old.root, old.root))
+        return root if root != address.root else None
 
     def hindered(self, address: Address, parents: Iterable[Address]) -> Blocked | None:
         """Why nothing is done at an address: it, or one of its parents, has a rename that cannot happen."""
@@ -57,15 +75,43 @@ def renames(desired: Desired) -> dict[Address, Address]:
     return {old: new for old, new in asked.items() if old != new}
 
 
-def follow(desired: Desired, state: State, *, impossible: Mapping[Address, Stuck] | None = None) -> Former:
+def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[Address, Stuck] | None = None) -> Former:
     """Rename what is tracked as the YAML says. Following the result again changes nothing.
 
     `impossible`: tracked addresses that must keep their names, for a reason that only the objects show.
     """
     asked = renames(desired)
+    if again := {move.old for move in desired.moved if move.again}:
+        state = replace(state, fulfilled={old: new for old, new in state.fulfilled.items() if old not in again})
     if not _concerned({old for old, new in asked.items() if state.fulfilled.get(old) != new}, state):
         return Former(state, state, asked)
-    return _Following(desired, asked, state, impossible or {}).whole()
+    implied = _implied(kinds, desired, state, asked)
+    return _Following(kinds, desired, asked, implied, state, impossible or {}).whole()
+
+
+def _implied(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Address, Address]) -> dict[Address, Address]:
+    """The lines that follow from that of a container which leaves its root: what is in it is declared in the new one, by the same key."""
+    leaving = {
+        old: new
+        for old, new in asked.items()
+        if old.root != new.root and old in state.bindings and state.fulfilled.get(old) != new and not _rootless(old)
+    }
+    if not leaving:
+        return {}
+    implied: dict[Address, Address] = {}
+    for address in state.bindings:
+        kind = kinds.get(state.bindings[address].kind)
+        if kind is None or kind.transferable is None or address in asked or address in desired.resources:
+            continue
+        outer = next((above for above in stands_in(state.bindings, address) if above in leaving), None)
+        inside = address.renamed(address.root, leaving[outer].root) if outer is not None and not _rootless(address) else None
+        if inside is not None and inside in desired.resources:
+            implied[address] = inside
+    return implied
+
+
+def _rootless(address: Address) -> bool:
+    return address.container is None
 
 
 def _concerned(former: Collection[Address], state: State) -> bool:
@@ -112,8 +158,17 @@ def called_today(removed: Mapping[Address, Removed], former: Former) -> dict[Add
 class _Following:
     """One pass over the tracked addresses, containers first."""
 
-    def __init__(self, desired: Desired, asked: dict[Address, Address], state: State, impossible: Mapping[Address, Stuck]) -> None:
-        self.desired, self.asked, self.state, self.impossible = desired, asked, state, impossible
+    def __init__(
+        self,
+        kinds: Kinds,
+        desired: Desired,
+        asked: Mapping[Address, Address],
+        implied: Mapping[Address, Address],
+        state: State,
+        impossible: Mapping[Address, Stuck],
+    ) -> None:
+        self.kinds, self.desired, self.state, self.impossible = kinds, desired, state, impossible
+        self.asked, self.implied = {**implied, **asked}, implied
         self.tracked = {*state.bindings, *(intent.address for intent in state.intents)}
         doubtful = {address for intent in state.intents for address in (intent.address, *intent.before.takes)}
         self.doubtful = {above for address in doubtful for above in (address, *address.containers)}
@@ -137,7 +192,7 @@ class _Following:
             carried_out |= done
             self._level(sorted(levels[depth]), done)
         moves = {address: self.final[address] for address in self.state.bindings if self.final[address] != address}
-        kept = {old: new for old, new in self.asked.items() if old not in self.refused_lines}
+        kept = {old: new for old, new in self.asked.items() if old not in self.refused_lines and old not in self.implied}
         carried_out |= {line: self.asked[line] for line in self.followed.values()}
         return Former(self.state, self._renamed(moves, carried_out), kept, moves, self.followed, self.refused)
 
@@ -173,7 +228,14 @@ class _Following:
     def _leads(self, alias: Address, plain: Address, done: Mapping[Address, Address]) -> bool:
         """Whether a line of the YAML renames what is called `alias`, within its container, and was not carried out yet."""
         new = self.asked.get(alias)
-        return new is not None and new not in (plain, done.get(alias)) and new.container == plain.container
+        if new is None or new in (plain, done.get(alias)):
+            return False
+        return new.container == plain.container or self._may_leave(plain, new)
+
+    def _may_leave(self, old: Address, new: Address) -> bool:
+        """Whether the object may get an address in another root: by a transfer."""
+        kind = self.kinds.get(old.kind or "")
+        return kind is not None and kind.transferable is not None and old.kind == new.kind and new.root in self.desired.resources
 
     def _settle(self, nodes: list[Address], plain: Mapping[Address, Address], lines: dict[Address, Address]) -> None:
         """Take back every rename to an address that something else keeps or gets too; `lines` keeps those that can happen."""

@@ -15,11 +15,13 @@ from reconciler.resource import Kinds
 
 
 def by_reference(kinds: Kinds, desired: Desired) -> Iterable[Declared]:
-    """Every declared resource once. The order of Desired is kept where references allow it; a circle of them is cut."""
+    """Every declared resource once, the roots first: an object may be in another one than its address says. The order of Desired is kept
+    where references allow it; a circle of them is cut."""
     keys = {name: tuple(field.name for field in kind.keys) for name, kind in kinds.items()}
     resources = desired.resources
     opened: set[Address] = set()
-    done: set[Address] = set()
+    done = {address for address in resources if address.container is None}
+    yield from [declared for address, declared in resources.items() if address in done]
     for start in resources.values():
         container, names = start.address.container, keys[start.kind]
         if start.address in done:

@@ -1,13 +1,14 @@
 """Probable renames: an address that is no longer declared beside a new one that looks like it. Pure.
 
 Without the word `previously` the one would be deleted and the other made: its content and its public address would be lost. So both wait
-until the YAML says which it is. What only stands in the same place is a remark.
+until the YAML says which it is. What only stands in the same place is a remark. A line that went to another root, whose object could be
+transferred there, waits for its line in `moved`.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, Final
@@ -40,6 +41,7 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
             blocked += _blocked(
                 old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
             )
+    blocked += _elsewhere(decisions, vanished, fresh)
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
         former = "names a former key that is not tracked"
@@ -48,14 +50,58 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
     return replace(decisions.changed(blocked), notes=notes)
 
 
+def _elsewhere(decisions: Decisions, vanished: dict[Address, Removal], fresh: dict[Address, Draft]) -> Iterator[Draft | Removal]:
+    """Block what is no longer declared in one root and looks like something in another one: it would be a transfer."""
+    going = {address: removal for address, removal in vanished.items() if removal.kind.transferable is not None}
+    coming = {address: draft for address, draft in fresh.items() if draft.kind.transferable is not None}
+    ids = {(draft.kind.name, draft.declared.id): draft for draft in decisions.drafts.values() if going and draft.declared.id is not None}
+    pairs = [(at, draft.address) for at, old in going.items() if (draft := ids.get((old.kind.name, old.id))) is not None]
+    going = {at: old for at, old in going.items() if at not in dict(pairs)}
+    pairs += _pairs(going, coming, {}, _signs_anywhere) if going and coming else []
+    ways = {new: (vanished[old], decisions.drafts[new]) for old, new in pairs}
+    for old, draft in ways.values():
+        vanished.pop(old.address)
+        fresh.pop(draft.address, None)
+        yield from _transfer_blocked(*_outermost(ways, old, draft), old, draft)
+
+
+def _outermost(ways: Mapping[Address, tuple[Removal, Draft]], old: Removal, draft: Draft) -> tuple[Removal, Draft]:
+    """What brings an object if it is transferred with what it is in; itself where nothing does."""
+    while (outer := ways.get(draft.declared.parent) if draft.declared.parent is not None else None) is not None:
+        inside = old.kind.inside
+        if inside is None or _was(old, inside.name) != outer[0].id:
+            break
+        old, draft = outer
+    return old, draft
+
+
+def _transfer_blocked(top: Removal, coming: Draft, old: Removal, draft: Draft) -> tuple[Removal, Draft]:
+    """Both, blocked. `top`, `coming`: of what they are in, where its line would be enough."""
+    line = f"moved: [{{from: {top.address}, to: {coming.address}}}]"
+    removal = f"removed: {{address: {old.address}, action: delete}}"
+    way = f"to transfer it with its content, write {line}; if they are two, add to {removal}"
+    cause = coming.address if coming is not draft else None
+    gone = f"is no longer declared, and {draft.address} looks like it: its line went to {draft.address.root} without one in moved"
+    come = f"would be created, and looks like {old.address}, which is no longer declared: its line came from {old.address.root} without one"
+    source = draft.declared.source
+    return (
+        replace(old, blocked=Blocked(old.address, gone, way, source, cause)),
+        replace(draft, blocked=Blocked(draft.address, f"{come} in moved", way, source, cause)),
+    )
+
+
 def _pairs(
-    vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft], same: Mapping[Address, str]
+    vanished: Mapping[Address, Removal],
+    fresh: Mapping[Address, Draft],
+    same: Mapping[Address, str],
+    signs: Callable[[Kind, Address, Mapping[str, Any]], Iterator[Hashable]] | None = None,
 ) -> list[tuple[Address, Address]]:
     """Those that look alike, each once; `same`: those found so far, whose referrers then look alike too."""
     alike: dict[Hashable, deque[Address]] = defaultdict(deque)
+    signs = signs or _signs
     for address, new in fresh.items():
         values = substitute(dict(new.wants), same)
-        for sign in _signs(new.kind, address, values):
+        for sign in signs(new.kind, address, values):
             alike[sign].append(address)
     turn = {address: index for index, address in enumerate(fresh)}
     taken: set[Address] = set()
@@ -63,7 +109,7 @@ def _pairs(
     for address, old in vanished.items():
         candidates: list[Address] = []
         observed = old.observed
-        for sign in _signs(old.kind, address, {**observed.raw, **observed.values} if observed is not None else {}):
+        for sign in signs(old.kind, address, {**observed.raw, **observed.values} if observed is not None else {}):
             queue = alike.get(sign, deque())
             while queue and queue[0] in taken:
                 queue.popleft()
@@ -83,6 +129,14 @@ def _signs(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[
     keys = [values.get(field.name, UNSET) for field in kind.keys]
     if keys and UNSET not in keys:
         yield kind.name, address.container, "", repr(keys)
+
+
+def _signs_anywhere(kind: Kind, address: Address, values: Mapping[str, Any]) -> Iterator[Hashable]:
+    """What it has in common with what is the same object in another root: its key, or whatever people would call the same."""
+    yield kind.name, "", address.key
+    for name in NAMES:
+        if values.get(name, UNSET) not in (UNSET, None, ""):
+            yield kind.name, name, repr(values[name])
 
 
 def _mistyped(desired: Desired, vanished: Mapping[Address, Removal], fresh: Mapping[Address, Draft]) -> dict[Address, Address]:

@@ -25,9 +25,11 @@ def targets(world: World, decisions: Decisions) -> Decisions:
     while pending:
         draft = drafts[pending.pop()]
         sources, child = set(pending_sources(drafts, draft)), brought.get(draft.address)
-        for address in sorted(needed(draft.declared) | sources | ({child} if child is not None else set())):
+        wanted = needed(draft.declared) | sources | ({child} if child is not None else set())
+        wanted |= {root for address in (draft.address, *wanted) if address in drafts for root in drafts[address].with_transfers}
+        for address in sorted(wanted):
             other = drafts.get(address)
-            if other is None or address in chosen or not (other.is_new or other.is_restored or address in sources):
+            if other is None or address in chosen or not (_comes(other) or address in sources):
                 continue
             if not selection.refuses(address):
                 chosen.add(address)
@@ -50,6 +52,11 @@ def targets(world: World, decisions: Decisions) -> Decisions:
         selected_removals=frozenset(deletes.selected),
         required=tuple(sorted(required)),
     )
+
+
+def _comes(draft: Draft) -> bool:
+    """Whether what refers to the object must wait for a request."""
+    return draft.is_new or draft.is_restored or draft.is_transferred
 
 
 def _without(drafts: Mapping[Address, Draft], draft: Draft, missing: Address) -> dict[Address, Draft]:

@@ -24,8 +24,8 @@ class Row:
     """One list of siblings.
 
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
-    the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create or a join; then `moves`; then `tail`,
-    the newcomers at the end of the list, each by its own move or (an address) by its create or join. `strayed`: those
+    the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create, a join or a transfer; then `moves`; then
+    `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. `strayed`: those
     that a listing shows elsewhere than they were placed, each with whom it was placed behind and whom it stands behind (of its kind).
     """
 
@@ -82,9 +82,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
 
     Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
     """
-    fixed = [
-        draft for draft in siblings if draft.address not in mine and draft.id is not None and not draft.is_restored and not _arrives(draft)
-    ]
+    fixed = [draft for draft in siblings if draft.address not in mine and _is_there(draft)]
     there = {draft.address for draft in fixed}
     behind: dict[Address | None, list[Draft]] = defaultdict(list)
     previous: Address | None = None
@@ -100,7 +98,7 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
         if {move.item for move in row.moving()} <= set(mine):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in mine]
-    stay = standing([draft for draft in shown if draft.id is not None and not draft.is_restored and not _arrives(draft)], str(parent or ""))
+    stay = standing([draft for draft in shown if _is_there(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
     return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], frozenset())
 
@@ -114,6 +112,8 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
             continue
         if draft.is_restored:
             must.append(draft)
+        elif draft.is_transferred and not _arrives(draft):
+            landing.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
             if _never_placed(draft) or draft.address in forced:
@@ -173,9 +173,19 @@ def _strayed(present: Sequence[Draft], parent: str) -> tuple[tuple[Address, Addr
 
 
 def _never_placed(draft: Draft) -> bool:
-    """Whether we made it, nothing shows where it stands, and no run ever came to the end of its row."""
+    """Whether nothing shows where it stands, and no run that made it, or brought it from another root, came to the end of its row."""
     shown = draft.observed is not None and draft.observed.rank is not None
-    return not shown and draft.binding is not None and draft.binding.origin is not Origin.ADOPTED and draft.binding.place is None
+    if shown or draft.binding is None:
+        return False
+    place = draft.binding.place
+    if place is None:
+        return draft.binding.origin is not Origin.ADOPTED
+    return bool(place.parent) and place.parent.split("/", 1)[0] != str(draft.address.root)
+
+
+def _is_there(draft: Draft) -> bool:
+    """Whether the object is among its siblings before this run."""
+    return draft.id is not None and not draft.is_restored and not draft.is_transferred and not _arrives(draft)
 
 
 def _arrives(draft: Draft) -> bool:

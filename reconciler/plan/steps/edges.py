@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from reconciler.address import Address
 from reconciler.model import Observed
 from reconciler.model.codec import ids_in, unborn
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.derived import Derivation, Level, level
 from reconciler.plan.steps.graph import Acyclic, Cycle
 from reconciler.plan.steps.requests import Sketch, Sketches, body_of
+from reconciler.plan.steps.transfers import before_transfer, leave_first
 from reconciler.resource import UNSET, Field, Kind, Role
 
 
@@ -31,6 +32,7 @@ def connect(whole: Sketches, derived: Mapping[Address, Derivation]) -> None:
     _deletes_last(whole)
     others = _creates_before_deletes(whole, {address for one in derived.values() for address in one.after})
     _derived_after(whole, derived)
+    leave_first(whole)
     try:
         waits = Acyclic(*_graph(whole))
     except Cycle:
@@ -57,8 +59,11 @@ def _needs(whole: Sketches, index: int, sketch: Sketch, draft: Draft) -> None:
     seed = draft.kind.seed
     if seed is not None and sketch.verb.copies == seed.name:
         needed |= set(unborn(draft.declared.values.get(seed.name)))
-    if index != whole.makers.get(draft.address):
+    if index not in (whole.makers.get(draft.address), whole.transfers.get(draft.address)):
         needed.add(draft.address)
+    if index == whole.transfers.get(draft.address):
+        sketch.needs |= set(before_transfer(whole, draft))
+        return
     sketch.needs |= {whole.makers[address] for address in needed if address in whole.makers and whole.makers[address] != index}
 
 
@@ -262,6 +267,8 @@ def _deletes_last(whole: Sketches) -> None:
             if one.field.name in sketch.writes:
                 for text in ids_in(one.before) if one.before is not UNSET else ():
                     mentions[text].add(index)
+        if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer" and sketch.draft.intent.left is not None:
+            mentions[sketch.draft.intent.left].add(index)
     inside: dict[tuple[str, str], set[int]] = defaultdict(set)
     for address, index in whole.deletes.items():
         for outer in _stands_in(whole.removals[address].kind, whole.removals[address].observed):

@@ -12,7 +12,7 @@ from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Before, Stood
-from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.decisions import Draft, Removal, Transfer
 from reconciler.plan.drafts.diff import Difference
 from reconciler.plan.siblings.moves import Move
 from reconciler.plan.siblings.rows import Row
@@ -34,6 +34,7 @@ class Sketch:
     source: str | Address | None = None
     brings: tuple[tuple[str, str, Address], ...] = ()
     takes: tuple[Address, ...] = ()
+    renames: dict[Address, Address] = field(default_factory=dict)
     needs: set[int] = field(default_factory=set)
     after: set[int] = field(default_factory=set)
 
@@ -41,9 +42,9 @@ class Sketch:
 class Sketches:
     """All sketches of one plan, and where to find them.
 
-    `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create or restore
-    that later steps need. `of`: address to all its sketches. `arrivals`: to the join or leave that changes its container. `movers`: to its
-    move. `deletes`: to its delete. Numbers are places in `sketches`.
+    `brought`: by a resource that is created and a kind, the child of it that its create makes. `makers`: address to the create, restore or
+    transfer that later steps need. `transfers`: to the transfer of its own. `of`: address to all its sketches. `arrivals`: to the join or
+    leave that changes its container. `movers`: to its move. `deletes`: to its delete. Numbers are places in `sketches`.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Sketches:
         self.arrivals: dict[Address, int] = {}
         self.movers: dict[Address, int] = {}
         self.deletes: dict[Address, int] = {}
+        self.transfers: dict[Address, int] = {}
 
     # -- sketching ---------------------------------------------------------------------------------------------------------------
 
@@ -82,11 +84,23 @@ class Sketches:
             if draft.is_restored:
                 verb = draft.kind.api["restore"]
                 self.makers[draft.address] = self.add(Sketch(draft, verb, self._path(verb, draft), target=draft.id))
+            elif draft.is_transferred:
+                self.transfers[draft.address] = self._transfer(draft)
             elif draft.is_new and draft.created_with is None:
                 self.makers[draft.address] = self._create(draft)
         for draft in self.drafts.values():
             if draft.active and draft.created_with is not None:
                 self.makers[draft.address] = self.makers[draft.created_with]
+            if draft.active and draft.with_transfers and draft.with_transfers[-1] in self.transfers:
+                self.makers[draft.address] = self.transfers[draft.with_transfers[-1]]
+
+    def _transfer(self, draft: Draft) -> int:
+        verb, owner = draft.kind.api["transfer"], draft.kind.transferable
+        assert owner is not None
+        container = self.kinds.container(draft.address, str(owner.to))
+        writes = {owner.name: self.ids.get(container, container)}
+        renames = dict(draft.intent.renames) if isinstance(draft.intent, Transfer) else {}
+        return self.add(Sketch(draft, verb, self._path(verb, draft), body_of(draft.kind, writes), writes, target=draft.id, renames=renames))
 
     def _create(self, draft: Draft) -> int:
         kind, verb = draft.kind, draft.kind.api["create"]
@@ -166,16 +180,20 @@ class Sketches:
         for row in self.rows:
             arrived: list[int] = []
             for address in row.arrivals:
-                index = self.arrivals.get(address, self.makers.get(address))
+                index = self._arrival(address)
                 if index is not None:
                     self.sketches[index].after |= set(arrived[-1:])
                     arrived.append(index)
             previous: set[int] = set(arrived)
             for one in (*row.moves, *row.tail):
-                index = self._move(self.drafts[one.item], one) if isinstance(one, Move) else self.arrivals.get(one, self.makers.get(one))
+                index = self._move(self.drafts[one.item], one) if isinstance(one, Move) else self._arrival(one)
                 if index is not None:
                     self.sketches[index].after |= previous - {index}
                     previous = {index}
+
+    def _arrival(self, address: Address) -> int | None:
+        """The step that brings an object to the end of its row."""
+        return self.arrivals.get(address, self.transfers.get(address, self.makers.get(address)))
 
     def _move(self, draft: Draft, move: Move[Address]) -> int:
         verb, inside = draft.kind.api["move"], draft.kind.inside
@@ -202,7 +220,7 @@ class Sketches:
 
     def _there(self, anchor: Address) -> set[int]:
         """The steps after which an object is among its siblings, where it is not there from the start."""
-        steps = {self.makers.get(anchor), self.arrivals.get(anchor)}
+        steps = {self.makers.get(anchor), self.transfers.get(anchor), self.arrivals.get(anchor)}
         if anchor in self.movers and self.sketches[self.movers[anchor]].writes:
             steps.add(self.movers[anchor])
         return {step for step in steps if step is not None}
@@ -236,6 +254,8 @@ class Sketches:
             return Before(replaces=made_anew.id if made_anew is not None else None)
         if sketch.verb.name == "restore":
             return Before()
+        if isinstance(sketch.draft.intent, Transfer) and sketch.verb.name == "transfer":
+            return Before(_left(sketch.draft.kind, sketch.draft.intent), self.stood.get(sketch.draft.address), renames=sketch.renames)
         return Before({one.field.name: _as_sent(sketch.draft, one) for one in sketch.draft.sendable if _told(sketch, one)}, stood)
 
     # -- paths and numbers -------------------------------------------------------------------------------------------------------
@@ -301,6 +321,12 @@ def _as_sent(draft: Draft, one: Difference) -> Any:
     if binding is not None and one.before is not UNSET and binding.seen.get(one.field.name, UNSET) == one.before:
         return binding.sent.get(one.field.name, one.before)
     return one.before
+
+
+def _left(kind: Kind, transfer: Transfer) -> dict[str, Any]:
+    """What a transferred object leaves: its container and the node it is in."""
+    left: dict[str, Any] = {kind.transferable.name: transfer.source_id} if kind.transferable is not None else {}
+    return left | ({kind.inside.name: transfer.left} if kind.inside is not None and transfer.left is not None else {})
 
 
 def _held(removal: Removal) -> dict[str, Any]:

@@ -71,6 +71,7 @@ def _step(whole: Sketches, sketch: Sketch, number: int, numbers: Mapping[int, in
         brings=sketch.brings,
         takes=sketch.takes,
         before=whole.before(sketch),
+        renames=sketch.renames,
         needs=needs,
         after=frozenset(numbers[n] for n in sketch.after) - needs,
     )

@@ -17,6 +17,7 @@ class SummaryData(t.Record):
     adopt: t.Count
     forget: t.Count
     restore: t.Count
+    transfer: NotRequired[Annotated[t.Count, t.doc("Absent: none.")]]
     unmanaged: Annotated[t.Count | None, t.doc("Null where only files were compared.")]
     blocked: t.Count
     requests: t.Count

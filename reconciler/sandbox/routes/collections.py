@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Query, Response
 
 from reconciler.sandbox.bodies import CollectionCreate, CollectionPatch, ContentMove, Transfer
-from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, inside_of, move_content, owner
+from reconciler.sandbox.content.tree import collection_container, container_of, delete_collection, give, move_content
 from reconciler.sandbox.service import Caller, Calling, Fault, Paged, Paging, listing
 from reconciler.sandbox.views import View
 
@@ -64,11 +64,7 @@ async def transfer_collection(collectionId: str, body: Transfer, caller: Caller 
         caller.admin(body.organization)
         if body.organization == collection["organization"]:
             raise Fault(409, f"collection {collectionId} belongs to {body.organization} already")
-        collection.pop("parent", None)
-        caller.store.place("collection", collectionId, f"root:{body.organization}")
-        collection = owner(caller.store, "collection", collection, body.organization)
-        for kind, item in inside_of(caller.store, collectionId):
-            owner(caller.store, kind, item, body.organization)
+        collection = give(caller.store, "collection", collection, body.organization)
     return View(caller).collection(collection)
 
 

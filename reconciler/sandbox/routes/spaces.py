@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from reconciler.sandbox.bodies import ContentMove, SpacePatch, Transfer
-from reconciler.sandbox.content.tree import delete_space, duplicate, move_content, owner, restore
+from reconciler.sandbox.content.tree import delete_space, duplicate, give, move_content, restore
 from reconciler.sandbox.service import Caller, Calling, Fault
 from reconciler.sandbox.sites.visitors import space_reader
 from reconciler.sandbox.store import Object
@@ -82,7 +82,5 @@ async def transfer_space(spaceId: str, body: Transfer, caller: Caller = Calling)
         caller.admin(body.organization)
         if body.organization == space["organization"]:
             raise Fault(409, f"space {spaceId} belongs to {body.organization} already")
-        space.pop("parent", None)
-        caller.store.place("space", spaceId, f"root:{body.organization}")
-        space = owner(caller.store, "space", space, body.organization)
+        space = give(caller.store, "space", space, body.organization)
     return View(caller).space(space)

@@ -258,6 +258,8 @@ def before_row(state: int, intent: Intent) -> dict[str, Any] | None:
     }
     if before.takes:
         value["takes"] = [str(address) for address in before.takes]
+    if before.renames:
+        value["renames"] = {str(old): str(new) for old, new in before.renames.items()}
     return {"state": state, "intent": intent.id, "value": to_json(value, f"what {intent.verb} {intent.address} met")}
 
 
@@ -276,7 +278,8 @@ def _before(text: str | None, what: str) -> Before:
         parent, index, previous = value["stood"]
         stood = Stood(Address.parse(parent), int(index), None if previous is None else Address.parse(previous))
     takes = tuple(Address.parse(text) for text in value.get("takes", ()))
-    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"], takes)
+    renames = {Address.parse(old): Address.parse(new) for old, new in value.get("renames", {}).items()}
+    return Before({**value["values"], **dict.fromkeys(value["absent"], UNSET)}, stood, value["replaces"], takes, renames)
 
 
 _MADE: Final = (

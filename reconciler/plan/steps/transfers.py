@@ -1,0 +1,62 @@
+"""What a transfer waits for. Pure.
+
+In: the sketches of a plan, and what is transferred. Out: the steps before it: what stops showing it, what leaves it, and the transfer
+whose outcome frees an address for it. What cannot leave it for its own place yet, because that waits for the transfer, goes to the top
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from reconciler.address import Address
+from reconciler.plan.decisions import Draft
+from reconciler.plan.steps.requests import Sketch, Sketches, body_of
+
+
+def before_transfer(whole: Sketches, draft: Draft) -> Iterator[int]:
+    """The deletes and transfers that must have succeeded before an object is transferred."""
+    for address in draft.behind:
+        removal = whole.removals.get(address)
+        while removal is not None and removal.covered_by is not None:
+            removal = whole.removals.get(removal.covered_by)
+        deleted = whole.deletes.get(removal.address) if removal is not None else None
+        yield from (step for step in (deleted, whole.transfers.get(address)) if step is not None)
+    for previous, address in pairwise(draft.with_transfers):
+        if address == draft.address and previous in whole.transfers:
+            yield whole.transfers[previous]
+
+
+def leave_first(whole: Sketches) -> None:
+    """Let each transfer wait for the moves of what leaves the object."""
+    aside: dict[Address, int] = {}
+    for address, transfer in whole.transfers.items():
+        for leaving in whole.drafts[address].behind:
+            move = whole.movers.get(leaving, whole.arrivals.get(leaving))
+            if move is not None and leaving not in aside and _waits_for(whole, move, transfer):
+                aside[leaving] = _to_the_top(whole, leaving, move)
+            if move is not None:
+                whole.sketches[transfer].needs.add(aside.get(leaving, move))
+
+
+def _to_the_top(whole: Sketches, address: Address, move: int) -> int:
+    """Move an object to the top of its container before it moves where it belongs."""
+    sketch, inside = whole.sketches[move], whole.drafts[address].kind.inside
+    assert inside is not None
+    assert isinstance(sketch.draft, Draft)
+    writes = {inside.name: None}
+    step = whole.add(Sketch(sketch.draft, sketch.verb, sketch.path, body_of(sketch.draft.kind, writes), writes, target=sketch.target))
+    sketch.needs.add(step)
+    return step
+
+
+def _waits_for(whole: Sketches, step: int, other: int) -> bool:
+    """Whether a step comes after another one, at whatever distance."""
+    seen, ahead = {step}, [step]
+    while ahead:
+        sketch = whole.sketches[ahead.pop()]
+        new = (sketch.needs | sketch.after) - seen
+        seen |= new
+        ahead += new
+    return other in seen

@@ -1,0 +1,80 @@
+"""Which addresses the state changes together. Pure.
+
+In: tracked addresses with those they get, and which of these need a transfer first. Out: batches: the state changes all addresses of one
+with the outcome of its last transfer. A batch is mostly what one request brings. Where one address is freed by a transfer and taken by
+another (two spaces change places between organizations), both belong to it: at no moment have two objects one address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from reconciler.address import Address
+
+
+@dataclass(frozen=True)
+class Batch:
+    """`roots`: today's addresses of what is transferred, in the order of the requests. `moves`: all addresses, former one to today's."""
+
+    roots: tuple[Address, ...]
+    moves: Mapping[Address, Address]
+
+
+def batches(
+    moves: Mapping[Address, Address],
+    roots: Collection[Address],
+    along: Mapping[Address, Address],
+    inner: Mapping[Address, Collection[Address]],
+) -> tuple[Batch, ...]:
+    """One for each group of transfers whose addresses depend on each other.
+
+    `moves`: tracked address to today's. `roots`: in the order of the YAML. `along`: see `Carried`. `inner`: roots by a root that they must
+    leave before it is transferred itself.
+    """
+    if not roots:
+        return ()
+    group = {old: old for old in moves}
+
+    def leader(old: Address) -> Address:
+        while group[old] != old:
+            group[old] = group[group[old]]
+            old = group[old]
+        return old
+
+    def join(old: Address, other: Address | None) -> None:
+        if other is not None and other in group:
+            group[leader(old)] = leader(other)
+
+    former = {new: old for old, new in moves.items()}
+    for old, new in moves.items():
+        join(old, new)
+        if old.container is not None and moves.get(old.container) == new.container:
+            join(old, old.container)
+        root = along.get(new)
+        join(old, former.get(root) if root is not None else None)
+    found: dict[Address, list[Address]] = {}
+    for root in roots:
+        if root in former:
+            found.setdefault(leader(former[root]), []).append(root)
+    members: dict[Address, dict[Address, Address]] = {at: {} for at in found}
+    for old, new in moves.items():
+        if (at := leader(old)) in members:
+            members[at][old] = new
+    return tuple(Batch(tuple(_inner_first(some, inner)), members[at]) for at, some in found.items())
+
+
+def _inner_first(roots: Sequence[Address], inner: Mapping[Address, Collection[Address]]) -> list[Address]:
+    """The roots, each after those that must leave it."""
+    ordered: list[Address] = []
+
+    def add(root: Address) -> None:
+        if root not in ordered:
+            for other in roots:
+                if other in inner.get(root, ()) and other != root:
+                    add(other)
+            ordered.append(root)
+
+    for root in roots:
+        add(root)
+    return ordered

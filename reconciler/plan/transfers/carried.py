@@ -1,0 +1,114 @@
+"""What comes along with a transfer, and what the service shows once everything is transferred. Pure.
+
+In: the objects that were read, and which of them are in a container that the YAML has them leave. Out: those that need a request of their
+own, those that come along with one, and the same reading as if all that had been done: the rest of a plan is made from that.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from reconciler.address import Address
+from reconciler.model import Actual, Observed
+from reconciler.plan.matching.match import Matches
+from reconciler.resource import Kind, Kinds
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """`roots`: the addresses that need a request of their own, with the keys of all that stands in them, at whatever depth.
+
+    `along`: the addresses that come along, each with the root that brings it. `actual`: the reading as if all were transferred.
+    """
+
+    actual: Actual
+    roots: Mapping[Address, tuple[Key, ...]] = field(default_factory=dict)
+    along: Mapping[Address, Address] = field(default_factory=dict)
+
+
+def carried(kinds: Kinds, actual: Actual, matches: Matches) -> Carried:
+    """What is transferred by what."""
+    if not matches.transfers:
+        return Carried(actual)
+    return _Carrying(kinds, actual, matches).whole()
+
+
+def parent(kind: Kind, observed: Observed) -> Key | None:
+    """The node that an object is in; None at the top of its container."""
+    held = observed.values.get(kind.inside.name) if kind.inside is not None else None
+    return (str(kind.inside.to), held) if kind.inside is not None and isinstance(held, str) else None
+
+
+def landed(kinds: Kinds, observed: Observed, container: str, *, top: bool) -> Observed:
+    """An object as its new container shows it; `top`: it is at the top of that."""
+    kind = kinds[observed.kind]
+    values = {**observed.values, kind.inside.name: None} if kind.inside is not None and top else observed.values
+    within = {**observed.within, str(kind.within): container}
+    return replace(observed, within=within, values=values, rank=None if top else observed.rank)
+
+
+class _Carrying:
+    def __init__(self, kinds: Kinds, actual: Actual, matches: Matches) -> None:
+        self.kinds, self.actual, self.matches = kinds, actual, matches
+        self.target: dict[Key, str] = {}
+        self.address: dict[Key, Address] = {}
+        for address in matches.transfers:
+            key = (kinds.of(address).name, matches.ids[address])
+            self.address[key] = address
+            self.target[key] = matches.ids[address.root]
+        self.staying = {(kinds.of(address).name, id) for address, id in (*matches.ids.items(), *matches.leaving.items())} - {*self.target}
+        self.inner: dict[Key, list[Key]] = defaultdict(list)
+        for kind in kinds.values():
+            for observed in actual.objects.get(kind.name, {}).values() if kind.transferable is not None else ():
+                outer = parent(kind, observed)
+                if outer is not None:
+                    self.inner[outer].append((kind.name, observed.id))
+        self._goes: dict[Key, str | None] = {}
+
+    def whole(self) -> Carried:
+        roots: dict[Address, tuple[Key, ...]] = {}
+        along: dict[Address, Address] = {}
+        objects = {name: dict(some) for name, some in self.actual.objects.items()}
+        for key, address in self.address.items():
+            if self._brought(key):
+                continue
+            inside = tuple(self._inside(key))
+            roots[address] = inside
+            for inner in (key, *inside):
+                observed = self.actual.find(*inner)
+                if observed is None or self._destination(inner) != self.target[key]:
+                    continue
+                objects[inner[0]][inner[1]] = landed(self.kinds, observed, self.target[key], top=inner == key)
+                if inner != key and inner in self.address and self._brought(inner):
+                    along[self.address[inner]] = address
+        return Carried(replace(self.actual, objects=objects), roots, along)
+
+    def _inside(self, key: Key) -> Iterator[Key]:
+        """Everything in an object, at whatever depth."""
+        seen, ahead = {key}, [key]
+        while ahead:
+            for inner in self.inner.get(ahead.pop(), ()):
+                if inner not in seen:
+                    seen.add(inner)
+                    ahead.append(inner)
+                    yield inner
+
+    def _brought(self, key: Key) -> bool:
+        """Whether what an object is in brings it where it belongs."""
+        observed = self.actual.find(*key)
+        outer = parent(self.kinds[key[0]], observed) if observed is not None else None
+        return outer is not None and self._destination(outer) == self.target[key]
+
+    def _destination(self, key: Key) -> str | None:
+        """The container that an object is in after the transfers; None where it stays in its own."""
+        if key not in self._goes:
+            self._goes[key] = None  # what is in itself stays
+            observed = self.actual.find(*key)
+            outer = parent(self.kinds[key[0]], observed) if observed is not None and key not in self.staying else None
+            self._goes[key] = self.target.get(key) or (self._destination(outer) if outer is not None else None)
+        return self._goes[key]

@@ -1,0 +1,102 @@
+"""What is decided about transfers, and what a plan must know of them. Pure.
+
+In: the world and what was matched. Out: the decisions on a service in which everything has been transferred that can be; what cannot be
+keeps its container and its address, and whatever needs it waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from reconciler.address import Address
+from reconciler.model import Actual, Binding, Blocked, Observed, Stood
+from reconciler.plan.decisions import Draft, Transfer
+from reconciler.plan.matching.match import Matches
+from reconciler.plan.names import Names
+from reconciler.plan.siblings.positions import Sibling, stood, strangers
+from reconciler.plan.transfers.batches import Batch, batches
+from reconciler.plan.transfers.carried import carried
+from reconciler.plan.transfers.obstacles import outlook
+from reconciler.plan.world import Decisions, World
+from reconciler.resource import Kind, Kinds
+
+Decide = Callable[[World, Matches], Decisions]
+
+
+def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
+    """The world after the transfers that can be made, and what is decided in it."""
+    if not matches.transfers:
+        return world, decide(world, matches)
+    actual, held = world.actual, dict[Address, Blocked]()
+    waiting = frozenset(old for batch in _batches(world.kinds, actual, matches).values() for old in batch.moves)
+    while True:
+        allowed = _without(matches, held)
+        coming = carried(world.kinds, actual, allowed)
+        world = replace(world, actual=coming.actual, carried=coming, batches=_batches(world.kinds, actual, allowed))
+        decisions = decide(world, allowed)
+        found = outlook(world, decisions, actual)
+        new = {address: blocked for address, blocked in found.held.items() if address not in held}
+        if not new:
+            ready = [replace(decisions.drafts[root], behind=behind) for root, behind in found.behind.items()]
+            return world, replace(decisions.changed(ready), unsettled=waiting)
+        held |= new
+
+
+def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:
+    """What was matched, less what is not transferred now: as if its object were not known."""
+    if not held:
+        return matches
+    ids = {address: id for address, id in matches.ids.items() if address not in held}
+    transfers = {address: at for address, at in matches.transfers.items() if address not in held}
+    blocked = {address: replace(reason, address=address) for address, reason in held.items()}
+    return replace(matches, ids=ids, transfers=transfers, blocked={**matches.blocked, **blocked})
+
+
+def _batches(kinds: Kinds, actual: Actual, matches: Matches) -> dict[Address, Batch]:
+    """By today's address: what the state calls by other names together with it."""
+    coming = carried(kinds, actual, matches)
+    roots = {(kinds.of(root).name, matches.ids[root]): root for root in coming.roots}
+    inner = {root: {roots[key] for key in inside if key in roots} for root, inside in coming.roots.items()}
+    found = batches(matches.former.today, list(coming.roots), coming.along, inner)
+    return {address: batch for batch in found for address in batch.moves.values()}
+
+
+def shown_where(world: World, mine: Mapping[Address, Draft], before: Actual) -> frozenset[tuple[str, str]]:
+    """The objects of which a reading must tell what shows them, because they are to leave it."""
+    sought = {reading.by for kind in world.kinds.values() for reading in kind.findings}
+    roots = {root: inside for root, inside in world.carried.roots.items() if root in mine}
+    going = {key for inside in roots.values() for key in inside} | {(mine[root].kind.name, str(mine[root].id)) for root in roots}
+    return frozenset(key for key in going if key[0] in sought and before.find(*key) is not None)
+
+
+@dataclass(frozen=True)
+class _Former:
+    """A transferred object where it is now, under the address that it has there."""
+
+    address: Address
+    kind: Kind
+    binding: Binding | None
+    observed: Observed | None
+
+
+def stood_before(world: World, decisions: Decisions, before: Actual, names: Names) -> dict[Address, Stood]:
+    """Where the objects are that this run transfers, by their new addresses: among their siblings in the container that they leave."""
+    drafts = [draft for draft in decisions.drafts.values() if isinstance(draft.intent, Transfer)]
+    if not drafts:
+        return {}
+    former = {
+        draft.address: _Former(_address(world, draft), draft.kind, draft.binding, before.find(draft.kind.name, str(draft.id)))
+        for draft in drafts
+    }
+    staying = [draft for draft in decisions.drafts.values() if draft.address not in former]
+    everyone: list[Sibling] = [*staying, *decisions.removals.values(), *former.values()]
+    places = stood(everyone, strangers(world.kinds, before, names), names)
+    return {address: places[one.address] for address, one in former.items() if one.address in places}
+
+
+def _address(world: World, draft: Draft) -> Address:
+    """The address that an object has in the container that it leaves, as that is called today."""
+    assert isinstance(draft.intent, Transfer)
+    old = world.state.renamed[draft.address]
+    return old.renamed(old.root, draft.intent.source)

@@ -1,0 +1,241 @@
+"""Why something cannot be transferred now, and what must be done before it is. Pure.
+
+In: what is decided on all addresses, and what is transferred by what. Out: by address why not, with what else waits for it; and what is
+deleted, moved out or transferred first. Nothing is transferred of which it is not known completely what comes along and what shows it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from reconciler.address import Address, bare
+from reconciler.model import Actual, Blocked, Observed, waiting
+from reconciler.model.codec import ids_in, title
+from reconciler.plan.decisions import Draft, Removal
+from reconciler.plan.matching.match import moved_line
+from reconciler.plan.transfers.carried import Key, parent
+from reconciler.plan.world import Decisions, World
+from reconciler.resource import UNSET, Kind
+
+AGAIN = "run again when the service answers"
+
+
+@dataclass
+class Outlook:
+    """`held`: what is not transferred, and why. `behind`: by root, the addresses that are deleted, moved out or transferred before it."""
+
+    held: dict[Address, Blocked] = field(default_factory=dict)
+    behind: dict[Address, tuple[Address, ...]] = field(default_factory=dict)
+
+
+def outlook(world: World, decisions: Decisions, actual: Actual) -> Outlook:
+    """What is in the way of each transfer of this run, and what comes before it. `actual`: as it is now."""
+    return _Looking(world, decisions, actual).whole() if world.carried.roots else Outlook()
+
+
+def brought_unmanaged(world: World, decisions: Decisions) -> Iterator[str]:
+    """One sentence for each transfer that takes along what nobody manages."""
+    mine, _ = decisions.of_this_run()
+    tracked = {(binding.kind, binding.id) for binding in world.state.bindings.values()}
+    for root, inside in world.carried.roots.items():
+        if root not in mine or not mine[root].active:
+            continue
+        some = [world.actual.find(*key) for key in inside if key not in tracked]
+        names = [f"{observed.kind} {title(observed)!r} ({bare(observed.id)})" for observed in some if observed is not None]
+        if names:
+            more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+            yield f"{root}: what is unmanaged in it is transferred too: {', '.join(names[:5])}{more}"
+
+
+class _Looking:
+    def __init__(self, world: World, decisions: Decisions, actual: Actual) -> None:
+        self.world, self.kinds, self.decisions, self.actual = world, world.kinds, decisions, actual
+        self.matches, self.carried = decisions.matches, world.carried
+        mine, gone = decisions.of_this_run()
+        self.mine, self.gone = mine, gone
+        self.drafts: dict[Key, Draft] = {(draft.kind.name, draft.id): draft for draft in decisions.drafts.values() if draft.id is not None}
+        self.removals: dict[Key, list[Removal]] = defaultdict(list)
+        for removal in decisions.removals.values():
+            self.removals[removal.kind.name, removal.id].append(removal)
+        self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.along.items()}
+        self.alone = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.carried.roots}
+        self.referring = self._referring()
+
+    def whole(self) -> Outlook:
+        found = Outlook()
+        for root, inside in self.carried.roots.items():
+            behind: set[Address] = set()
+            blocked = self._why(root, inside, behind)
+            if blocked is not None:
+                found.held[root] = blocked
+            found.behind[root] = tuple(sorted(behind))
+        self._together(found)
+        return found
+
+    def _together(self, found: Outlook) -> None:
+        """Hold what comes along, and what waits for an address, with what is held."""
+        while True:
+            before = len(found.held)
+            for address, batch in self.world.batches.items():
+                cause = next((found.held[root] for root in batch.roots if root in found.held), None)
+                if cause is not None and address not in found.held:
+                    declared = self.world.desired.resources.get(address)
+                    found.held[address] = waiting(address, cause, declared.source if declared is not None else None)
+            for root, behind in found.behind.items():
+                cause = next((found.held[other] for other in behind if other in found.held), None)
+                if cause is not None and root not in found.held:
+                    found.held[root] = waiting(root, cause, self.world.desired.resources[root].source)
+            if len(found.held) == before:
+                return
+
+    # -- one transfer ----------------------------------------------------------------------------------------------------------------
+
+    def _why(self, root: Address, inside: Sequence[Key], behind: set[Address]) -> Blocked | None:
+        draft = self.decisions.drafts[root]
+        if self.world.selection.refuses(root):
+            return self._blocked(root, "its transfer is not part of this run", f"include {root}")
+        if draft.blocked is not None:
+            return draft.blocked
+        if root not in self.mine:
+            return None
+        key = (draft.kind.name, self.matches.ids[root])
+        return (
+            self._deleted(root, key)
+            or next((blocked for inner in (key, *inside) if (blocked := self._unread(root, inner)) is not None), None)
+            or next((blocked for inner in inside if (blocked := self._inside(root, key, inner, behind)) is not None), None)
+            or self._shown(root, {key, *inside}, behind)
+        )
+
+    def _blocked(self, root: Address, reason: str, remedy: str) -> Blocked:
+        return Blocked(root, reason, remedy, self.world.desired.resources[root].source)
+
+    def _deleted(self, root: Address, key: Key) -> Blocked | None:
+        observed = self.actual.find(*key)
+        if observed is None or observed.deleted_at is None:
+            return None
+        old = self.world.state.renamed[root]
+        way = f"restore it first: apply with it declared as {old}, without its line in moved"
+        return self._blocked(root, f"cannot be transferred: {key[0]} {title(observed)!r} is deleted", way)
+
+    def _unread(self, root: Address, key: Key) -> Blocked | None:
+        """Why it is not known what an object contains."""
+        container = self.matches.transfers[root]
+        for kind in self.kinds.values():
+            listings = [listing for listing in kind.listings if not listing.lister]
+            scope = key[1] if any(listing.each == key[0] for listing in listings) else container
+            if key[0] in _nodes(kind) and listings and (kind.name, scope) not in self.actual.complete:
+                failed = (unknown.reason for unknown in self.actual.unknown if unknown.kind == kind.name and unknown.scope in (None, scope))
+                what = f"what {key[0]} {bare(key[1])} contains is unknown, {next(failed, 'it was not read')}"
+                return self._blocked(root, f"cannot be transferred: {what}", AGAIN)
+        return None
+
+    def _inside(self, root: Address, key: Key, inner: Key, behind: set[Address]) -> Blocked | None:
+        """Why something that an object contains must not come along, or what takes it out before, which is added to `behind`."""
+        observed = self.actual.find(*inner)
+        assert observed is not None
+        if inner in self.alone:
+            behind.add(self.alone[inner])
+            return None
+        if inner in self.brought:
+            return self._deleted(root, inner)
+        leaving = self._leaving(key, inner)
+        if leaving is not None:
+            behind.add(leaving)
+            return None
+        draft, removals = self.drafts.get(inner), self.removals.get(inner, [])
+        if draft is not None:
+            line = moved_line(draft.address, draft.address.renamed(draft.address.root, root.root))
+            way = f"declare it elsewhere in {draft.address.root}, or in {root.root} with {line}"
+            return self._blocked(root, f"cannot be transferred: {draft.address}, which stays in {draft.address.root}, is in it", way)
+        held = next((removal for removal in removals if not (removal.active and not removal.delete)), None)
+        if held is not None:
+            line = moved_line(held.address, held.address.renamed(held.address.root, root.root))
+            way = f"declare it in {root.root} with {line}, or settle it first: {held.blocked.remedy if held.blocked else AGAIN}"
+            return self._blocked(root, f"cannot be transferred: {held.address}, which is tracked and not declared, is in it", way)
+        if inner in self.world.state.foreign:
+            what = f"{inner[0]} {title(observed)!r} ({bare(inner[1])}), which another project tracks, is in it"
+            return self._blocked(root, f"cannot be transferred: {what}", "move it out, or stop managing it there")
+        return None
+
+    def _leaving(self, key: Key, inner: Key) -> Address | None:
+        """What takes an object out before: its own delete or move, or that of something that it is in."""
+        at: Key | None = inner
+        while at is not None and at != key:
+            for removal in self.removals.get(at, ()):
+                if removal.deletes and removal.address in self.gone:
+                    return removal.address
+            draft = self.drafts.get(at)
+            moving = draft is not None and draft.active and draft.address in self.mine
+            if draft is not None and moving and at not in self.brought and any(one.field.container for one in draft.sendable):
+                return draft.address
+            observed = self.actual.find(*at)
+            at = parent(self.kinds[at[0]], observed) if observed is not None else None
+        return None
+
+    # -- what shows it ---------------------------------------------------------------------------------------------------------------
+
+    def _referring(self) -> Mapping[str, list[Observed]]:
+        """By id of what is transferred: the objects that name it."""
+        going = {id for inside in self.carried.roots.values() for _, id in inside} | {id for _, id in self.alone}
+        found: dict[str, list[Observed]] = defaultdict(list)
+        for kind in self.kinds.values():
+            names = [name for name, field in kind.kept if not field.container]
+            for observed in self.actual.objects.get(kind.name, {}).values() if names else ():
+                for name in names:
+                    value = observed.values.get(name, UNSET)
+                    for id in ids_in(value) if value is not UNSET else ():
+                        if id in going:
+                            found[id].append(observed)
+        return found
+
+    def _shown(self, root: Address, going: set[Key], behind: set[Address]) -> Blocked | None:
+        """Why something must stop showing an object first, or what stops it, which is added to `behind`."""
+        showing = {kind for name in {name for name, _ in going} for kind in self._showing(name)}
+        for unknown in self.actual.unknown:
+            if unknown.kind in showing:
+                return self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN)
+        for _, id in sorted(going):
+            for observed in self.referring.get(id, ()):
+                key = (observed.kind, observed.id)
+                if key in going:
+                    continue
+                removals = self.removals.get(key, [])
+                removal = next((removal for removal in removals if removal.deletes and removal.address in self.gone), None)
+                if removal is not None:
+                    behind.add(removal.address)
+                    continue
+                draft = self.drafts.get(key)
+                name = draft.address if draft is not None else removals[0].address if removals else self._called(observed)
+                reason = f"cannot be transferred: {name} shows it, and nothing is shown outside its {self.kinds[root.kind or ''].within}"
+                way = "remove that first, in this apply or in an earlier one"
+                blocked = removals[0].blocked if removals else None
+                return self._blocked(root, reason, way if blocked is None else f"unblock {name} first: {blocked.remedy}")
+        return None
+
+    def _showing(self, name: str) -> Iterator[str]:
+        """The kinds of what shows objects of a kind, and of what contains that."""
+        for kind in self.kinds.values():
+            if any(reading.by == name for reading in kind.findings):
+                yield kind.name
+                below = self.kinds.below(kind.name)
+                yield from (other.name for other in below if any(word.refers == name for word in other.fields.values()))
+
+    def _called(self, observed: Observed) -> Address:
+        """The address that an unmanaged object would have, with its id as the key."""
+        kind = self.kinds[observed.kind]
+        outer = self.kinds[kind.within] if kind.within is not None else None
+        if outer is None:
+            return next((at for at, id in self.matches.ids.items() if id == observed.id), Address((bare(observed.id),)))
+        id = observed.within.get(outer.name, "")
+        at = next((address for address, known in self.matches.ids.items() if known == id), None)
+        if at is None:
+            container = self.actual.find(outer.name, id)
+            at = self._called(container) if container is not None else Address((bare(id),))
+        return kind.address(at, bare(observed.id))
+
+
+def _nodes(kind: Kind) -> tuple[str, ...]:
+    """The kinds of nodes that objects of a kind may be in."""
+    return tuple(str(word.to) for word in kind.fields.values() if word.container)

@@ -1,0 +1,81 @@
+"""What a run transferred, given back: to the container and under the address that it had before. Pure.
+
+In: what the run did, the state, and what is seen now. Out: by the address of today the former one, the other turns of the state, and what
+stays where it is; and a Desired in which all of it is declared where it was, with the lines that say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Actual, Desired, Moved, State, Turn
+from reconciler.resource import Kinds
+from reconciler.undo.effects import Cannot, Past
+from reconciler.undo.snapshot import NOWHERE
+
+
+def given_back(
+    kinds: Kinds, done: Mapping[Address, Past], turns: Collection[Turn], state: State, actual: Actual
+) -> tuple[dict[Address, Address], tuple[Turn, ...], list[Cannot]]:
+    """By today's address the former one of all that can be given back; the turns that no transfer takes back; and what stays."""
+    cannot: list[Cannot] = []
+    roots = {turn.old: turn.address for turn in turns if turn.old is not None and turn.old.container is None}
+    across = {turn for turn in turns if turn.old is not None and roots.get(turn.old.root, turn.old.root) != turn.address.root}
+    back: dict[Address, Address] = {}
+    for change in done.values():
+        if change.left is None:
+            continue
+        reason = _why_not(kinds, change, state, actual)
+        if reason is None:
+            back |= {new: old for old, new in change.carried.items() if new in state.bindings}
+        else:
+            cannot.append(Cannot(change.address, f"was transferred, and {reason}; it was not transferred back"))
+    while taken := [new for new, old in back.items() if old in state.bindings and old not in back]:
+        cannot += [Cannot(new, f"was {back.pop(new)}, where something else is tracked now; it was not transferred back") for new in taken]
+    for turn in sorted(across, key=lambda turn: turn.address):
+        if turn.address not in back and turn.address not in done and turn.address in state.bindings:
+            cannot.append(Cannot(turn.address, f"was {turn.old}, and was not transferred by this run; it keeps its address"))
+    return back, tuple(turn for turn in turns if turn not in across), cannot
+
+
+def _why_not(kinds: Kinds, change: Past, state: State, actual: Actual) -> str | None:
+    """Why an object cannot be given back; None where it can."""
+    binding, owner = state.bindings.get(change.address), change.kind.transferable
+    now = actual.find(change.kind.name, change.id or "")
+    if binding is None or binding.id != change.id:
+        return "is no longer tracked"
+    if now is None or now.deleted_at is not None:
+        return "no longer exists"
+    there = state.bindings.get(change.address.root)
+    if owner is None or there is None or now.within.get(str(owner.to)) != there.id:
+        return f"belongs to another {change.kind.within} now"
+    if not any(at.container is None and kinds.of(at).name == owner.to and one.id == change.left for at, one in state.bindings.items()):
+        return f"{change.left}, which it was in, is no longer tracked"
+    return None
+
+
+def under_former_addresses(desired: Desired, back: Mapping[Address, Address]) -> Desired:
+    """The same with these declared under their former addresses, and lines of `moved` that say so, whatever such lines did before."""
+    if not back:
+        return desired
+
+    def called(value: Any) -> Any:
+        match value:
+            case Address():
+                return back.get(value, value)
+            case Mapping():
+                return {key: called(part) for key, part in value.items()}
+            case list() | tuple():
+                return type(value)(called(part) for part in value)
+            case _:
+                return value
+
+    resources = {}
+    for address, declared in desired.resources.items():
+        today = back.get(address, address)
+        resources[today] = replace(declared, address=today, values=called(declared.values), parent=called(declared.parent))
+    moved = tuple(Moved(new, old, NOWHERE, again=True) for new, old in back.items())
+    return replace(desired, resources=resources, moved=(*desired.moved, *moved))

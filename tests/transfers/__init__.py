@@ -1,0 +1,1 @@
+"""Collections and spaces that move to another organization of the project."""

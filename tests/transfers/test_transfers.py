@@ -1,0 +1,103 @@
+"""A collection or space that is declared in another organization, with its line in `moved`, is transferred with all it contains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.harness import ORGANIZATION
+from tests.transfers.two import BETA, Two, collection, sent, space, two
+
+GUIDES = ("acme/space/guides", "beta/space/guides")
+PRODUCT = ("acme/collection/product", "beta/collection/product")
+
+
+@pytest.fixture
+def org(tmp_path: Path) -> Two:
+    return two(tmp_path)
+
+
+def test_a_space_is_transferred_by_one_request_and_keeps_its_id(org: Two) -> None:
+    org.applied([space("guides")], [])
+    id = org.id("acme/space/guides")
+    outcome = org.applied([], [space("guides", of="base")], GUIDES)
+    assert sent(outcome) == ["transfer beta/space/guides"]
+    assert org.where("beta/space/guides") == (BETA, None)
+    assert org.id("beta/space/guides") == id
+    assert "acme/space/guides" not in org.addresses()
+
+
+def test_a_collection_brings_all_it_contains(org: Two) -> None:
+    inside = [space("one"), collection("deep", space("two"))]
+    org.applied([collection("product", *inside)], [])
+    before = org.addresses()
+    org.declare([], [collection("product", space("one", of="base"), collection("deep", space("two", of="base")))], PRODUCT)
+    outcome = org.applied([], [collection("product", space("one", of="base"), collection("deep", space("two", of="base")))], PRODUCT)
+    assert sent(outcome) == ["transfer beta/collection/product"]
+    after = org.addresses()
+    for name in ("collection/product", "collection/deep", "space/one", "space/two"):
+        assert after[f"beta/{name}"] == before[f"acme/{name}"]
+        assert org.where(f"beta/{name}")[0] == BETA
+    assert ORGANIZATION not in [org.where(f"beta/{name}")[0] for name in ("space/one", "space/two")]
+
+
+def test_a_line_alone_is_blocked_and_prints_what_to_write(org: Two) -> None:
+    org.applied([collection("product", collection("deep", space("guides"))), space("faq")], [])
+    there = [collection("product", collection("deep", space("guides", of="base"))), space("faq", of="base")]
+    org.declare([], there, protect=[])
+    made = org.plan()
+    assert made.steps == ()
+    ways = {str(one.address): one.remedy for one in made.blocked}
+    names = ("collection/product", "collection/deep", "space/guides", "space/faq")
+    assert set(ways) == {f"{root}/{name}" for root in ("acme", "beta") for name in names}
+    assert "moved: [{from: acme/collection/product, to: beta/collection/product}]" in ways["beta/space/guides"]
+    assert "moved: [{from: acme/space/faq, to: beta/space/faq}]" in ways["acme/space/faq"]
+    lines = PRODUCT, ("acme/space/faq", "beta/space/faq")
+    org.applied([], there, *lines)
+
+
+def test_an_id_in_another_organization_is_blocked_and_prints_what_to_write(org: Two) -> None:
+    org.applied([space("guides")], [])
+    id = org.id("acme/space/guides")
+    org.declare([], [{"space": "guides", "id": id, "title": "Guides"}], protect=[])
+    made = org.plan()
+    assert made.steps == ()
+    assert {str(one.address) for one in made.blocked} == {"acme/space/guides", "beta/space/guides"}
+    assert all("moved: [{from: acme/space/guides, to: beta/space/guides}]" in one.remedy for one in made.blocked)
+    org.applied([], [{"space": "guides", "id": id, "title": "Guides"}], GUIDES)
+
+
+def test_two_spaces_change_places_between_organizations(org: Two) -> None:
+    org.applied([space("guides", "From acme")], [space("guides", "From beta", of="base")])
+    before = org.addresses()
+    back = ("beta/space/guides", "acme/space/guides")
+    org.applied([space("guides", "From beta")], [space("guides", "From acme", of="base")], GUIDES, back)
+    after = org.addresses()
+    assert after["acme/space/guides"] == before["beta/space/guides"]
+    assert after["beta/space/guides"] == before["acme/space/guides"]
+    assert org.where("acme/space/guides")[0] == ORGANIZATION
+
+
+def test_a_transfer_with_another_key_parent_and_title(org: Two) -> None:
+    org.applied([collection("product", space("guides"))], [collection("help", space("first", of="base"))])
+    new = [collection("help", space("handbook", "Handbook", of="base"), space("first", of="base"))]
+    outcome = org.applied([collection("product")], new, ("acme/space/guides", "beta/space/handbook"))
+    assert sent(outcome)[0] == "transfer beta/space/handbook"
+    assert set(sent(outcome)[1:]) == {"update beta/space/handbook", "move beta/space/handbook"}
+    assert org.where("beta/space/handbook") == (BETA, org.id("beta/collection/help"))
+    titles = [shown["title"] for shown in org.items(f"/collections/{org.id('beta/collection/help')}/spaces")]
+    assert titles == ["Handbook", "First"]
+
+
+def test_what_stays_leaves_the_collection_first(org: Two) -> None:
+    org.applied([collection("product", space("guides"), space("stays"))], [])
+    outcome = org.applied([space("stays")], [collection("product", space("guides", of="base"))], PRODUCT)
+    assert sent(outcome) == ["move acme/space/stays", "transfer beta/collection/product"]
+    assert org.where("acme/space/stays") == (ORGANIZATION, None)
+
+
+def test_a_collection_that_is_left_empty_is_deleted_after_the_transfer(org: Two) -> None:
+    org.applied([collection("product", space("guides"))], [], protect=[])
+    outcome = org.applied([], [space("guides", of="base")], GUIDES, protect=[])
+    assert sent(outcome) == ["transfer beta/space/guides", "delete acme/collection/product"]

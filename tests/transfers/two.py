@@ -1,0 +1,96 @@
+"""A project with two organizations, which one administrator may both change."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reconciler.model import Outcome, Plan, Status
+from tests.harness import ORGANIZATION, SEED, Org
+
+BETA = "org_beta"
+
+TWO_SEED: dict[str, Any] = {
+    **SEED,
+    "organizations": [*SEED["organizations"], {"id": BETA, "title": "Beta"}],
+    "members": [*SEED["members"], {**SEED["members"][0], "organization": BETA}],
+    "spaces": [*SEED["spaces"], {"organization": BETA, "id": "spc_base", "title": "Base", "parent": None}],
+}
+
+Tree = list[dict[str, Any]]
+
+
+def document(acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> str:
+    """A project with this content, and with `moved` lines: (from, to). `acme_more`, `beta_more`: what else is in each organization."""
+    more = {"acme": top.pop("acme_more", {}), "beta": top.pop("beta_more", {})}
+    made = {
+        "version": 1,
+        "project": "test",
+        "service": {"member": "ada@acme.example"},
+        "guards": {"maxDelete": {"percent": 100, "atLeast": 1000}},
+        **({"moved": [{"from": old, "to": new} for old, new in moved]} if moved else {}),
+        **top,
+        "organizations": {
+            "acme": {"id": ORGANIZATION, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *acme], **more["acme"]},
+            "beta": {"id": BETA, "content": [{"space": "base", "id": "spc_base", "title": "Base"}, *beta], **more["beta"]},
+        },
+    }
+    return yaml.safe_dump(made, allow_unicode=True, sort_keys=False)
+
+
+class Two(Org):
+    """`contents`: the content of each organization, by its key."""
+
+    def declare(self, acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> None:
+        """Write the project; see `document`."""
+        self.write(document(acme, beta, *moved, **top))
+
+    def applied(self, *parts: Any, **top: Any) -> Outcome:
+        """Declare, apply, and hold that everything was done and nothing is left."""
+        self.declare(*parts, **top)
+        outcome = self.apply()
+        assert [(str(one.step.address), one.step.verb, one.error) for one in outcome.results if one.status is not Status.DONE] == []
+        assert outcome.leftover == ()
+        self.settled()
+        return outcome
+
+    def settled(self) -> None:
+        """A run after it has nothing to do, and says nothing that is in the way."""
+        plan = self.plan()
+        assert [(str(change.address), change.actions) for change in plan.changes] == []
+        assert (plan.steps, plan.blocked, plan.exposures) == ((), (), ())
+
+    def where(self, address: str) -> tuple[str, str | None]:
+        """The organization and the parent that the object of an address has on the service."""
+        address_kind = address.split("/")[1]
+        shown = self.call("GET", f"/{address_kind}s/{self.id(address)}")
+        return shown["organization"], shown.get("parent")
+
+    def addresses(self) -> dict[str, str]:
+        """The id of everything that is tracked, by address."""
+        with self.store() as store:
+            return {str(address): binding.id for address, binding in store.read().bindings.items()}
+
+
+def two(root: Path) -> Two:
+    return Two(root, seed=copy.deepcopy(TWO_SEED))
+
+
+def space(key: str, title: str | None = None, *, of: str = "blank", **more: Any) -> dict[str, Any]:
+    return {"space": key, "title": title or key.title(), "duplicateOf": of, **more}
+
+
+def collection(key: str, *content: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"collection": key, "title": key.title(), "content": list(content), **more}
+
+
+def sent(outcome: Outcome) -> list[str]:
+    """What was sent, in the order of the plan: verb and address."""
+    return [f"{one.step.verb} {one.step.address}" for one in outcome.results]
+
+
+def reasons(plan: Plan) -> dict[str, str]:
+    return {str(one.address): one.reason for one in plan.blocked}
