@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, StandIn, described, empty, shown, untainted
 from reconciler.config.words import CREATE_STRATEGIES, Service
 from reconciler.model import Desired, Ignore, Source
-from reconciler.text.suggest import did_you_mean, one_of
+from reconciler.text.suggest import closest, did_you_mean, one_of
 
 CreateStrategy = Literal["snapshot"]
 
@@ -110,6 +110,8 @@ class Words:
         return cls(name, {}, problems)
 
     def path(self, key: str) -> str:
+        if " " in self.name:  # "a policy", which has no name of its own in the YAML
+            return f"{key} of {self.name}"
         return f"{self.name}.{key}" if self.name else key
 
     def entry(self, key: str) -> Entry | None:
@@ -173,6 +175,10 @@ class Words:
             self.problems.add(node.at, f"{self.path(key)} must be a whole number, not {described(node)}")
             return default
         return int(value)
+
+    def meant(self, key: str) -> bool:
+        """Whether a key that nobody knows was probably meant to be this one: what is said of it says enough."""
+        return any(closest(other, (key,)) for other in self.entries if other not in self.known)
 
     def rest(self) -> None:
         """Report the keys that nobody took."""

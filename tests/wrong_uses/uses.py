@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.wrong_uses import environments, for_each, values
+from tests.wrong_uses import environments, for_each, rules, values
 from tests.wrong_uses.use import Use
 
 USES: dict[str, Use] = {
     f"{about}: {name}": use
-    for about, uses in (("environments", environments.USES), ("forEach and files", for_each.USES), ("values", values.USES))
+    for about, uses in (
+        ("environments", environments.USES),
+        ("forEach and files", for_each.USES),
+        ("values", values.USES),
+        ("rules", rules.USES),
+    )
     for name, use in uses.items()
 }
 SAID = Path(__file__).with_name("said.txt")

@@ -34,6 +34,7 @@ FORM: Final = "write {id: NAME, on: [KIND], assert: ${{ … }}, message: …}"
 EXCEPTION_FORM: Final = "write {policy: ID, address: ADDRESS, until: YYYY-MM-DD, reason: …}"
 LEVELS: Final = tuple(level.value for level in Severity)
 INSIDE: Final = "inside"
+NO_POLICY: Final = "; correct its id, or remove the exception"
 LIST: Final = "reconciler policy list shows them"
 LATER: Final = ("assert", "message")  # evaluated for each resource, not here
 
@@ -105,7 +106,8 @@ class Section:
             self.known.add(id[0])
         for key in ("id", "on", "assert", "message"):
             if key not in node.entries:
-                self.problems.add(node.at, f"a policy must have {key}; {FORM}")
+                if not words.meant(key):
+                    self.problems.add(node.at, f"a policy must have {key}; {FORM}")
                 return None
         if id is not None and not is_key(id[0]):
             self.problems.add(id[1], f"the id of a policy is {shown(id[0])}; only letters, digits and . _ @ + - are allowed")
@@ -249,7 +251,7 @@ class Section:
         self.known.add(name.text)
         written = ready().get(name.text)
         if written is None:
-            self.problems.add(name.at, f"there is no ready policy {shown(name.text)}{did_you_mean(name.text, ready())}; {LIST}")
+            self.problems.add(name.at, f"there is no ready policy {shown(name.text)}{did_you_mean(name.text, ready()) or f'; {LIST}'}")
             return
         policy = self.policy(written)
         if policy is not None:
@@ -264,12 +266,14 @@ class Section:
         name, address, until, reason = words.text("policy"), words.text("address"), words.text("until"), words.text("reason")
         words.rest()
         for key in ("policy", "until", "reason"):
-            if key not in node.entries:
+            if key not in node.entries and not words.meant(key):
                 self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}")
         day = self._day(until)
         policy = self.policies.get(name[0]) if name is not None else None
         if name is not None and policy is None and name[0] not in self.known:
-            self.problems.add(name[1], f"there is no policy {shown(name[0])} in this project{did_you_mean(name[0], self.policies)}")
+            self.problems.add(
+                name[1], f"there is no policy {shown(name[0])} in this project{did_you_mean(name[0], self.policies) or NO_POLICY}"
+            )
         if policy is not None:
             self._excepted(policy, address, node.at)
         if len(self.problems.found) > before or policy is None or day is None or reason is None:
