@@ -161,3 +161,12 @@ def test_the_page_is_one_file_that_shows_every_object_and_escapes_it(applied: Cl
     shown = browser.document(page.as_uri())
     assert all(address in shown for address in ("acme/space/pay", "acme/site/docs", "acme/space/blank"))
     assert "anyone can read it after this plan (salaries)" in shown
+
+
+def test_drift_reads_nothing_for_tests(applied: Cli) -> None:
+    def requests() -> int:
+        return applied("drift", "p", "-v").stderr.count("GET ")
+
+    number = requests()
+    write(applied, {"as": "agent", "mustNotSee": ["acme/**"]})
+    assert requests() == number > 0

@@ -73,7 +73,8 @@ def command(
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.sealed(store.digest_key())
             new = unseen(options, project, service, store)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=coverage)
+        desired = replace(project.desired, access=())  # drift says nothing of readers, and reads nothing for them
+        planned = run.read_only(Narration(screen), service, kinds, desired, state, options, everything=coverage)
     found = drift(
         kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=coverage
     )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import click
@@ -46,5 +47,5 @@ def command(screen: Screen, /, steps: bool, format: Literal["mermaid", "dot"], *
         with open_store(screen, options, project, service, create=False) as store:
             state, kinds = store.read(), kinds.sealed(store.digest_key())
             warned(screen, options, project, service, store)
-        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options)
+        planned = run.read_only(Narration(screen), service, kinds, replace(project.desired, access=()), state, options)
     screen.out(graph.graph_text(graph.steps(screen.masked_data(planned.plan), screen.masked_data(project.desired)), format))
