@@ -163,6 +163,12 @@ def test_the_page_is_one_file_that_shows_every_object_and_escapes_it(applied: Cl
     assert "anyone can read it after this plan (salaries)" in shown
 
 
+def test_explain_describes_the_key(cli: Cli) -> None:
+    text = cli("explain", "access").stdout
+    assert text.startswith("access\nReaders as tests")
+    assert all(word in text for word in ("as ", "sees ", "mustNotSee ", "reason "))
+
+
 def test_drift_reads_nothing_for_tests(applied: Cli) -> None:
     def requests() -> int:
         return applied("drift", "p", "-v").stderr.count("GET ")

@@ -29,7 +29,7 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
     """
     from reconciler.config.policies.keys import SECTIONS
     from reconciler.kinds import load as load_kinds
-    from reconciler.report import explain
+    from reconciler.report import explain, explain_key
     from reconciler.report.explain_policies import explain_section
     from reconciler.text.suggest import did_you_mean
 
@@ -43,6 +43,9 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
         return
     name, dot, field = word.partition(".")
     kind = kinds.get(name)
+    if kind is None and not dot and word in explain_key.keys(kinds):
+        screen.spans(explain_key.explain_key(kinds, word, width=screen.width))
+        return
     if kind is None:
         raise UsageError(f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS])}", hint="reconciler explain lists them.")
     if not dot:
