@@ -40,6 +40,10 @@ def expected(name: str) -> Path:
 def run(folder: Path, command: str, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     """One command on an example below `folder`, as a reader beside the examples would type it, on a sandbox of its own."""
     environ = {each: value for each, value in os.environ.items() if not each.startswith(("RECONCILER_", "NO_COLOR", "FORCE_COLOR"))}
+    environ |= {
+        "PATH": f"{PROGRAM.parent}{os.pathsep}{environ.get('PATH', '')}",
+        "SOPS_AGE_KEY_FILE": str(EXAMPLES.resolve() / "secrets" / "age.key"),
+    }
     return subprocess.run(  # noqa: S603  our own program
         [str(PROGRAM), command, *words(name), "--sandbox", f".reconciler/{name}.db", *options],
         cwd=folder,
