@@ -137,9 +137,10 @@ class Pace:
         if status >= 500:
             self._held_until = max(self._held_until, now + (hints.retry_after or 0.0))
             return
-        self._refused_since = None
+        if self._refused_since is not None and ticket.at >= self._refused_since:  # an earlier one says nothing about now
+            self._refused_since = None
         self._round += 1
-        if self._cuts and ticket.at >= self._cut_at:  # an earlier one says nothing about now
+        if self._cuts and ticket.at >= self._cut_at:
             self._cuts = 0
             self._settle(now)
         self._successes.append(now)

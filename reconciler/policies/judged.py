@@ -36,10 +36,11 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
         resources = [declared] if declared is not None else desired.resources.values()
         return any(UNKNOWN in str(value) for resource in resources for value in resource.values.values())
 
+    # What an access test has against the plan without a way that the files show is what they cannot decide.
     violations = [
         replace(violation, level=Severity.WARNING, message=f"{violation.message} ({FILES_SAY})") if unsure else violation
         for violation in judged.violations
-        for unsure in [violation.rule in asking or unknown(violation) if violation.sort == SORT else not violation.path]
+        for unsure in [violation.rule in asking or unknown(violation) if violation.sort == SORT else len(violation.path) < 2]
     ]
     return replace(judged, violations=tuple(violations))
 

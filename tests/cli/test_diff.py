@@ -48,7 +48,8 @@ def test_what_was_not_changed_means_nothing_and_nothing_is_said_of_the_service(r
 def test_an_edit_is_a_plan_with_its_exposures_without_token_state_or_request(repository: Cli) -> None:
     repository.edit(SITE, "visibility: share-link", "visibility: public")
     done = repository("diff", "docs", "--from", "main", "--detailed-exitcode")
-    assert done.exit_code == 2
+    assert done.exit_code == 4  # the example says who must not read what
+    assert "! violation   access anyone: anyone can read it after this plan" in done.stdout
     assert "~ visibility  share-link -> public" in done.stdout
     assert "! exposure    visibility share-link -> public: more people can read it" in done.stdout
     assert not (repository.root / "docs" / ".reconciler").exists()

@@ -14,6 +14,7 @@ import pytest
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
+from reconciler.model import Declared
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import Shape
 from tests.cli.conftest import Cli
@@ -41,10 +42,17 @@ organizations:
 """
 
 
+def _asserted(declared: Declared) -> dict[str, Any]:
+    return {name: replace(expected, source=None) for name, expected in declared.expected.items()}  # type: ignore[arg-type]
+
+
 def said(root: Path) -> Any:
     """What a project declares, without where it says so."""
     project = load(root, kinds())
-    resources = {address: replace(one, source=None, positions={}) for address, one in project.desired.resources.items()}  # type: ignore[arg-type]
+    resources = {
+        address: replace(one, source=None, positions={}, lines={}, expected=_asserted(one))
+        for address, one in project.desired.resources.items()
+    }  # type: ignore[arg-type]
     return project.digest, resources
 
 

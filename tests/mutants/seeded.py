@@ -328,7 +328,7 @@ BUGS: Final = (
     # -- applying -----------------------------------------------------------------------------------------------------------------------
     _bug(
         "apply.step",
-        "retry = RetryClass.CREATE if step.create_like else RetryClass.IDEMPOTENT",
+        'retry = RetryClass.CREATE if step.create_like or step.verb == "transfer" else RetryClass.IDEMPOTENT',
         "retry = RetryClass.IDEMPOTENT",
         "a create is never sent twice",
         f"{RECOVER}test_a_create_without_an_answer_is_sent_once",
@@ -356,8 +356,9 @@ BUGS: Final = (
     ),
     _bug(
         "apply.answer",
-        "return Result(step, Status.IN_DOUBT, f",
-        'self.group.settle(Ending(intent.id, "failed", "odd"))\n            return Result(step, Status.FAILED, f',
+        "        if not is_kind(kind, raw):\n            return Result(step, Status.IN_DOUBT, f",
+        "        if not is_kind(kind, raw):\n"
+        '            self.group.settle(Ending(intent.id, "failed", "odd"))\n            return Result(step, Status.FAILED, f',
         "a create answered by something else is in doubt",
         f"{RECOVER}test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_read",
     ),
@@ -392,8 +393,8 @@ BUGS: Final = (
     ),
     _bug(
         "apply.preconditions",
-        'return step.verb == "delete" and old and',
-        "return False and",
+        "return old and self._takes_contents(step)",
+        "return False and self._takes_contents(step)",
         "what a delete takes along is counted again",
         f"{MEDDLING}test_what_a_delete_takes_along_is_counted_again_however_fresh_the_reading_is",
     ),

@@ -101,7 +101,7 @@ def _typed(path: Path) -> str:
     import shlex
 
     near = os.path.relpath(path)
-    return shlex.quote(near if not near.startswith("../../..") else str(path))
+    return shlex.quote(min(near, str(path), key=len))
 
 
 def _same(path: Path, status: os.stat_result) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 KEEP: Final = "keep"
 """The action of a declared resource that stays as it is."""
 
-ACTIONS: Final = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", KEEP)
+ACTIONS: Final = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "transfer", KEEP)
 """Those of plans (not taken from there: what describes the language knows no plan), and `keep`."""
 
 GONE: Final = frozenset({"delete", "forget"})

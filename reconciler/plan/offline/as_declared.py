@@ -103,7 +103,8 @@ def _derived(kind: Kind, observed: Observed, field: Field, shown: Actual) -> str
 def _values(kind: Kind, declared: Declared, ids: Mapping[Address, str]) -> dict[str, Any]:
     """What an object says once it is as declared; what refers to objects that are not there yet is said later."""
     values = {name: value for name, value in wanted(kind, declared, ids).items() if not any(unborn(value))}
-    return {name: value for name, field in kind.kept if (value := values.get(name, _silent(field))) is not UNSET}
+    local = {name: declared.values[name] for name, field in kind.fields.items() if field.role is Role.LOCAL and name in declared.values}
+    return {**{name: value for name, field in kind.kept if (value := values.get(name, _silent(field))) is not UNSET}, **local}
 
 
 def _silent(field: Field) -> Any:
