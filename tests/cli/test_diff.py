@@ -28,7 +28,7 @@ def repository(cli: Cli) -> Cli:
     """A repository whose folder `docs` is the flagship example, on a branch that has nothing yet."""
     if shutil.which("git") is None:
         pytest.skip("git is not installed")
-    shutil.copytree(ACME, cli.root / "docs")
+    shutil.copytree(ACME, cli.root / "docs", ignore=shutil.ignore_patterns(".reconciler"))
     git(cli.root, "init", "-q", "-b", "main")
     git(cli.root, "add", "-A")
     git(cli.root, "commit", "-q", "-m", "one")
@@ -99,7 +99,7 @@ def test_what_is_no_commit_is_said(repository: Cli, name: str) -> None:
 
 
 def test_a_folder_without_a_repository_is_said(cli: Cli) -> None:
-    shutil.copytree(ACME, cli.root / "docs")
+    shutil.copytree(ACME, cli.root / "docs", ignore=shutil.ignore_patterns(".reconciler"))
     done = cli("diff", "docs", env={"GIT_CEILING_DIRECTORIES": str(cli.root.parent)})
     assert done.exit_code == 3
     assert "docs is not in a git repository" in done.stderr
