@@ -123,7 +123,7 @@ class Preconditions:
         return step.verb == "transfer" or (step.verb == "delete" and bool(holds(self.kinds, self.kinds[step.kind])))
 
     def _unseen_inside(self, step: Step) -> bool:
-        """Whether a delete or a transfer takes along what stands in the object, and that was not read right before."""
+        """Whether a delete or a transfer affects contents of the object that were not read immediately before."""
         old = self.reader.monotonic() - self._emptied_at.get(step.id, float("-inf")) > INSIDE
         return old and self._takes_contents(step)
 

@@ -207,7 +207,7 @@ class Loading:
     def _unset(
         self, declared: Entry | None, variables: Mapping[str, str], environ: Mapping[str, str], others: Collection[str]
     ) -> Mapping[str, tuple[Source, str]]:
-        """Take out of `vars` what has no value, where that is no problem: where each is declared, and what stands for it."""
+        """Remove variables without a value from `vars`, if that is allowed: where each is declared, and the text in place of its value."""
         if not self.access.stand_ins:
             return {}
         from reconciler.config.language.stand_ins import stand_in, take_unset

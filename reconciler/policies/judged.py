@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Final
 
+from reconciler.config.language.stand_ins import is_unknown
 from reconciler.config.policies.expression import uses
 from reconciler.model import Actual, Desired, Plan, Severity, Violation
 from reconciler.policies.judge import SORT, judge
@@ -15,7 +16,6 @@ from reconciler.resource import Kinds
 
 OF_THE_SERVICE: Final = frozenset({"actor", "inside"})  # names of what the files do not tell
 FILES_SAY: Final = "as far as the files say"
-UNKNOWN: Final = "unknown.vars."  # how what stands for a value begins
 
 
 def with_violations(kinds: Kinds, desired: Desired, actual: Actual, plan: Plan, *, today: date) -> Plan:
@@ -34,7 +34,7 @@ def as_far_as_files_say(kinds: Kinds, desired: Desired, actual: Actual, plan: Pl
         """Whether the resource, or for a policy on the plan any, has a value that nobody knows."""
         declared = desired.resources.get(violation.address) if violation.address is not None else None
         resources = [declared] if declared is not None else desired.resources.values()
-        return any(UNKNOWN in str(value) for resource in resources for value in resource.values.values())
+        return any(is_unknown(str(value)) for resource in resources for value in resource.values.values())
 
     # What an access test has against the plan without a way that the files show is what they cannot decide.
     violations = [

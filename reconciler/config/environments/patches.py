@@ -35,7 +35,7 @@ class Patches:
     changed: dict[int, Node | None] = field(default_factory=dict)
     gone: dict[Address, Source] = field(default_factory=dict)
     removed: list[Item] = field(default_factory=list)
-    read: list[Patch] = field(default_factory=list)  # as the engine is told of them
+    read: list[Patch] = field(default_factory=list)  # what the engine receives
     _said: set[Source] = field(default_factory=set)
 
     def apply(self, overlay: Overlay) -> None:

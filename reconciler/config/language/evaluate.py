@@ -236,7 +236,7 @@ class Evaluation:
         return replace(made, computed=True) if isinstance(made, Scalar) else made
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
-        """What stands for a value that is made of these; the text around it stays, where there is one."""
+        """The text in place of a value that is made of these; other text in the same value stays."""
         from reconciler.config.language.stand_ins import stand_in
 
         known = isinstance(value, str) and all(stand_in([name]) in value for name in names)

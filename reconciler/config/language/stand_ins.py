@@ -1,19 +1,28 @@
-"""What stands for a value that nobody knows, where that is no problem: a text that says which one it is. Pure.
+"""Texts in place of values that are not known: each names its variable or secret. Pure.
 
 `diff` compares files alone: a variable that nobody sets is `unknown.vars.NAME` in it, and a secret `unknown.secrets.NAME`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from reconciler.config.source.nodes import Entry, Map, StandIn, plain
 
+UNKNOWN: Final = "unknown."
+_STANDS: Final = re.compile(re.escape(UNKNOWN) + r"(vars|secrets)\b")
+
 
 def stand_in(names: Iterable[str]) -> StandIn:
-    """What stands for a value that is made of these: `unknown.vars.brand`."""
-    return StandIn("+".join(f"unknown.{name if '.' in name else f'vars.{name}'}" for name in sorted(names)))
+    """The text in place of a value that is made of these: `unknown.vars.brand`."""
+    return StandIn("+".join(f"{UNKNOWN}{name if '.' in name else f'vars.{name}'}" for name in sorted(names)))
+
+
+def is_unknown(text: str) -> bool:
+    """Whether a text contains one of these."""
+    return _STANDS.search(text) is not None
 
 
 def take_unset(entry: Entry | None, given: Mapping[str, Any], environ: Mapping[str, str], others: Collection[str]) -> dict[str, Entry]:
@@ -21,7 +30,9 @@ def take_unset(entry: Entry | None, given: Mapping[str, Any], environ: Mapping[s
     if entry is None or not isinstance(entry.node, Map):
         return {}
     unset = {
-        name: each for name, each in entry.node.entries.items() if _is_unset(each, environ) and name not in given and name not in others
+        name: declared
+        for name, declared in entry.node.entries.items()
+        if _is_unset(declared, environ) and name not in given and name not in others
     }
     for name in unset:
         del entry.node.entries[name]

@@ -49,7 +49,7 @@ class Variables:
         return frozenset(text for name in self.tainted for text in texts(self.values[name]) if text)
 
     def with_stand_ins(self, unset: Mapping[str, tuple[Source, str]]) -> Variables:
-        """The same with more variables, which nobody sets: where each is declared, and what stands for its value."""
+        """The same with variables that have no value: where each is declared, and the text in place of its value."""
         values = {name: text for name, (_, text) in unset.items()}
         places = {name: at for name, (at, _) in unset.items()}
         return replace(self, values={**self.values, **values}, places={**self.places, **places}, unset=frozenset(unset))
