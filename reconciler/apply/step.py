@@ -68,7 +68,9 @@ class Steps:
             return Result(step, Status.FAILED, message)
         try:
             self.sent += 1
-            answer = await self.writer.send(step.method, path, body, retry=retry, deadline=min(left, self.timeout))
+            answer = await self.writer.send(
+                step.method, path, body, retry=retry, deadline=min(left, self.timeout), in_time=lambda: self.landing.left(intent) > 0
+            )
         except asyncio.CancelledError:
             return Result(
                 step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply finds out what happened to it"

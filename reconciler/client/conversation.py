@@ -32,6 +32,7 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import TOKEN_VARIABLE, Settings
+from reconciler.client.transport import InTime, always
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Allowance
 
@@ -193,15 +194,19 @@ class Conversation:
         *,
         retry: RetryClass,
         deadline: float | None = None,
+        in_time: InTime = always,
     ) -> Answer:
-        """Ask until there is an answer, or asking again is of no use; `deadline`: seconds for all of it, waiting included."""
+        """Ask until there is an answer, or asking again is of no use; `deadline`: seconds for all of it, waiting included.
+
+        Nothing is sent any more once `in_time` says no.
+        """
         url = self._base + checked(path) + (f"?{urlencode(query)}" if query else "")
         content = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode("ascii")
         until = float("inf") if deadline is None else self._clock.monotonic() + deadline
         in_doubt = False
         for attempt in count(1):
             try:
-                outcome = await self._attempt(method, url, path, content, until, attempt)
+                outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
             except _HeldBack as held_back:
                 outcome = Outcome(Fault.NOT_SENT, str(held_back))
                 raise _error(retry, method, path, outcome, in_doubt, limited=self._pace.is_refused) from None
@@ -239,7 +244,9 @@ class Conversation:
         except TimeoutError:
             raise _HeldBack(self._late) from None
 
-    async def _attempt(self, method: str, url: str, path: str, content: bytes | None, until: float, number: int) -> Outcome:
+    async def _attempt(
+        self, method: str, url: str, path: str, content: bytes | None, until: float, number: int, in_time: InTime
+    ) -> Outcome:
         self._listener.queued()
         if self._places.locked() or until <= self._clock.monotonic():
             await self._wait_for_a_place(until)
@@ -250,13 +257,19 @@ class Conversation:
             sent = self._clock.monotonic()
             outcome: Outcome | None = None
             try:
+                if sent >= until:
+                    raise TooLate
                 if not self._breaker.allows(sent):
                     raise _HeldBack("it was not sent, because the service keeps failing")
                 if self._pace.is_hopeless(sent):
                     raise _HeldBack("it was not sent, because the service has refused all requests for 10 minutes (429)")
                 self.requests += 1
                 self._listener.request(method, path)
-                outcome = await self._exchange.run(method, url, content, seconds=min(self._timeout, until - sent), wall=self._clock.wall())
+                outcome = await self._exchange.run(
+                    method, url, content,
+                    seconds=min(self._timeout, until - sent), wall=self._clock.wall(),
+                    in_time=lambda: self._clock.monotonic() < until and in_time(),
+                )  # fmt: skip
             finally:
                 now = self._clock.monotonic()
                 if outcome is None or outcome.status is None:

@@ -20,7 +20,7 @@ from reconciler.client.hints import Hints, read_hints
 from reconciler.client.library import httpx
 from reconciler.client.retry import Fault, Result
 from reconciler.client.settings import Settings
-from reconciler.client.transport import Received, sending
+from reconciler.client.transport import InTime, Received, sending
 from reconciler.text.redact import Mask
 
 SAYS_MAX: Final = 200  # characters of the service's own words in a message
@@ -61,18 +61,19 @@ class Exchange:
         }
         self._headers_of_json = {**self._headers, "Content-Type": "application/json"}
 
-    async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float) -> Outcome:
-        """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds."""
+    async def run(self, method: str, url: str, content: bytes | None, *, seconds: float, wall: float, in_time: InTime) -> Outcome:
+        """Send, and read the answer to its end, in at most `seconds`; `wall`: local UTC epoch seconds. Raises `TooLate`."""
         try:
             async with asyncio.timeout(seconds):
-                outcome = await self._send(method, url, content, seconds, wall)
+                outcome = await self._send(method, url, content, seconds, wall, in_time)
         except TimeoutError:
             outcome = Outcome(Fault.BROKEN, f"no complete response arrived within {seconds:g} s")
         return outcome if outcome.says is DONE else replace(outcome, says=printable(self._mask.text(outcome.says)))
 
-    async def _send(self, method: str, url: str, content: bytes | None, seconds: float, wall: float) -> Outcome:
+    async def _send(self, method: str, url: str, content: bytes | None, seconds: float, wall: float, in_time: InTime) -> Outcome:
+        headers = self._headers if content is None else self._headers_of_json
         try:
-            response = await self._transport(method, url, self._headers if content is None else self._headers_of_json, content, seconds / 2)
+            response = await self._transport(method, url, headers, content, seconds / 2, in_time)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol) as error:
             return Outcome(Fault.NOT_SENT, f"the service cannot be reached: {error}")
         except (httpx.HTTPError, OSError) as error:

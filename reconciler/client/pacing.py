@@ -36,7 +36,7 @@ PATIENCE: Final = 600.0  # seconds without anything but refusals, after which no
 
 
 class TooLate(Exception):
-    """The deadline would pass while waiting at the gate; nothing was sent."""
+    """The deadline has passed, or would pass while waiting at the gate; nothing was sent."""
 
 
 @dataclass(eq=False)

@@ -16,7 +16,7 @@ from reconciler.client.library import httpx
 from reconciler.client.paging import PAGE_SIZE, Listing, Page, read_all
 from reconciler.client.retry import RetryClass
 from reconciler.client.settings import Settings
-from reconciler.client.transport import OnlyGet, default_transport
+from reconciler.client.transport import InTime, OnlyGet, always, default_transport
 from reconciler.model import Allowance
 
 _SYSTEM = SystemClock()
@@ -118,9 +118,12 @@ class Writer(Reader):
     def _guarded(self, transport: httpx.AsyncBaseTransport) -> httpx.AsyncBaseTransport:
         return transport
 
-    async def send(self, method: str, path: str, body: Any | None, *, retry: RetryClass, deadline: float | None = None) -> Answer:
-        """Write. `deadline`: seconds for everything, waiting and retries included; it ends inside the lease.
+    async def send(
+        self, method: str, path: str, body: Any | None, *, retry: RetryClass, deadline: float | None = None, in_time: InTime = always
+    ) -> Answer:
+        """Write. `deadline`: seconds for everything, waiting and retries included; it ends inside the lease. `in_time`: asked just
+        before the first byte of each attempt; nothing is sent where it says no.
 
         Raises NotFound and Rejected (nothing was done), Unavailable (provably nothing was done), Ambiguous (it may have been done).
         """
-        return await self._conversation.ask(method, path, None, body, retry=retry, deadline=deadline)
+        return await self._conversation.ask(method, path, None, body, retry=retry, deadline=deadline, in_time=in_time)

@@ -18,6 +18,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed lacks it
 
 from reconciler.client.library import httpx
+from reconciler.client.pacing import TooLate
 from reconciler.errors import ReconcilerError, UsageError
 
 AUTHORITIES: Final = "Correct it, or unset it to trust the usual certificate authorities."
@@ -40,15 +41,24 @@ class Received(Protocol):
         """Close the response; its connection can be used again, or is dropped."""
 
 
-Send = Callable[[str, str, Mapping[str, str], bytes | None, float], Awaitable[Received]]
-"""Sends a method, a URL, headers and a body; the connection must be there within so many seconds. Raises httpx's errors."""
+InTime = Callable[[], bool]
+"""Whether a request may still be sent; asked last just before its first byte, because a process can be paused at any moment until then."""
+Send = Callable[[str, str, Mapping[str, str], bytes | None, float, InTime], Awaitable[Received]]
+"""Sends a method, a URL, headers and a body; the connection must be there within so many seconds. Raises httpx's errors, and `TooLate`."""
+
+
+def always() -> bool:
+    """Of a request that may be sent at any time."""
+    return True
 
 
 def sending(transport: httpx.AsyncBaseTransport) -> Send:
     """How requests go through a transport: directly where it can, else as httpx's objects."""
     direct: Send | None = getattr(transport, "direct", None)
 
-    async def send(method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float) -> Received:
+    async def send(method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime) -> Received:
+        if not in_time():
+            raise TooLate
         request = httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": {"connect": seconds}})
         return await transport.handle_async_request(request)
 
@@ -71,10 +81,12 @@ class OnlyGet(httpx.AsyncBaseTransport):
         self._check(request.method)
         return await self._inner.handle_async_request(request)
 
-    async def direct(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float) -> Received:
+    async def direct(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime
+    ) -> Received:
         """The same without httpx's objects, where the transport behind it can do without."""
         self._check(method)
-        return await self._send(method, url, headers, content, seconds)
+        return await self._send(method, url, headers, content, seconds, in_time)
 
     def _check(self, method: str) -> None:
         if method != "GET":

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import AsyncIterator, Mapping
+from contextvars import ContextVar
 from typing import Any, Final
 
 import aiohttp
@@ -22,7 +23,8 @@ from httpx_aiohttp.transport import AiohttpResponseStream
 from yarl import URL
 
 from reconciler.client.library import httpx
-from reconciler.client.transport import Received
+from reconciler.client.pacing import TooLate
+from reconciler.client.transport import InTime, Received, always
 
 KEEP_ALIVE: Final = 4.0  # seconds; below the 5 s after which uvicorn and Node close, so that we rarely write into a closing connection
 CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a dead host is known not to have got the request
@@ -30,6 +32,42 @@ CONNECT_MAX: Final = 10.0  # seconds; well inside the total deadline, so that a 
 
 PLAIN: Final = frozenset({"", "identity"})  # encodings of a body that is as it was sent
 USUAL: Final = aiohttp.ClientTimeout(total=None, connect=CONNECT_MAX)
+
+
+IN_TIME: ContextVar[InTime] = ContextVar("in_time", default=always)
+"""Of the request that is being sent: aiohttp connects and writes between our call and the first byte."""
+
+
+class _Transport:
+    """A transport that writes nothing of a request that is late by then."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def write(self, data: Any) -> None:
+        if not IN_TIME.get()():
+            raise TooLate
+        self._inner.write(data)
+
+    def writelines(self, parts: Any) -> None:
+        if not IN_TIME.get()():
+            raise TooLate
+        self._inner.writelines(parts)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Connects as usual; the last look at the clock comes just before the first byte, because a process can be paused until then."""
+
+    async def connect(self, *given: Any, **named: Any) -> Any:
+        connection = await super().connect(*given, **named)
+        protocol = connection.protocol
+        assert protocol is not None  # a new one, or one from the pool
+        if not isinstance(protocol.transport, _Transport):
+            protocol.transport = _Transport(protocol.transport)
+        return connection
 
 
 class _Body(AiohttpResponseStream):
@@ -79,7 +117,7 @@ class Wire(AiohttpTransport):
 
     def _open(self) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=self._connections, ssl=self.ssl_context, keepalive_timeout=KEEP_ALIVE),
+            connector=_Connector(limit=self._connections, ssl=self.ssl_context, keepalive_timeout=KEEP_ALIVE),
             cookie_jar=aiohttp.DummyCookieJar(),
             middlewares=(_truthfully,),
             auto_decompress=False,
@@ -91,19 +129,24 @@ class Wire(AiohttpTransport):
         """Send `request` once; raises httpx.ConnectError where it was provably not sent, else httpx.ReadError."""
         seconds = request.extensions.get("timeout", {}).get("connect", CONNECT_MAX)
         headers = request.headers.multi_items()
-        response = await self._send(request.method, str(request.url), headers, request.content or None, seconds)
+        response = await self._send(request.method, str(request.url), headers, request.content or None, seconds, always)
         return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response), request=request)
 
-    async def direct(self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float) -> Received:
+    async def direct(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, seconds: float, in_time: InTime
+    ) -> Received:
         """The same without httpx's objects, which take as long as the request itself; only a compressed body needs its decoders."""
-        response = await self._send(method, url, headers, content, seconds)
+        response = await self._send(method, url, headers, content, seconds, in_time)
         if ",".join(response.headers.getall("content-encoding", ())).strip().lower() in PLAIN:
             return _Answer(response)
         return httpx.Response(response.status, headers=response.raw_headers, stream=_Body(response))
 
-    async def _send(self, method: str, url: str, headers: Any, content: bytes | None, seconds: float) -> aiohttp.ClientResponse:
+    async def _send(
+        self, method: str, url: str, headers: Any, content: bytes | None, seconds: float, in_time: InTime
+    ) -> aiohttp.ClientResponse:
         if not isinstance(self.client, aiohttp.ClientSession):
             self.client = self._open()
+        IN_TIME.set(in_time)
         return await self.client.request(
             method,
             URL(url, encoded=True),
@@ -120,9 +163,9 @@ async def _truthfully(request: aiohttp.ClientRequest, send: aiohttp.ClientHandle
     try:
         return await send(request)
     except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.ClientHttpProxyError) as error:
-        failure: httpx.TransportError = httpx.ConnectError(_connect_trouble(error))
-    except Exception as error:  # whatever it is, the request may have left
-        failure = httpx.ReadError(_broken(error))
+        failure: Exception = httpx.ConnectError(_connect_trouble(error))
+    except Exception as error:  # whatever it is, the request may have left, unless it was late
+        failure = TooLate() if TooLate in (type(error), type(error.__cause__)) else httpx.ReadError(_broken(error))
     raise failure  # outside the clauses: aiohttp's errors hold the request's headers, and with them the token
 
 

@@ -128,8 +128,8 @@ def test_a_recovery_that_knows_no_ids_takes_what_is_not_its_own(monkeypatch: pyt
 def test_a_create_that_is_retried_makes_things_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     real = Writer.send
 
-    async def send(self: Writer, method: str, path: str, body: Any, *, retry: RetryClass, deadline: float | None = None) -> Any:
-        return await real(self, method, path, body, retry=RetryClass.IDEMPOTENT, deadline=deadline)
+    async def send(self: Writer, method: str, path: str, body: Any, *, retry: RetryClass, **more: Any) -> Any:
+        return await real(self, method, path, body, retry=RetryClass.IDEMPOTENT, **more)
 
     monkeypatch.setattr(Writer, "send", send)
     with sqlite() as found:
