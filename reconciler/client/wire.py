@@ -12,10 +12,11 @@ It builds on httpx-aiohttp's transport and sends by itself, because measured aga
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import aiohttp
 from httpx_aiohttp import AiohttpTransport
@@ -66,7 +67,7 @@ class _Connector(aiohttp.TCPConnector):
         protocol = connection.protocol
         assert protocol is not None  # a new one, or one from the pool
         if not isinstance(protocol.transport, _Transport):
-            protocol.transport = _Transport(protocol.transport)
+            protocol.transport = cast("asyncio.Transport", _Transport(protocol.transport))
         return connection
 
 
