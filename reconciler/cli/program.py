@@ -21,6 +21,7 @@ from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen
 
 COLLECTING: Final = (100_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
+SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
 ADDRESSES = ("reconciler_state", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy")  # may hold a password
 
 
@@ -51,6 +52,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind or a field."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
+    "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request."),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox."),
@@ -164,7 +166,7 @@ class Program(LazyGroup):
 def _given_secrets(words: Sequence[str]) -> list[str]:
     """What must not be seen of the environment and the command line, known before anything can fail."""
     given = os.environ
-    told = [value for name, value in given.items() if name in ("RECONCILER_TOKEN", "PGPASSWORD")]
+    told = [value for name, value in given.items() if name in SECRETS]
     addresses = [value for name, value in given.items() if name.lower() in ADDRESSES] + [word for word in words if "://" in word]
     if not any("@" in one or "?" in one for one in addresses):
         return told

@@ -97,6 +97,8 @@ def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
     refused: list[t.ReasonData] = [{"address": at, "reason": why} for at, why in sorted(held.refused.items())] if held else []
     return {
         "format": "reconciler.outcome/1",
+        "project": outcome.plan.project,
+        "environment": outcome.plan.environment,
         **results_document(outcome),
         "savedPlan": None if held is None else {"refused": refused, "new": list(held.new)},
     }

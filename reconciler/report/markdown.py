@@ -33,7 +33,7 @@ def markdown(sheet: Sheet, *, limit: int = LIMIT) -> str:
     room -= sum(map(len, kept)) + len(kept)
     left = 0
     for entry in (entry for entry in sheet.entries if not entry.destructive):
-        text = _entry(entry)
+        text = entry_text(entry)
         if left or len(text) + 1 > room:
             left += 1
             continue
@@ -51,7 +51,7 @@ def marker(sheet: Sheet) -> str:
 
 def _fitting(entries: Sequence[Entry], room: int) -> list[str]:
     """All of them: whole, else their addresses, else how many there are of each kind of line."""
-    whole = [_entry(entry) for entry in entries]
+    whole = [entry_text(entry) for entry in entries]
     if sum(map(len, whole)) + len(whole) <= room:
         return whole
     short = [f"- {escape.terminal(entry.title)}" for entry in entries]
@@ -61,7 +61,8 @@ def _fitting(entries: Sequence[Entry], room: int) -> list[str]:
     return [f"- {number:,} × {word}: too many to list here" for word, number in words.items()]
 
 
-def _entry(entry: Entry) -> str:
+def entry_text(entry: Entry) -> str:
+    """An entry as lines of a `diff` block, none of which begins like anything but a line of an entry."""
     where = f"  {escape.terminal(entry.where)}" if entry.where else ""
     return "\n".join([f"@@ {escape.terminal(entry.title)} @@{where}", *map(_line, entry.lines)])
 
@@ -74,12 +75,15 @@ def _line(line: Line) -> str:
 
 
 def _fenced(parts: Sequence[str]) -> str:
-    if not parts:
-        return ""
+    return f"\n{fenced(parts)}\n" if parts else ""
+
+
+def fenced(parts: Sequence[str]) -> str:
+    """Lines in a block whose fence is longer than any run of backticks in it."""
     text = "\n".join(parts)
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"\n{fence}diff\n{text}\n{fence}\n"
+    return f"{fence}diff\n{text}\n{fence}"
 
 
 def _notes(sheet: Sheet) -> str:

@@ -160,6 +160,8 @@ class _Server(ThreadingHTTPServer):
 class _Requests(BaseHTTPRequestHandler):
     service: Forge
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # an answer leaves in one piece
+    disable_nagle_algorithm = True
 
     def log_message(self, *_: Any) -> None:
         return

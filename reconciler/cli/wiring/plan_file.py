@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
-import stat
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
+from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.run import Planned
 from reconciler.cli.wiring.trust import write_private
@@ -35,10 +33,6 @@ class Saved:
     path: Path
     document: SavedPlanDocument
     digest: str
-
-
-class _Wrong(ValueError):
-    """The text is JSON that nobody means; the message says why."""
 
 
 def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: Made, digests: Digests, created_at: datetime) -> None:
@@ -86,7 +80,12 @@ def read(path: Path) -> Saved:
     from reconciler.report.schemas.check import problem
     from reconciler.report.schemas.plan import SavedPlanDocument
 
-    document = _decoded(path, _bytes(path))
+    try:
+        document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
+    except Unreadable as error:
+        raise UsageError(f"the plan {path} cannot be read: {error}") from error
+    except NotJson as error:
+        raise _no_plan(path, str(error)) from None
     found = document.get("format") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(found, str):
         raise _no_plan(path, "it has no format")
@@ -106,63 +105,5 @@ def _no_plan(path: Path, why: str) -> UsageError:
     return UsageError(f"{path} is not a saved plan: {why}", hint=HINT)
 
 
-def _bytes(path: Path) -> bytes:
-    try:
-        about = path.stat()
-        if not stat.S_ISREG(about.st_mode):
-            raise _no_plan(path, "it is not a file")
-        if about.st_size > SIZE_MAX:
-            raise _no_plan(path, f"it has {about.st_size:,} bytes, and at most {SIZE_MAX:,} are allowed")
-        with path.open("rb") as file:
-            found = file.read(SIZE_MAX + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise UsageError(f"the plan {path} cannot be read: {(reason or 'unknown reason').lower()}") from error
-    if _too_large(found):
-        raise _no_plan(path, "it is too large")
-    return found
-
-
 def _too_large(text: bytes) -> bool:
     return len(text) > SIZE_MAX or sum(map(text.count, (b",", b":", b"[", b"{"))) > PARTS_MAX
-
-
-def _decoded(path: Path, found: bytes) -> Any:
-    try:
-        return json.loads(
-            found.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
-        )  # fmt: skip
-    except UnicodeDecodeError as error:
-        raise _no_plan(path, f"it is not UTF-8 at byte {error.start:,}") from None
-    except RecursionError:
-        raise _no_plan(path, "it is nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise _no_plan(path, f"it is not JSON at line {error.lineno:,}, column {error.colno:,}: {error.msg.lower()}") from None
-    except _Wrong as error:
-        raise _no_plan(path, str(error)) from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise _Wrong(f"it says {twice[:60]!r} twice in one object")
-    return made
-
-
-def _refused(word: str) -> Any:
-    raise _Wrong(f"{word} is not JSON")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise _Wrong("a number in it is too large")
-    return number
-
-
-def _integer(text: str) -> int:
-    if len(text) > 20:
-        raise _Wrong("a number in it is too large")
-    return int(text)

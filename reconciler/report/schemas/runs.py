@@ -56,6 +56,8 @@ class OutcomeDocument(ResultsData):
     """What an apply did."""
 
     format: Literal["reconciler.outcome/1"]
+    project: NotRequired[Annotated[t.Text, t.doc("The project's name. Absent in documents of older versions.")]]
+    environment: NotRequired[t.Text | None]
     savedPlan: Annotated[WithheldData | None, t.doc("What a saved plan did not bring about; null where none was applied.")]
 
 

@@ -1,0 +1,180 @@
+"""`reconciler comment`: show documents in the comment of a pull request."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.forges.job import Job
+    from reconciler.forges.port import Forge
+    from reconciler.report.comment.part import Part
+
+FORGES: Final = ("github", "gitlab", "bitbucket")
+KINDS: Final = ("plan", "diff", "outcome", "drift", "findings")
+FORK: Final = "the token of a pull request from a fork is not allowed to write"
+PERMISSIONS: Final = {
+    "github": "Give the job the permission pull-requests: write.",
+    "gitlab": "The token needs the scope api and the role Reporter.",
+    "bitbucket": "The token needs the scope pullrequest:write.",
+}
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
+_TOKEN: Final = re.compile(r"[!-~]+")
+
+
+@click.command("comment", short_help="Show plans, outcomes and drift in the comment of a pull request.")
+@click.argument("documents", nargs=-1, metavar="DOCUMENT...", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="The name of the part. Default: the document's PROJECT, or PROJECT/ENVIRONMENT.")
+@click.option("--failed", metavar="NAME", multiple=True, help="Show in the part of this name that its job failed. Repeatable.")
+@click.option("--kind", type=click.Choice(KINDS), default="plan", help="What a failed job would have shown. Default: plan.")
+@click.option("--separate", is_flag=True, help="Keep a comment for each project and environment.")
+@click.option("--forge", type=click.Choice(FORGES), help="Default: the forge whose CI runs the command.")
+@click.option("--repository", metavar="NAME", help="OWNER/NAME, or the id of a GitLab project. Default: that of the CI.")
+@click.option("--pull", type=click.IntRange(1), metavar="NUMBER", help="The pull request or merge request. Default: that of the CI.")
+@click.option("--run-url", metavar="URL", help="The URL of the run. Default: that of the CI.")
+@click.option("--report-url", metavar="URL", help="The URL of the HTML report.")
+@click.option("--dry-run", is_flag=True, help="Print the comment that would be written if none existed.")
+@shared.output()
+@click.pass_obj
+def command(
+    screen: Screen,
+    /,
+    documents: tuple[Path, ...],
+    name: str | None,
+    failed: tuple[str, ...],
+    kind: str,
+    separate: bool,
+    forge: str | None,
+    repository: str | None,
+    pull: int | None,
+    run_url: str | None,
+    report_url: str | None,
+    dry_run: bool,
+    **words: Any,
+) -> int:
+    """Show documents in the one comment of a pull request, which each job updates in place. DOCUMENT is a file that plan, diff, drift,
+    apply or validate wrote with --report json=FILE, or that plan wrote with --out.
+
+    The token is read from GITHUB_TOKEN, GITLAB_TOKEN or BITBUCKET_TOKEN. A pull request from a fork, whose token is not allowed to
+    write comments, gets none: the command says so and exits with 0. With --name, a missing DOCUMENT means that its job failed.
+
+    \b
+    Example:
+      reconciler plan docs --report json=plan.json --report html=plan.html
+      reconciler comment plan.json --report-url https://ci.example/plan.html
+      reconciler comment plan.json --dry-run
+    """
+    from reconciler.cli import exits
+    from reconciler.cli.comment_parts import read_event, read_parts
+    from reconciler.forges.job import job, recognised
+    from reconciler.report.comment.body import TooLong
+    from reconciler.report.comment.part import Origin
+
+    Options.of(screen, words)
+    if not documents and not failed:
+        raise UsageError("there is nothing to show", hint="Pass a document, or --failed NAME.")
+    of = job(forge or recognised(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
+    origin = Origin(of.run, of.commit, _links(run_url or of.run_url, report_url))
+    given = read_parts(documents, failed, origin, name=name, kind=kind, mask=screen.masked_data)
+    for trouble in given.wrong:
+        screen.warn(trouble)
+    of = replace(of, repository=repository or of.repository, pull=pull or of.pull)
+    try:
+        short = _printed(screen, of, given.parts, separate) if dry_run else _written(screen, of, given.parts, separate)
+    except TooLong:
+        raise UsageError("not even the headlines of all projects fit into one comment", hint="Use --separate.") from None
+    if short:
+        screen.warn(f"{short:,} deletions, exposures or failures are only listed or counted: they do not fit into a comment")
+    return exits.strongest([exits.WRONG if given.wrong else exits.DONE, exits.PARTLY if short else exits.DONE])
+
+
+def _unknown(dry_run: bool) -> str:
+    if dry_run:
+        return "github"
+    raise UsageError("no CI of GitHub, GitLab or Bitbucket runs this command", hint="Add --forge, --repository and --pull.")
+
+
+def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
+    from reconciler.report.comment.part import is_link
+
+    links = tuple((text, url) for text, url in (("run", run_url), ("report", report_url)) if url)
+    for text, url in links:
+        if not is_link(url):
+            raise UsageError(f"{url!r} is not a URL that a comment can link to", hint=f"Pass --{text}-url like https://ci.example/7.")
+    return links
+
+
+def _printed(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> int:
+    """Print the comments; how many serious entries do not fit."""
+    from reconciler.forges import bitbucket, github, gitlab
+    from reconciler.report.comment.body import Comment, body
+
+    dialects = {"github": github.DIALECT, "gitlab": gitlab.DIALECT, "bitbucket": bitbucket.DIALECT}
+    names = dict.fromkeys(part.name if separate else "" for part in parts)
+    bodies = [body(Comment(name, tuple(part for part in parts if name in ("", part.name))), dialects[of.forge]) for name in names]
+    screen.made("\n".join(made.text for made in bodies))
+    return sum(made.short for made in bodies)
+
+
+def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> int:
+    """Write the comment; how many serious entries do not fit."""
+    from reconciler.forges.job import TOKENS
+    from reconciler.forges.keep import keep
+    from reconciler.forges.port import ForgeError, NotAllowed, SystemClock
+    from reconciler.report.comment.upkeep import Mode
+
+    token = os.environ.get(TOKENS[of.forge], "")
+    if not token and of.read_only:
+        screen.warn(f"no comment was written: this job has no {TOKENS[of.forge]}, as {FORK}")
+        return 0
+    forge = _opened(of, token)
+    try:
+        kept = keep(forge, parts, Mode(forge.dialect, separate, forge.hides), SystemClock())
+    except NotAllowed as error:
+        if of.read_only is False:
+            raise ForgeError(error.message, hint=PERMISSIONS[of.forge]) from None
+        screen.warn(f"no comment was written: {error.message}. That is so for {FORK}. {PERMISSIONS[of.forge]}")
+        return 0
+    for part in kept.superseded:
+        screen.say(f"A later run has already written the {part.kind} of {part.name}, which was not changed.")
+    screen.say(f"Wrote the comment of pull request {of.pull}." if kept.writes else "The comment needs no update.")
+    return kept.short
+
+
+def _opened(of: Job, token: str) -> Forge:
+    """The comments of the pull request. Raises `UsageError` for what is not known."""
+    from reconciler.forges.bitbucket import Bitbucket
+    from reconciler.forges.github import GitHub
+    from reconciler.forges.gitlab import GitLab
+    from reconciler.forges.job import TOKENS
+    from reconciler.forges.port import SystemClock
+
+    variable, clock = TOKENS[of.forge], SystemClock()
+    if not of.repository:
+        raise UsageError("the repository is unknown", hint="Add --repository OWNER/NAME.")
+    if of.forge != "gitlab" and (not _REPOSITORY.fullmatch(of.repository) or {".", ".."} & set(of.repository.split("/"))):
+        raise UsageError(f"{of.repository!r} is not a repository", hint="Write it like OWNER/NAME.")
+    if not of.pull:
+        raise UsageError("this job runs for no pull request", hint="Run it for pull requests only, or add --pull NUMBER.")
+    if not token:
+        raise UsageError(f"{variable} is not set", hint="It is the token that writes the comment; see docs/pipelines.md.")
+    if not _TOKEN.fullmatch(token):
+        raise UsageError(f"{variable} contains characters that no token has")
+    match of.forge:
+        case "github":
+            return GitHub(of.api, of.graphql, of.repository, of.pull, token=token, clock=clock)
+        case "gitlab":
+            return GitLab(of.api, of.repository, of.pull, token=token, clock=clock)
+        case _:
+            return Bitbucket(of.api, of.repository, of.pull, token=token, clock=clock)

@@ -1,0 +1,108 @@
+"""The parts of a comment from files: documents that commands wrote, or what there is to say where a job left none.
+
+`mask`: hides what must not be seen, in any data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.cli.json_file import NotJson, Unreadable, read_json
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.report.comment.content import Content
+    from reconciler.report.comment.part import Origin, Part
+
+SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
+PARTS_MAX: Final = 5_000_000
+EVENT_MAX: Final = 32 * 2**20  # bytes of the file that describes what started a job
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts, and what is wrong with files that are no documents."""
+
+    parts: tuple[Part, ...]
+    wrong: tuple[str, ...]
+
+
+def read_parts(
+    documents: Sequence[Path], failed: Sequence[str], origin: Origin, *, name: str | None, kind: str, mask: Callable[[Any], Any]
+) -> Parts:
+    """A part for each document and each failed job. `name`: of all of them; `kind`: of those that have no document."""
+    from reconciler.report.comment.content import failed as failure
+    from reconciler.report.comment.part import part
+
+    parts, wrong = [], []
+    for path in documents:
+        content, trouble = _content(path, named=name is not None)
+        wrong += [trouble] if trouble else []
+        content = mask(content or failure(kind))
+        parts.append(part(content, mask(name or _name(path, content)), origin))
+    parts += [part(failure(kind), mask(given), origin) for given in failed]
+    keys = [made.key for made in parts]
+    if len(set(keys)) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise UsageError(
+            f"two documents are the {twice[1]} of {twice[0]!r}, and a comment shows one", hint="Pass one, or give each its own --name."
+        )
+    return Parts(tuple(parts), tuple(wrong))
+
+
+def _name(path: Path, content: Content) -> str:
+    if not content.project:
+        raise UsageError(f"{path} does not name its project", hint="Add --name PROJECT, or --name PROJECT/ENVIRONMENT.")
+    return f"{content.project}/{content.environment}" if content.environment else content.project
+
+
+def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
+    """What a document says, and what is wrong with it. `named`: the part has a name, so that a missing document means a failed job."""
+    try:
+        return _read(path), None
+    except Unreadable as error:
+        if named and not path.exists():
+            return None, None
+        trouble = f"{path} cannot be read: {error}"
+    except NotJson as error:
+        trouble = f"{path} is not a document that a comment can show: {error}"
+    if not named:
+        raise UsageError(trouble, hint="If its job failed, add --name NAME: the comment then says so in the part of that name.")
+    return None, trouble
+
+
+def _read(path: Path) -> Content:
+    from reconciler.report.comment.content import FORMATS, content
+    from reconciler.report.schemas.check import problem
+    from reconciler.report.schemas.drift import DriftDocument
+    from reconciler.report.schemas.findings import FindingsDocument
+    from reconciler.report.schemas.plan import PlanDocument
+    from reconciler.report.schemas.runs import OutcomeDocument
+
+    shapes = dict(zip(FORMATS, (PlanDocument, OutcomeDocument, DriftDocument, FindingsDocument), strict=True))
+    document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
+    format = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(format, str):
+        raise NotJson("it has no format")
+    if format not in shapes:
+        raise NotJson(f"its format is {format[:60]!r}, not one of {', '.join(shapes)}")
+    wrong = problem(shapes[format], document)
+    if wrong is not None:
+        raise NotJson(wrong)
+    return content(document)
+
+
+def read_event(environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """What started a job of GitHub; empty where nothing says it."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    try:
+        with open(path or os.devnull, "rb") as file:
+            event = json.loads(file.read(EVENT_MAX) or b"{}")
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}

@@ -1,0 +1,79 @@
+"""A JSON file that anybody may have written: as data, or the reason why it is none. What nobody means is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import stat
+from pathlib import Path
+from typing import Any
+
+
+class Unreadable(Exception):
+    """The file cannot be opened; the message is the reason."""
+
+
+class NotJson(ValueError):
+    """The file is not JSON, or JSON that nobody means; the message says why."""
+
+
+def read_json(path: Path, *, most: int, parts: int) -> Any:
+    """The data of a file of at most `most` bytes, with at most `parts` commas, colons and opening brackets: decoding those takes memory.
+
+    Raises `Unreadable` and `NotJson`.
+    """
+    found = _bytes(path, most)
+    if len(found) > most or sum(map(found.count, (b",", b":", b"[", b"{"))) > parts:
+        raise NotJson("it is too large")
+    try:
+        return json.loads(
+            found.decode("utf-8"), object_pairs_hook=_once, parse_constant=_refused, parse_float=_finite, parse_int=_integer
+        )  # fmt: skip
+    except UnicodeDecodeError as error:
+        raise NotJson(f"it is not UTF-8 at byte {error.start:,}") from None
+    except RecursionError:
+        raise NotJson("it is nested too deeply") from None
+    except json.JSONDecodeError as error:
+        raise NotJson(f"it is not JSON at line {error.lineno:,}, column {error.colno:,}: {error.msg.lower()}") from None
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise NotJson("it is not a file")
+        if about.st_size > most:
+            raise NotJson(f"it has {about.st_size:,} bytes, and at most {most:,} are allowed")
+        with path.open("rb") as file:
+            return file.read(most + 1)
+    except NotJson:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise Unreadable((reason or "unknown reason").lower()) from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise NotJson(f"it says {twice[:60]!r} twice in one object")
+    return made
+
+
+def _refused(word: str) -> Any:
+    raise NotJson(f"{word} is not JSON")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise NotJson("a number in it is too large")
+    return number
+
+
+def _integer(text: str) -> int:
+    if len(text) > 20:
+        raise NotJson("a number in it is too large")
+    return int(text)

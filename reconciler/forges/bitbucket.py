@@ -1,0 +1,87 @@
+"""Bitbucket Cloud: comments of pull requests, in a markdown without HTML.
+
+Only comments of the token's own user are seen. A repository access token is not allowed to ask who it is: then those of app users count,
+which only administrators of the repository create. There is nothing to take turns with, and general comments cannot be resolved.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any, Final
+
+from reconciler.forges.port import Busy, Clock, ForgeError, NotAllowed, Taken, understood
+from reconciler.forges.talk import OK, Talk
+from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.upkeep import Known
+
+DIALECT: Final = Dialect(32_700, html=False)  # Bitbucket refuses 32,768 characters and more
+APP: Final = "app_user"
+
+
+class Bitbucket:
+    """The comments of a pull request."""
+
+    name, dialect, hides = "Bitbucket", DIALECT, False
+
+    def __init__(self, api: str, repository: str, number: int, *, token: str, clock: Clock) -> None:
+        basic = f"Basic {b64encode(token.encode()).decode()}" if ":" in token else f"Bearer {token}"
+        self._talk = Talk(self.name, api, {"Authorization": basic}, token=token, clock=clock)
+        self._at = f"/repositories/{repository}/pullrequests/{number}/comments"
+        self._user: str | None = None
+
+    @understood
+    def comments(self) -> Sequence[Known]:
+        """All of them, of at most 10,000 comments of everybody."""
+        user = self._me()
+        own: list[Known] = []
+        path = f"{self._at}?pagelen=100"
+        for _ in range(100):
+            page = self._talk.read("GET", path).data
+            own += [
+                Known(item["id"], item["content"]["raw"])
+                for item in page["values"]
+                if not item.get("deleted") and _is_own(item.get("user") or {}, user)
+            ]
+            if not page.get("next"):
+                return own
+            path = page["next"]
+        raise ForgeError("the pull request has more comments than can be read")
+
+    def _me(self) -> str:
+        """The id of the token's user; "" where it is not allowed to ask."""
+        if self._user is None:
+            try:
+                self._user = str(self._talk.read("GET", "/user").data["uuid"])
+            except NotAllowed:
+                self._user = ""
+        return self._user
+
+    @understood
+    def create(self, body: str) -> int:
+        """A new comment; its id."""
+        return int(self._talk.write("POST", self._at, data={"content": {"raw": body}}).data["id"])
+
+    def update(self, id: int, body: str) -> None:
+        """Replace the text of a comment."""
+        self._talk.write("PUT", f"{self._at}/{id}", data={"content": {"raw": body}}, accepted=OK | {404})
+
+    def delete(self, id: int) -> None:
+        """Delete a comment; one that does not exist is deleted."""
+        self._talk.write("DELETE", f"{self._at}/{id}", accepted=OK | {404})
+
+    def hide(self, id: int, *, hidden: bool) -> None:
+        """There is no such thing."""
+        raise NotImplementedError
+
+    def take(self) -> Taken | Busy | None:
+        """There is no such thing."""
+        return None
+
+    def free(self, id: int) -> None:
+        """There is no such thing."""
+        raise NotImplementedError
+
+
+def _is_own(author: dict[str, Any], user: str) -> bool:
+    return author.get("uuid") == user if user else author.get("type") == APP

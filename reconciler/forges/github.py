@@ -1,0 +1,123 @@
+"""GitHub: comments by GraphQL, which says who wrote them and hides them; writes by REST.
+
+Only comments of the token's own author are seen: a stranger can copy a hidden marker. The token of a workflow cannot ask for `/user`, but
+GraphQL says of each comment whether the viewer wrote it. A turn is the reaction 👀 of the author to the pull request: GitHub creates it
+once and answers 200 instead of 201 to everybody who comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from reconciler.forges.port import Busy, Clock, ForgeError, NotAllowed, Taken, understood
+from reconciler.forges.talk import OK, Talk, message
+from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.upkeep import Known
+
+DIALECT: Final = Dialect(65_500)  # GitHub refuses more than 65,536 characters
+REACTION: Final = "eyes"
+COMMENTS: Final = """
+query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  viewer { login }
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { comments(first: 100, after: $after) {
+    nodes { id databaseId body isMinimized viewerDidAuthor author { login __typename } }
+    pageInfo { hasNextPage endCursor }
+  } } }
+}
+"""
+HIDE: Final = """
+mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { minimizedComment { isMinimized } } }
+"""
+REVEAL: Final = "mutation($id: ID!) { unminimizeComment(input: {subjectId: $id}) { unminimizedComment { isMinimized } } }"
+
+
+class GitHub:
+    """The comments of a pull request."""
+
+    name, dialect, hides = "GitHub", DIALECT, True
+
+    def __init__(self, api: str, graphql: str, repository: str, number: int, *, token: str, clock: Clock) -> None:
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+        self._talk = Talk(self.name, api, headers, token=token, clock=clock)
+        self._graphql = graphql
+        self._owner, _, self._name = repository.partition("/")
+        self._number, self._nodes = number, dict[int, str]()
+        self._at = f"/repos/{repository}/issues"
+
+    @understood
+    def comments(self) -> Sequence[Known]:
+        """All of them, of at most 10,000 comments of everybody."""
+        own: list[Known] = []
+        after = None
+        for _ in range(100):
+            about = {"owner": self._owner, "name": self._name, "number": self._number, "after": after}
+            data = self._asked(COMMENTS, about, reading=True)
+            viewer = str((data.get("viewer") or {}).get("login"))
+            listed = ((data.get("repository") or {}).get("pullRequest") or {}).get("comments")
+            if listed is None:
+                raise ForgeError(f"GitHub does not show pull request {self._number} of {self._owner}/{self._name}")
+            for node in filter(None, listed["nodes"]):
+                if _is_own(node, viewer):
+                    self._nodes[node["databaseId"]] = node["id"]
+                    own.append(Known(node["databaseId"], node["body"], bool(node["isMinimized"])))
+            if not listed["pageInfo"]["hasNextPage"]:
+                return own
+            after = listed["pageInfo"]["endCursor"]
+        raise ForgeError(f"pull request {self._number} has more comments than can be read")
+
+    def _asked(self, query: str, about: dict[str, Any], *, reading: bool) -> dict[str, Any]:
+        ask = self._talk.read if reading else self._talk.write
+        data = ask("POST", self._graphql, data={"query": query, "variables": about}).data
+        if isinstance(data, dict) and data.get("errors"):
+            says = self._talk.says(message(data))
+            raise (NotAllowed if "not accessible" in says else ForgeError)(f"GitHub answered: {says}")
+        result = data.get("data") if isinstance(data, dict) else None
+        if not isinstance(result, dict):
+            raise ForgeError("GitHub answered with something that is not a result of GraphQL")
+        return result
+
+    @understood
+    def create(self, body: str) -> int:
+        """A new comment; its id."""
+        made = self._talk.write("POST", f"{self._at}/{self._number}/comments", data={"body": body}).data
+        self._nodes[made["id"]] = made["node_id"]
+        return int(made["id"])
+
+    def update(self, id: int, body: str) -> None:
+        """Replace the text of a comment."""
+        self._talk.write("PATCH", f"{self._at}/comments/{id}", data={"body": body}, accepted=OK | {404})
+
+    def delete(self, id: int) -> None:
+        """Delete a comment; one that does not exist is deleted."""
+        self._talk.write("DELETE", f"{self._at}/comments/{id}", accepted=OK | {404})
+
+    def hide(self, id: int, *, hidden: bool) -> None:
+        """Minimise a comment as outdated, or show it again."""
+        self._asked(HIDE if hidden else REVEAL, {"id": self._nodes[id]}, reading=False)
+
+    @understood
+    def take(self) -> Taken | Busy | None:
+        """React to the pull request."""
+        reply = self._talk.write(
+            "POST", f"{self._at}/{self._number}/reactions", data={"content": REACTION}, accepted=OK | {403, 404, 410, 422}
+        )
+        if reply.status not in OK or not isinstance(reply.data, dict):
+            return None
+        if reply.status == 201:
+            return Taken(reply.data["id"])
+        since = datetime.fromisoformat(reply.data["created_at"]).timestamp() if reply.data.get("created_at") else None
+        return Busy(reply.data["id"], 0.0 if since is None or reply.at is None else reply.at - since)
+
+    def free(self, id: int) -> None:
+        """Take the reaction back."""
+        self._talk.write("DELETE", f"{self._at}/{self._number}/reactions/{id}", accepted=OK | {404})
+
+
+def _is_own(node: dict[str, Any], viewer: str) -> bool:
+    if node.get("viewerDidAuthor"):
+        return True
+    author = node.get("author") or {}
+    bot = viewer.endswith("[bot]")
+    return author.get("login") == viewer.removesuffix("[bot]") and (author.get("__typename") == "Bot") is bot

@@ -1,0 +1,97 @@
+"""GitLab: notes of merge requests.
+
+Only notes of the token's own user are seen. A turn is the user's emoji 👀 on the merge request, of which a user has one; should two jobs
+get it at once, that with the lower id counts. There is nothing to minimise a note with: one without anything to say is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+from reconciler.forges.port import Busy, Clock, ForgeError, Taken, understood
+from reconciler.forges.talk import OK, Reply, Talk
+from reconciler.report.comment.part import Dialect
+from reconciler.report.comment.upkeep import Known
+
+DIALECT: Final = Dialect(999_900)  # GitLab refuses more than 1,000,000 characters
+EMOJI: Final = "eyes"
+
+
+class GitLab:
+    """The notes of a merge request."""
+
+    name, dialect, hides = "GitLab", DIALECT, False
+
+    def __init__(self, api: str, project: str, number: int, *, token: str, clock: Clock) -> None:
+        self._talk = Talk(self.name, api, {"PRIVATE-TOKEN": token}, token=token, clock=clock)
+        self._at = f"/projects/{quote(project, safe='')}/merge_requests/{number}"
+        self._user: int | None = None
+
+    @understood
+    def comments(self) -> Sequence[Known]:
+        """All of them, of at most 10,000 notes of everybody."""
+        user = self._me()
+        items = self._listed("notes", {"sort": "asc", "order_by": "created_at"})
+        return [Known(note["id"], note["body"]) for note in items if note["author"]["id"] == user and not note.get("system")]
+
+    def _me(self) -> int:
+        if self._user is None:
+            self._user = int(self._talk.read("GET", "/user").data["id"])
+        return self._user
+
+    def _listed(self, what: str, query: dict[str, str]) -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = []
+        page = "1"
+        for _ in range(100):
+            reply = self._talk.read("GET", f"{self._at}/{what}", query={**query, "per_page": "100", "page": page})
+            items += reply.data
+            page = reply.headers.get("x-next-page", "")
+            if not page.isdecimal():
+                return items
+        raise ForgeError("the merge request has more notes than can be read")
+
+    @understood
+    def create(self, body: str) -> int:
+        """A new note; its id."""
+        return int(self._talk.write("POST", f"{self._at}/notes", data={"body": body}).data["id"])
+
+    def update(self, id: int, body: str) -> None:
+        """Replace the text of a note."""
+        self._talk.write("PUT", f"{self._at}/notes/{id}", data={"body": body}, accepted=OK | {404})
+
+    def delete(self, id: int) -> None:
+        """Delete a note; one that does not exist is deleted."""
+        self._talk.write("DELETE", f"{self._at}/notes/{id}", accepted=OK | {404})
+
+    def hide(self, id: int, *, hidden: bool) -> None:
+        """There is no such thing."""
+        raise NotImplementedError
+
+    @understood
+    def take(self) -> Taken | Busy | None:
+        """Give the merge request an emoji."""
+        user = self._me()
+        reply = self._talk.write("POST", f"{self._at}/award_emoji", data={"name": EMOJI}, accepted=OK | {400, 403, 404, 409, 422})
+        if reply.status == 403:
+            return None
+        own = [item for item in self._listed("award_emoji", {}) if item["name"] == EMOJI and item["user"]["id"] == user]
+        first = min(own, key=lambda item: int(item["id"]), default=None)
+        if first is None:
+            return Busy(0, 0.0) if reply.status in OK or reply.status == 404 else None
+        if reply.status in OK and reply.data["id"] == first["id"]:
+            return Taken(first["id"])
+        if reply.status in OK:
+            self.free(reply.data["id"])
+        return Busy(first["id"], _age(first, reply))
+
+    def free(self, id: int) -> None:
+        """Take the emoji back."""
+        self._talk.write("DELETE", f"{self._at}/award_emoji/{id}", accepted=OK | {403, 404})
+
+
+def _age(item: dict[str, Any], reply: Reply) -> float:
+    since = datetime.fromisoformat(item["created_at"]).timestamp() if item.get("created_at") else None
+    return 0.0 if since is None or reply.at is None else reply.at - since

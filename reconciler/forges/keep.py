@@ -1,0 +1,106 @@
+"""Read, write, read back, until the comments are as `upkeep` says.
+
+In a turn of its own, one reading after the last write is enough. Without one, another job may have read the comment before this job's write
+and write it afterwards, so it is read a second time, later than such a write can be: what is written is never older than `FRESH` seconds.
+A part that is written in a later run than this job's is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from reconciler.forges.port import Clock, Forge, ForgeError, TryAgain
+from reconciler.forges.turn import Turn, turn
+from reconciler.report.comment.part import Part
+from reconciler.report.comment.upkeep import Create, Delete, Hide, Known, Mode, Reveal, Step, Update, Upkeep, numbered, upkeep
+
+ROUNDS: Final = 20
+FRESH: Final = 5.0  # seconds from the beginning of a reading in which its result is written, or twice as long as the reading took
+SETTLED: Final = 8.0  # seconds until the second reading without a turn, plus chance
+UNSEEN: Final = 3  # readings in which a comment that was just created may be missing
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How it ended. `writes`: how many. `superseded`, `short`: as in `Upkeep`."""
+
+    writes: int
+    superseded: tuple[Part, ...]
+    short: int
+
+
+def keep(forge: Forge, mine: Sequence[Part], mode: Mode, clock: Clock) -> Kept:
+    """Bring the parts of a job where they belong. Raises `ForgeError`, and `TooLong` of the comment's body."""
+    known = forge.comments()
+    due = upkeep(known, numbered(known, mine), mode)
+    if not due.steps:
+        return Kept(0, due.superseded, due.short)
+    with turn(forge, clock) as own:
+        return _Keeping(forge, mine, mode, clock, own).run()
+
+
+class _Keeping:
+    def __init__(self, forge: Forge, mine: Sequence[Part], mode: Mode, clock: Clock, own: Turn) -> None:
+        self.forge, self.mine, self.mode, self.clock, self.turn = forge, mine, mode, clock, own
+        self.tried = self.writes = 0
+        self.created: dict[int, int] = {}  # a comment of this job that no reading showed yet, and in how many it was missing
+        self.began = self.took = 0.0  # the last reading
+
+    def run(self) -> Kept:
+        settled = False
+        trouble: ForgeError | None = None
+        for number in range(ROUNDS):
+            known = self._read()
+            if number == 0:
+                self.mine = numbered(known, self.mine)
+            due = upkeep(known, self.mine, self.mode, written=self.writes > 0)
+            if not due.steps:
+                if self.turn.exclusive or settled or not self.tried:
+                    return Kept(self.writes, due.superseded, due.short)
+                settled = True
+                self.clock.sleep(max(SETTLED, 2 * self.took + SETTLED - FRESH) + FRESH * self.clock.chance())
+                continue
+            settled = False
+            try:
+                self._do(due)
+            except TryAgain as error:
+                trouble = error
+            if not self.turn.exclusive:
+                self.clock.sleep(min(8.0, 0.25 * 1.5**number) * (0.5 + self.clock.chance()))
+        hint = "Run it again, or use --separate so that each project has a comment of its own."
+        raise ForgeError(trouble.message if trouble else "other jobs keep writing the comment", hint=hint)
+
+    def _read(self) -> Sequence[Known]:
+        """The comments; those that this job has just created are waited for."""
+        while True:
+            self.began = self.clock.monotonic()
+            known = self.forge.comments()
+            self.took = self.clock.monotonic() - self.began
+            shown = {item.id for item in known}
+            self.created = {id: missing + 1 for id, missing in self.created.items() if id not in shown and missing + 1 < UNSEEN}
+            if not self.created:
+                return known
+            self.clock.sleep(1.0 + self.clock.chance())
+
+    def _do(self, due: Upkeep) -> None:
+        for step in due.steps:
+            if not self.turn.exclusive and self.clock.monotonic() - self.began > max(FRESH, 2 * self.took):
+                return
+            self.tried += 1
+            self._step(step)
+            self.writes += 1
+
+    def _step(self, step: Step) -> None:
+        match step:
+            case Create(body):
+                self.created[self.forge.create(body)] = 0
+            case Update(id, body):
+                self.forge.update(id, body)
+            case Delete(id):
+                self.forge.delete(id)
+            case Hide(id):
+                self.forge.hide(id, hidden=True)
+            case Reveal(id):
+                self.forge.hide(id, hidden=False)

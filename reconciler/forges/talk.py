@@ -1,0 +1,185 @@
+"""HTTP with a forge: a read is repeated until there is an answer, a write is sent once.
+
+In: a method, a path and data. Out: a reply, or an error in words that are safe to print. The token is sent to the API's own address only:
+redirects are not followed, and addresses in answers are followed only there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from reconciler import __version__
+from reconciler.forges.port import Clock, ForgeError, NotAllowed, TryAgain
+from reconciler.text.escape import terminal
+from reconciler.text.redact import Mask
+
+ATTEMPTS: Final = 6
+SECONDS: Final = 15.0  # for each step of a request: connecting, sending, the next bytes
+WHOLE_SECONDS: Final = 60.0  # for a whole answer
+PATIENCE: Final = 300.0  # seconds of waiting for limits and troubles, all requests together
+WITHOUT_HEADERS: Final = 60.0  # seconds until a request after a limit that does not say how long it lasts, as GitHub's documentation asks
+BODY_MAX: Final = 128 * 2**20  # bytes of an answer
+SAYS_MAX: Final = 200  # characters of the forge's own words in a message
+OK: Final = frozenset({200, 201, 204})
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer. `data`: from its JSON, None where it has none. `headers`: names in lower case."""
+
+    status: int
+    data: Any
+    headers: Mapping[str, str]
+
+    @property
+    def at(self) -> float | None:
+        """When the forge answered, by its own clock."""
+        return _epoch(self.headers.get("date"))
+
+
+class Talk:
+    """Requests to one forge. `name`: in messages."""
+
+    def __init__(self, name: str, base: str, headers: Mapping[str, str], *, token: str, clock: Clock) -> None:
+        self.name, self._base, self._clock, self._waited = name, base.rstrip("/"), clock, 0.0
+        self._mask = Mask({token, *token.split(":")})
+        common = {"User-Agent": f"reconciler/{__version__}", "Accept": "application/json"}
+        encrypted = not self._base.startswith("http://")  # only on the loopback interface; reading certificates takes 30 ms
+        self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
+
+    def close(self) -> None:
+        """End the connections."""
+        self._http.close()
+
+    def read(
+        self, method: str, path: str, *, query: Mapping[str, str] | None = None, data: Any = None, accepted: frozenset[int] = OK
+    ) -> Reply:
+        """An answer to a request that changes nothing. `path`: also a whole URL, of the same API."""
+        trouble = ""
+        for attempt in range(ATTEMPTS):
+            wait = min(8.0, 2.0**attempt) * (0.5 + self._clock.chance())
+            try:
+                reply = self._send(method, path, query, data)
+            except (httpx.HTTPError, OSError) as error:
+                trouble = f"{self.name} cannot be reached: {self.says(str(error) or type(error).__name__)}"
+            else:
+                trouble, limit = self._refusal(reply), self._limit(reply)
+                if limit is None and reply.status < 500 and reply.status != 408:
+                    return self._judged(reply, accepted)
+                wait = wait if limit is None else limit
+            if attempt < ATTEMPTS - 1:
+                self._wait(wait, trouble)
+        raise ForgeError(trouble)
+
+    def write(self, method: str, path: str, *, data: Any = None, accepted: frozenset[int] = OK) -> Reply:
+        """An answer to a request that is sent once. Raises `TryAgain` where it was not carried out, or nobody knows."""
+        try:
+            reply = self._send(method, path, None, data)
+        except (httpx.HTTPError, OSError) as error:
+            trouble = f"{self.name} did not answer: {self.says(str(error) or type(error).__name__)}"
+            self._wait(0.5 + self._clock.chance(), trouble)
+            raise TryAgain(trouble) from None
+        wait = self._limit(reply)
+        if wait is None and (reply.status >= 500 or reply.status == 408):
+            wait = 0.5 + self._clock.chance()
+        if wait is not None:
+            self._wait(wait, self._refusal(reply))
+            raise TryAgain(self._refusal(reply))
+        return self._judged(reply, accepted)
+
+    def _send(self, method: str, path: str, query: Mapping[str, str] | None, data: Any) -> Reply:
+        url = path if "://" in path else self._base + path
+        if urlsplit(url)[:2] != urlsplit(self._base)[:2]:
+            raise ForgeError(f"{self.name} answered with the URL of another host, which is not followed")
+        ends = self._clock.monotonic() + WHOLE_SECONDS
+        content = bytearray()
+        with self._http.stream(method, url, params=query, json=data) as response:
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > BODY_MAX or self._clock.monotonic() > ends:
+                    raise httpx.ReadError("the answer is too long")
+            headers = {name.lower(): value for name, value in response.headers.items()}
+            try:
+                decoded = json.loads(content) if content else None
+            except (ValueError, RecursionError):
+                decoded = None
+            return Reply(response.status_code, decoded, headers)
+
+    def _judged(self, reply: Reply, accepted: frozenset[int]) -> Reply:
+        if reply.status in accepted:
+            return reply
+        if 300 <= reply.status <= 399:
+            raise ForgeError(f"{self.name} answered {reply.status}, a redirect; redirects are never followed")
+        if reply.status == 401:
+            raise ForgeError(self._refusal(reply), hint="The token is wrong or has expired.")
+        if reply.status == 403:
+            raise NotAllowed(self._refusal(reply))
+        missing = "The repository or the pull request does not exist, or the token is not allowed to read it."
+        raise ForgeError(self._refusal(reply), hint=missing if reply.status == 404 else None)
+
+    def _refusal(self, reply: Reply) -> str:
+        says = self.says(message(reply.data))
+        return f"{self.name} answered {reply.status}" + (f": {says}" if says else "")
+
+    def says(self, text: str) -> str:
+        """Words of the forge, as far as they are safe to print."""
+        shown = terminal(self._mask.text(text))
+        return shown if len(shown) <= SAYS_MAX else f"{shown[: SAYS_MAX - 1]}…"
+
+    # -- waiting -----------------------------------------------------------------------------------------------------------------------
+
+    def _limit(self, reply: Reply) -> float | None:
+        """Seconds until the limit of an answer ends; None where it speaks of no limit."""
+        spent = reply.headers.get("x-ratelimit-remaining") == "0"
+        says = message(reply.data).lower()
+        after = reply.headers.get("retry-after")
+        limited = reply.status == 429 or (reply.status == 403 and (spent or after is not None or "rate limit" in says))
+        if not limited and not _graphql_limit(reply.data):
+            return None
+        now = reply.at or self._clock.wall()
+        if after is not None:
+            moment = float(after) + now if after.isascii() and after.isdecimal() else _epoch(after)
+        else:
+            reset = reply.headers.get("x-ratelimit-reset") if spent else reply.headers.get("ratelimit-reset")
+            moment = float(reset) if reset and reset.isascii() and reset.isdecimal() else None
+        return WITHOUT_HEADERS if moment is None else max(0.0, moment - now) + self._clock.chance()
+
+    def _wait(self, seconds: float, trouble: str) -> None:
+        """Wait, within the patience of a run."""
+        if self._waited + seconds > PATIENCE:
+            until = datetime.fromtimestamp(self._clock.wall() + min(seconds, 10.0**9), UTC)
+            raise ForgeError(trouble, hint=f"Try again after {until:%H:%M} UTC.")
+        self._waited += seconds
+        self._clock.sleep(seconds)
+
+
+def message(data: Any) -> str:
+    """What an answer says in words."""
+    if not isinstance(data, dict):
+        return ""
+    inner = data.get("error")
+    said = data.get("message") or (inner.get("message") if isinstance(inner, dict) else inner)
+    details = data.get("errors")
+    more = [str(item["message"]) for item in details if isinstance(item, dict) and "message" in item] if isinstance(details, list) else []
+    text = said if isinstance(said, str) else json.dumps(said) if said else ""
+    return ": ".join(filter(None, [text, *more[:2]]))
+
+
+def _graphql_limit(data: Any) -> bool:
+    errors = data.get("errors") if isinstance(data, dict) else None
+    return isinstance(errors, list) and any(isinstance(error, dict) and error.get("type") == "RATE_LIMITED" for error in errors)
+
+
+def _epoch(text: str | None) -> float | None:
+    try:
+        return parsedate_to_datetime(text).timestamp() if text else None
+    except (ValueError, OverflowError):
+        return None

@@ -1,0 +1,171 @@
+"""Parts as one comment that fits, and a comment as its parts.
+
+What destroys, exposes or failed is above everything else and is shortened last: first the other entries are left out, of the longest
+parts; then serious entries become a line each; then their number. Whatever is left out is counted, and `Body.short` says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from reconciler.report.comment.content import FAILED
+from reconciler.report.comment.part import Dialect, Part, code, mark, marked, read, text
+from reconciler.report.words import count
+
+HEADING: Final = "### Reconciler"
+COMPARED: Final = ("plan", "diff")
+"""Kinds of which each run of a commit makes one: a part of an older commit is out of date."""
+
+
+@dataclass(frozen=True)
+class Comment:
+    """What a comment says. `name`: of the only project and environment in it; "" where all of them are."""
+
+    name: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class Body:
+    """The text of a comment. `short`: how many serious entries are not shown whole."""
+
+    text: str
+    short: int
+
+
+class TooLong(ValueError):
+    """Not even the headlines fit."""
+
+
+def size(text: str) -> int:
+    """Characters as the strictest forge counts them: those beyond the first plane are two."""
+    return len(text) + sum(character > "\uffff" for character in text) if not text.isascii() else len(text)
+
+
+def body(comment: Comment, dialect: Dialect) -> Body:
+    """The whole comment. Raises `TooLong`."""
+    parts = sorted(comment.parts, key=_rank)
+    top = [mark("comment", {"name": comment.name} if comment.name else {}, dialect), "", HEADING]
+    top += [line for stale in _stale(parts) for line in ("", stale)]
+    head = "\n".join(top)
+    room = dialect.limit - size(head) - 2 * len(parts) - 1
+    texts = [text(part, dialect) for part in parts]
+    if sum(map(size, texts)) > room:
+        parts = _fitting(parts, dialect, room)
+        texts = [text(part, dialect) for part in parts]
+    shown = sum(len(part.urgent) for part in parts if not _is_short(part))
+    return Body("\n\n".join([head, *texts]) + "\n", sum(part.urgent_total for part in parts) - shown)
+
+
+def comment_of(text: str) -> Comment | None:
+    """What a comment of ours says; None for any other text."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    first = marked(lines[0])
+    if first is None or first[0] != "comment":
+        return None
+    blocks: list[list[str]] = []
+    is_open = False
+    for line in lines[1:]:
+        word = (marked(line) or ("",))[0]
+        if word == "part":
+            blocks.append([])
+            is_open = True
+        if is_open:
+            blocks[-1].append(line)
+        if word == "end":
+            is_open = False
+    parts = {part.key: part for block in blocks if (part := read(_trimmed(block))) is not None}
+    return Comment(first[1].get("name", ""), tuple(parts.values()))
+
+
+def _trimmed(lines: list[str]) -> list[str]:
+    """Without empty lines at the end: a part whose end somebody deleted."""
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    return lines
+
+
+def _rank(part: Part) -> tuple[int, str, str]:
+    """What somebody must look at is first."""
+    serious = part.urgent_total > 0 or any(FAILED in line for line in part.head)
+    return (2 if part.quiet else 0 if serious else 1, part.name, part.kind)
+
+
+def _stale(parts: Iterable[Part]) -> list[str]:
+    """A line where parts are of an older commit than the newest one."""
+    compared = [part for part in parts if part.kind in COMPARED and part.commit]
+    newest = max(compared, key=lambda part: part.run, default=None)
+    old = [part for part in compared if newest is not None and part.commit != newest.commit]
+    if newest is None or not old:
+        return []
+    names = [code(part.name) for part in old[:10]] + ([f"{len(old) - 10:,} more"] if len(old) > 10 else [])
+    return [f"> Not of the newest commit {code(newest.commit[:10])}: {', '.join(names)}."]
+
+
+# -- what fits ------------------------------------------------------------------------------------------------------------------------
+
+
+def _fitting(parts: Sequence[Part], dialect: Dialect, room: int) -> list[Part]:
+    bare = [replace(part, others=(), raw="") if part.others_total else part for part in parts]
+    left = room - sum(size(text(part, dialect)) for part in bare)
+    if left >= 0:
+        return _with_others(parts, bare, dialect, left)
+    for shorten in (_titles, _number):
+        for index in sorted(range(len(bare)), key=lambda index: -size(text(bare[index], dialect))):
+            if left >= 0:
+                return bare
+            if bare[index].urgent:
+                before = size(text(bare[index], dialect))
+                bare[index] = shorten(bare[index])
+                left += before - size(text(bare[index], dialect))
+    if left < 0:
+        raise TooLong
+    return bare
+
+
+def _with_others(parts: Sequence[Part], bare: Sequence[Part], dialect: Dialect, left: int) -> list[Part]:
+    """The room that is left, shared equally; what a short part does not need is for the others."""
+    made = list(bare)
+    needs = {index: size(text(part, dialect)) - size(text(bare[index], dialect)) for index, part in enumerate(parts)}
+    waiting = sorted((index for index in needs if parts[index].others), key=needs.__getitem__)
+    for done, index in enumerate(waiting):
+        share = left // (len(waiting) - done)
+        part = parts[index] if needs[index] <= share else _some(bare[index], parts[index].others, dialect, share)
+        left -= size(text(part, dialect)) - size(text(bare[index], dialect))
+        made[index] = part
+    return made
+
+
+def _some(bare: Part, others: tuple[str, ...], dialect: Dialect, room: int) -> Part:
+    """As many of the other entries as fit, from the first on."""
+    longest = max((len(run) for entry in others for run in re.findall("`+", entry)), default=0)
+    used = size(text(replace(bare, others=others[:1]), dialect)) - size(text(bare, dialect)) - size(others[0]) + 2 * longest + 40
+    number = 0
+    for entry in others:
+        used += size(entry) + 1
+        if used > room:
+            break
+        number += 1
+    return replace(bare, others=others[:number])
+
+
+_SHORT: Final = "- "
+
+
+def _titles(part: Part) -> Part:
+    """A line for each serious entry."""
+    lines = [entry.split("\n", 1)[0] for entry in part.urgent]
+    return replace(part, raw="", urgent=("\n".join(f"{_SHORT}{line.removeprefix('@@ ').split(' @@')[0]}" for line in lines),))
+
+
+def _number(part: Part) -> Part:
+    """The number of serious entries."""
+    number = count(part.urgent_total, "entry that deletes, exposes or failed", "entries that delete, expose or failed")
+    return replace(part, raw="", urgent=(f"{_SHORT}{number}: too many to list here; see the HTML or JSON report.",))
+
+
+def _is_short(part: Part) -> bool:
+    return bool(part.urgent) and part.urgent[0].startswith(_SHORT)

@@ -1,0 +1,150 @@
+"""Which comments to create, update, delete or hide, given the comments of ours as they are now and the parts of one job.
+
+No forge updates a comment on a condition, so a job reads, does the steps, reads again, and is done when there are none. A part gives way
+only to one of a later run, wherever it is: in the comment, in a second comment that was created at the same time, or in one of the other
+mode (`--separate`). A comment is deleted only after its parts were read in the one that stays, which is the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from reconciler.report.comment.body import Comment, body, comment_of
+from reconciler.report.comment.part import Dialect, Part
+
+
+@dataclass(frozen=True)
+class Known:
+    """A comment of ours. `id`: greater for a later one. `hidden`: minimised."""
+
+    id: int
+    body: str
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Create:
+    body: str
+
+
+@dataclass(frozen=True)
+class Update:
+    id: int
+    body: str
+
+
+@dataclass(frozen=True)
+class Delete:
+    id: int
+
+
+@dataclass(frozen=True)
+class Hide:
+    id: int
+
+
+@dataclass(frozen=True)
+class Reveal:
+    id: int
+
+
+Step = Create | Update | Delete | Hide | Reveal
+
+
+@dataclass(frozen=True)
+class Mode:
+    """`separate`: a comment for each name. `hides`: whether the forge can minimise comments."""
+
+    dialect: Dialect
+    separate: bool = False
+    hides: bool = True
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What to do now. `superseded`: parts of the job that a later run has written already. `short`: serious entries not shown whole."""
+
+    steps: tuple[Step, ...]
+    superseded: tuple[Part, ...] = ()
+    short: int = 0
+
+
+def upkeep(known: Sequence[Known], mine: Sequence[Part], mode: Mode, *, written: bool = False) -> Upkeep:
+    """The next steps. `written`: the job's parts were in a comment already, so an equal run that says something else came later."""
+    comments = {item.id: comment for item in sorted(known, key=lambda item: item.id) if (comment := comment_of(item.body)) is not None}
+    names = {part.name for part in mine}
+    steps: list[Step] = []
+    superseded: dict[tuple[str, str], Part] = {}
+    short = 0
+    for name in sorted(names) if mode.separate else [""]:
+        own = [part for part in mine if name in ("", part.name)]
+        home = next((id for id, comment in comments.items() if comment.name == name), None)
+        elsewhere = {id: _leaving(comment, name, names) for id, comment in comments.items() if id != home}
+        read = comments[home].parts if home is not None else ()
+        parts = _newest([*read, *(part for leaving in elsewhere.values() for part in leaving)])
+        for part in own:
+            before = parts.get(part.key)
+            if before is None or before.run < part.run or (before.run == part.run and not written):
+                parts[part.key] = part
+            elif before.version != part.version:
+                superseded[part.key] = before
+        made = body(Comment(name, tuple(parts.values())), mode.dialect)
+        short += made.short
+        steps += _steps(home, read, parts, made.text, {item.id: item for item in known}, mode)
+        at_home = {part.key: part for part in read}
+        for id, leaving in elsewhere.items():
+            if leaving and all(part.key in at_home and at_home[part.key].run >= part.run for part in leaving):
+                steps += _left(id, comments[id], leaving, mode)
+            elif not leaving and comments[id].name == name:
+                steps.append(Delete(id))  # a second one without a part
+    return Upkeep(tuple(steps), tuple(superseded.values()), short)
+
+
+def numbered(known: Iterable[Known], mine: Iterable[Part]) -> list[Part]:
+    """The parts of a job without the number of a run: each is a later attempt of the run whose part it replaces."""
+    latest: dict[tuple[str, str], tuple[int, int]] = {}
+    for item in known:
+        comment = comment_of(item.body)
+        for part in comment.parts if comment is not None else ():
+            latest[part.key] = max((part.run[0], part.run[1] + 1), latest.get(part.key, (0, 0)))
+    return [part if part.run[0] else replace(part, run=latest.get(part.key, (0, 1))) for part in mine]
+
+
+def _steps(
+    home: int | None, read: Sequence[Part], parts: Mapping[tuple[str, str], Part], text: str, known: Mapping[int, Known], mode: Mode
+) -> list[Step]:
+    """What the comment itself needs."""
+    quiet = all(part.quiet for part in parts.values())
+    if home is None:
+        return [] if quiet else [Create(text)]
+    changed = {part.key: part.version for part in read} != {key: part.version for key, part in parts.items()}
+    hidden = known[home].hidden
+    steps: list[Step] = [Reveal(home)] if mode.hides and changed and hidden and not quiet else []  # first: if it fails, it is done again
+    steps += [Update(home, text)] if changed else []
+    return [*steps, Hide(home)] if mode.hides and quiet and not hidden else steps
+
+
+def _newest(parts: Iterable[Part]) -> dict[tuple[str, str], Part]:
+    """One part for each key: that of the latest run, the first of equals."""
+    newest: dict[tuple[str, str], Part] = {}
+    for part in parts:
+        if part.key not in newest or newest[part.key].run < part.run:
+            newest[part.key] = part
+    return newest
+
+
+def _leaving(comment: Comment, name: str, names: set[str]) -> tuple[Part, ...]:
+    """The parts of another comment that belong to the one called `name`."""
+    if comment.name == name:
+        return comment.parts
+    if name and comment.name:
+        return ()
+    return tuple(part for part in comment.parts if part.name == name or (not name and part.name in names))
+
+
+def _left(id: int, comment: Comment, leaving: Sequence[Part], mode: Mode) -> list[Step]:
+    """What happens to a comment whose parts are in another one."""
+    gone = {part.key for part in leaving}
+    rest = tuple(part for part in comment.parts if part.key not in gone)
+    return [Update(id, body(Comment(comment.name, rest), mode.dialect).text)] if rest else [Delete(id)]

@@ -1,0 +1,253 @@
+"""The comment over HTTP: it is created once and updated in place, whatever request fails, and nobody else's comment is touched."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from random import Random
+from typing import Any
+
+import pytest
+
+from reconciler.forges import bitbucket, github, gitlab
+from reconciler.forges.keep import Kept, keep
+from reconciler.forges.port import Clock, ForgeError, NotAllowed
+from reconciler.forges.port import Forge as Comments
+from reconciler.report.comment.body import comment_of
+from reconciler.report.comment.part import Part
+from reconciler.report.comment.upkeep import Mode
+from tests.forges import Bitbucket, Fault, Forge, GitHub, GitLab, Sent
+from tests.forges.server import CUT, Answer
+from tests.proofs import sampled, stride
+from tests.report.comment.made import drawn
+
+SPEED = 40.0
+
+
+class Leap:
+    """A clock whose pauses take no time."""
+
+    def __init__(self) -> None:
+        self.now, self.random = 0.0, Random(0)
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def wall(self) -> float:
+        return time.time()
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+    def chance(self) -> float:
+        return self.random.random()
+
+
+class Fast(Leap):
+    """A clock that runs faster, so that other threads have time to do something in every pause."""
+
+    def monotonic(self) -> float:
+        return time.monotonic() * SPEED
+
+    def sleep(self, seconds: float) -> None:
+        threading.Event().wait(seconds / SPEED)
+
+
+@dataclass
+class Service:
+    """A fake, its pull request, and the comments as the owner of a token sees them."""
+
+    fake: Any
+    pull: Any
+    name: str
+
+    def comments(self, token: str | None = None, clock: Clock | None = None) -> Comments:
+        token, clock = token or self.fake.token(), clock or Leap()
+        match self.name:
+            case "github":
+                return github.GitHub(self.fake.api, self.fake.graphql, "acme/handbook", 7, token=token, clock=clock)
+            case "gitlab":
+                return gitlab.GitLab(self.fake.api, "12", 7, token=token, clock=clock)
+            case _:
+                return bitbucket.Bitbucket(self.fake.api, "acme/handbook", 7, token=token, clock=clock)
+
+    def keep(self, *parts: Part, separate: bool = False, token: str | None = None, clock: Clock | None = None) -> Kept:
+        clock = clock or Leap()
+        comments = self.comments(token, clock)
+        return keep(comments, parts, Mode(comments.dialect, separate, comments.hides), clock)
+
+    def bodies(self) -> list[str]:
+        return list(self.fake.bodies(self.pull))
+
+    def shown(self) -> dict[tuple[str, str], Part]:
+        return {part.key: part for body in self.bodies() for part in getattr(comment_of(body), "parts", ())}
+
+
+@contextmanager
+def service(name: str) -> Iterator[Service]:
+    fakes: dict[str, type[Forge]] = {"github": GitHub, "gitlab": GitLab, "bitbucket": Bitbucket}
+    with fakes[name]() as fake:
+        made: Any = fake
+        yield Service(made, made.merge() if name == "gitlab" else made.pull(), name)
+
+
+@pytest.fixture(params=["github", "gitlab", "bitbucket"])
+def served(request: pytest.FixtureRequest) -> Iterator[Service]:
+    with service(request.param) as made:
+        yield made
+
+
+def part(name: str, run: int = 1, seed: int = 1) -> Part:
+    return replace(drawn(Random(seed), name, run=run, kind="plan", others=3), quiet=False)
+
+
+def test_a_comment_is_created_once_and_updated_in_place_and_a_strangers_copy_of_it_is_not_trusted(served: Service) -> None:
+    served.fake.says(served.pull, "ada", "Looks good")
+    served.keep(part("acme/prod"))
+    (mine,) = served.bodies()[1:]
+    forged = mine.replace("run=1.1", "run=999999.1")
+    for number in range(120):
+        served.fake.says(served.pull, "mallory", forged if number % 7 == 0 else f"+{number}")
+    served.keep(part("acme/staging"))
+    before = {key: text.raw for key, text in served.shown().items() if key[0] == "acme/staging"}
+    assert served.keep(part("acme/prod", run=2)).writes == 1
+    assert served.keep(part("acme/prod", run=2)).writes == 0
+    assert [part.name for part in served.keep(part("acme/prod")).superseded] == ["acme/prod"]
+    ours = [body for body in served.bodies() if comment_of(body) is not None and body != forged]
+    assert len(ours) == 1
+    written = comment_of(ours[0])
+    assert written is not None
+    assert {made.key: made.run for made in written.parts} == {("acme/prod", "plan"): (2, 1), ("acme/staging", "plan"): (1, 1)}
+    assert before == {made.key: made.raw for made in written.parts if made.name == "acme/staging"}
+    assert served.bodies().count(forged) == 18
+    assert getattr(served.pull, "actions", []) == []
+    assert getattr(served.pull, "reactions", getattr(served.pull, "awards", [])) == []
+
+
+FAULTS = {
+    "503": Fault(Answer(503, {"message": "Unicorn"})),
+    "502 after it was done": Fault(Answer(502, "<html>bad gateway</html>"), carried_out=True),
+    "cut": Fault(CUT),
+    "lost answer": Fault(CUT, carried_out=True),
+    "429": Fault(Answer(429, {"message": "Retry later"}, {"Retry-After": "3"})),
+    "429 without headers": Fault(Answer(429, "Retry later")),
+    "secondary limit": Fault(Answer(403, {"message": "You have exceeded a secondary rate limit."}, {"Retry-After": "2"})),
+}
+
+
+@sampled
+def test_a_comment_appears_once_whichever_request_fails(served: Service) -> None:
+    served.keep(part("acme/prod"))
+    requests = len(served.fake.sent)
+    assert requests == {"github": 6, "gitlab": 8, "bitbucket": 6}[served.name]
+    cases = [(number, *fault) for number in range(requests) for fault in FAULTS.items()]
+    for number, name, fault in cases[:: stride(3)]:
+        with service(served.name) as other:
+            waiting = [fault]
+
+            def fail(sent: Sent, other: Service = other, at: int = number, waiting: list[Fault] = waiting) -> Fault | None:
+                return waiting.pop() if waiting and len(other.fake.sent) == at else None
+
+            other.fake.fault = fail
+            other.keep(part("acme/prod"))
+            assert not waiting, (number, name)
+            assert len(other.bodies()) == 1, (number, name)
+            assert other.shown()["acme/prod", "plan"].version == part("acme/prod").version, (number, name)
+
+
+@pytest.mark.parametrize("name", ["github", "gitlab"])
+def test_jobs_in_threads_do_not_lose_each_others_parts(name: str) -> None:
+    with service(name) as served:
+        random = Random(7)
+        served.fake.fault = lambda sent: Fault(before=random.random() * 0.01, after=random.random() * 0.01)
+        parts = [part(f"project-{number}", seed=number) for number in range(8)]
+        threads = [threading.Thread(target=served.keep, args=(made,), kwargs={"clock": Fast()}) for made in parts]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(served.bodies()) == 1
+        assert {key: made.version for key, made in served.shown().items()} == {made.key: made.version for made in parts}
+
+
+def test_a_turn_that_a_killed_job_left_is_taken_over() -> None:
+    with service("github") as served:
+        comments = served.comments()
+        assert comments.take() is not None
+        served.pull.reactions[0]["created_at"] = "2026-01-01T00:00:00Z"
+        assert served.keep(part("acme")).writes == 1
+        assert served.pull.reactions == []
+
+
+def test_a_comment_with_nothing_left_is_minimised_and_shown_again() -> None:
+    with service("github") as served:
+        quiet = replace(part("acme", run=2), quiet=True, raw="", digest="quiet")
+        served.keep(part("acme"))
+        served.keep(quiet)
+        assert [comment.minimized for comment in served.pull.comments] == ["outdated"]
+        assert served.keep(replace(quiet, run=(3, 1))).writes == 1
+        served.keep(part("acme", run=4))
+        assert [comment.minimized for comment in served.pull.comments] == [None]
+
+
+def test_a_token_that_must_not_react_or_delete_still_updates_the_comment() -> None:
+    with service("github") as served:
+        served.fake.fault = lambda sent: Fault(Answer(403, {"message": "no"})) if "reactions" in sent.path else None
+        assert served.keep(part("acme")).writes == 1
+        assert len(served.bodies()) == 1
+
+
+def test_a_wrong_token_a_fork_and_a_pull_request_that_does_not_exist_are_errors_that_say_so(served: Service) -> None:
+    with pytest.raises(ForgeError, match="401"):
+        served.keep(part("acme"), token="canary-7f")
+    with pytest.raises(NotAllowed, match="403"):
+        served.keep(part("acme"), token=served.fake.token(writes=False))
+    with ExitStack() as stack:
+        empty = stack.enter_context(type(served.fake)())
+        with pytest.raises(ForgeError, match=r"404|Could not resolve|does not show"):
+            Service(empty, None, served.name).keep(part("acme"))
+
+
+def test_the_token_goes_to_no_other_host_and_is_in_no_message(served: Service) -> None:
+    with service(served.name) as elsewhere:
+        to = {"Location": f"{elsewhere.fake.url}/x"}
+        token = served.fake.token()
+        pages = {
+            "redirect": Answer(307, None, to),
+            "next page": Answer(200, {"values": [], "next": f"{elsewhere.fake.url}/2.0/x"}),
+            "echo": Answer(400, {"message": f"bad header {token}"}),
+        }
+        for name, answer in pages.items():
+            served.fake.fault = lambda sent, answer=answer: Fault(answer) if "/user" not in sent.path else None
+            with pytest.raises(ForgeError) as raised:
+                served.keep(part("acme"))
+            assert token not in str(raised.value), name
+        assert elsewhere.fake.sent == []
+
+
+@pytest.mark.parametrize("answer", [[], {}, "text", 7, None, {"data": {}}, {"data": {"repository": {"pullRequest": {"comments": {}}}}}])
+def test_an_answer_that_no_forge_gives_is_an_error_and_no_defect(served: Service, answer: Any) -> None:
+    served.fake.fault = lambda sent: Fault(Answer(200, answer))
+    with pytest.raises(ForgeError):
+        served.keep(part("acme"))
+
+
+def test_a_limit_that_ends_too_late_is_an_error_with_the_time(served: Service) -> None:
+    reset = str(int(time.time()) + 3_600)
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset, "RateLimit-Reset": reset}
+    served.fake.fault = lambda sent: Fault(Answer(429, {"message": "limit"}, headers))
+    with pytest.raises(ForgeError) as raised:
+        served.keep(part("acme"))
+    assert raised.value.hint is not None
+    assert raised.value.hint.startswith("Try again after ")
+    assert len(served.fake.sent) == 1
+
+
+def test_a_service_that_is_down_is_asked_a_few_times_only(served: Service) -> None:
+    served.fake.fault = lambda sent: Fault(Answer(500, "oops"))
+    with pytest.raises(ForgeError, match="500"):
+        served.keep(part("acme"))
+    assert len(served.fake.sent) <= 12

@@ -1,0 +1,48 @@
+"""Contents and parts for tests, drawn from a seed; their texts are as hostile as anybody can write them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from reconciler.report.comment.content import Content
+from reconciler.report.comment.part import Origin, Part, part
+from reconciler.report.entries import Entry, Line
+from reconciler.report.layout import Style
+
+EVIL = (
+    "--> <b>bold</b> @acme/everyone #1 !1 http://evil.example",
+    "<!-- reconciler:part name=acme/prod kind=plan run=999.1 commit= digest=0 quiet=1 urgent=0 others=0 -->",
+    "\n<!-- reconciler:end -->\n/close\n",
+    "\r\n[//]: # (reconciler:end)\r",
+    "````````` ``` ~~~\n```diff\n</details>",
+    "@@ acme/space/x @@",
+    "\u202e\x1b[31m\x00\u2028\x85\ud800",
+    "/merge\n/approve",
+    "[x](javascript:alert(1)) ![](http://evil.example/pixel) | table |",
+    "<details><summary>3 other entries</summary>",
+    "3 other entries:",
+    "😀" * 40,
+)
+STYLES = (Style.CREATE, Style.DELETE, Style.UPDATE, Style.BLOCKED, Style.DIM)
+
+
+def entry(random: Random, longest: int = 300) -> Entry:
+    lines = [
+        Line(random.choice(STYLES), random.choice("+-~!> "), random.choice(EVIL), random.choice(EVIL) * random.randint(0, longest // 40))
+        for _ in range(random.randint(0, 4))
+    ]
+    return Entry(random.choice(EVIL), random.choice(["", *EVIL]), lines)
+
+
+def content(random: Random, *, urgent: int = 5, others: int = 20, kind: str | None = None) -> Content:
+    """A content with up to so many entries."""
+    sizes = random.choice([0, 0, 1, urgent]), random.choice([0, 1, others])
+    made = [tuple(entry(random) for _ in range(random.randint(0, size))) for size in sizes]
+    kinds = ("plan", "diff", "outcome", "drift", "findings")
+    return Content(kind or random.choice(kinds), "p", None, f"{random.randint(0, 9)} to create.", *made, quiet=not any(made))
+
+
+def drawn(random: Random, name: str, *, run: int = 1, kind: str | None = None, others: int = 20) -> Part:
+    """A part; of an equal seed an equal one."""
+    commit = f"{random.getrandbits(160):040x}"
+    return part(content(random, kind=kind, others=others), name, Origin((run, 1), commit, (("run", f"https://ci.example/{run}"),)))

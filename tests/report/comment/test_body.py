@@ -1,0 +1,159 @@
+"""A comment of parts: what it says comes back, it fits, what is serious is first, and nobody's text is anything but text in it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from markdown_it import MarkdownIt
+
+from reconciler.report.comment.body import Comment, TooLong, body, comment_of, size
+from reconciler.report.comment.content import failed
+from reconciler.report.comment.part import Dialect, Origin, Part, code, is_link, part, text
+from reconciler.report.entries import Entry, Line
+from reconciler.report.layout import Style
+from tests.forges.gitlab import quick_actions
+from tests.proofs import sampled, tries
+from tests.report.comment.made import EVIL, content, drawn
+
+DIALECTS = [Dialect(65_500), Dialect(32_700, html=False)]
+both = pytest.mark.parametrize("dialect", DIALECTS, ids=["html", "no html"])
+
+
+def some(random: Random, most: int = 5) -> list[Part]:
+    """Parts of different names, some of which nobody would choose."""
+    names = [f"{random.choice(['acme', 'a b', *EVIL])}{number}" for number in range(random.randint(1, most))]
+    return [drawn(random, name, run=random.randint(1, 9)) for name in names]
+
+
+def versions(parts: tuple[Part, ...] | list[Part]) -> dict[tuple[str, str], object]:
+    return {made.key: made.version for made in parts}
+
+
+@sampled
+@both
+def test_a_comment_that_is_read_is_written_again_byte_for_byte(dialect: Dialect) -> None:
+    for seed in range(tries(1_000, 60)):
+        random = Random(seed)
+        parts = some(random)
+        written = body(Comment(random.choice(["", "acme/prod", EVIL[1]]), tuple(parts)), dialect)
+        read = comment_of(written.text.replace("\n", random.choice(["\n", "\r\n"])))
+        assert read is not None
+        assert versions(read.parts) == versions(parts)
+        assert [replace(made, raw="") for made in sorted(read.parts, key=lambda made: made.key)] == sorted(parts, key=lambda made: made.key)
+        assert body(read, dialect) == written
+
+
+@sampled
+@both
+def test_a_comment_fits_and_serious_entries_are_whole_or_counted(dialect: Dialect) -> None:
+    cut = short = 0
+    for seed in range(tries(1_500, 120)):
+        random = Random(seed)
+        parts = [drawn(random, f"p{number}", others=random.choice([3, 40])) for number in range(random.randint(1, 6))]
+        small = replace(dialect, limit=random.randint(500, 20_000))
+        try:
+            written = body(Comment("", tuple(parts)), small)
+        except TooLong:
+            assert small.limit < 1_000 * len(parts)
+            continue
+        assert size(written.text) <= small.limit
+        read = comment_of(written.text)
+        assert read is not None
+        assert versions(read.parts) == versions(parts)
+        whole = sum(entry in written.text for made in parts for entry in made.urgent)
+        assert sum(made.urgent_total for made in parts) - whole <= written.short
+        if written.short == 0:
+            assert all(entry in written.text for made in parts for entry in made.urgent)
+        else:
+            assert not any(made.others for made in read.parts), "something else was left in although serious entries were not whole"
+        left = sum(made.others_total - len(made.others) for made in read.parts)
+        assert left == 0 or "see the HTML or JSON report" in written.text or "fit here" in written.text
+        again = body(read, small)
+        assert size(again.text) <= small.limit
+        cut, short = cut + (left > 0), short + (written.short > 0)
+    assert min(cut, short) > 5, "the sizes that were drawn try both"
+
+
+@sampled
+@both
+def test_texts_of_anybody_are_neither_markup_nor_mentions_nor_markers(dialect: Dialect) -> None:
+    parser = MarkdownIt("commonmark")
+    for seed in range(tries(600, 40)):
+        random = Random(seed)
+        parts = some(random)
+        written = body(Comment("", tuple(parts)), replace(dialect, limit=random.choice([4_000, 60_000]))).text
+        read = comment_of(written)
+        assert read is not None
+        assert set(versions(read.parts)) == set(versions(parts))
+        assert quick_actions(written) == []
+        for token in parser.parse(written):
+            if token.type == "html_block":
+                assert dialect.html
+                assert all(line.startswith(("<!-- reconciler:", "<details><summary>", "</details>")) for line in token.content.splitlines())
+            for child in token.children or ():
+                assert child.type in ("text", "code_inline", "strong_open", "strong_close", "link_open", "link_close", "softbreak"), child
+                assert child.type != "link_open" or str(child.attrs["href"]).startswith("https://ci.example/")
+                assert child.type != "text" or not set(child.content) & set("@<![|~"), child.content
+                assert child.content.isprintable()
+
+
+def test_serious_parts_are_first_and_calm_ones_last() -> None:
+    gone = Entry("acme/space/old", "", [Line(Style.DELETE, "-", "delete", "no longer declared")])
+    calm = Entry("acme/space/new", "", [Line(Style.CREATE, "+", "create", "")])
+    base = content(Random(0), urgent=0, others=0, kind="plan")
+    contents = {
+        "a-quiet": replace(base, urgent=(), others=(), quiet=True),
+        "b-calm": replace(base, urgent=(), others=(calm,), quiet=False),
+        "c-serious": replace(base, urgent=(gone,), others=(calm,), quiet=False),
+        "d-failed": failed("plan"),
+    }
+    parts = [part(made, name, Origin((1, 1))) for name, made in contents.items()]
+    written = body(Comment("", tuple(parts)), DIALECTS[0]).text
+    order = sorted(contents, key=lambda name: written.index(f"Plan of `{name}`"))
+    assert order == ["c-serious", "d-failed", "b-calm", "a-quiet"]
+    assert written.index("@@ acme/space/old @@") < written.index("<details>") < written.index("@@ acme/space/new @@")
+    assert "The job failed before it had a result." in written
+
+
+def test_parts_of_an_older_commit_are_named() -> None:
+    old, new = "a" * 40, "b" * 40
+    parts = [
+        part(content(Random(1), kind="plan"), name, Origin((run, 1), commit))
+        for name, run, commit in (("acme/prod", 5, old), ("acme/staging", 6, new))
+    ]
+    written = body(Comment("", tuple(parts)), DIALECTS[0]).text
+    assert "> Not of the newest commit `bbbbbbbbbb`: `acme/prod`." in written
+    assert "> Not of" not in body(Comment("", tuple(replace(made, commit=new, raw="") for made in parts)), DIALECTS[0]).text
+
+
+def test_a_comment_of_somebody_else_is_none_of_ours() -> None:
+    for other in ("", "hello", "<!-- reconciler:plan:acme -->\n### Plan", " <!-- reconciler:comment -->", "<!-- reconciler:end -->"):
+        assert comment_of(other) is None
+    assert comment_of("<!-- reconciler:comment -->\n<!-- reconciler:part kind=plan -->\n") == Comment("", ())
+
+
+def test_a_part_whose_end_was_deleted_is_kept() -> None:
+    made = drawn(Random(3), "acme", kind="plan")
+    written = body(Comment("", (made,)), DIALECTS[0]).text.replace("<!-- reconciler:end -->", "")
+    read = comment_of(written)
+    assert read is not None
+    assert versions(read.parts) == versions([made])
+
+
+@pytest.mark.parametrize(
+    "wrong", ["javascript:alert(1)", "https://x.example/)[a](b", "http://x y", "https://x.example/<b>", "//x.example", "https://é.example"]
+)
+def test_only_plain_web_addresses_are_linked(wrong: str) -> None:
+    assert not is_link(wrong)
+    made = part(failed("plan"), "acme", Origin((1, 1), "not a commit", (("run", wrong),)))
+    assert "](" not in text(made, DIALECTS[0])
+    assert "commit" not in made.head[-1]
+
+
+def test_code_spans_hold_any_text() -> None:
+    parser = MarkdownIt("commonmark")
+    for evil in (*EVIL, "`", "``a`", "", " ", "a" * 1_000):
+        (inline,) = [token for token in parser.parse(f"x {code(evil)} y") if token.type == "inline"]
+        assert [child.type for child in inline.children or ()] == ["text", "code_inline", "text"], evil

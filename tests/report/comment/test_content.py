@@ -1,0 +1,158 @@
+"""Documents as parts of a comment: every deletion, exposure and failure is among the serious entries, and the headline counts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from reconciler.report.comment.content import FORMATS, Content, content
+from reconciler.report.markdown import entry_text
+from reconciler.report.schemas.documents import DOCUMENTS
+
+FOLDER = Path(__file__).parents[1] / "documents_of_0_1"
+AT = {"file": "sites/docs.yaml", "line": 12}
+
+
+def change(address: str, *actions: str, **more: Any) -> dict[str, Any]:
+    return {"address": address, "kind": "space", "actions": list(actions), "fields": [], "place": None, "reason": "", "source": AT, **more}
+
+
+def plan(**parts: Any) -> dict[str, Any]:
+    names = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "blocked", "requests", "outside", "unmanaged")
+    summary = dict.fromkeys(names, 0)
+    for made in parts.get("changes", []):
+        for action in made["actions"]:
+            summary[action] = summary.get(action, 0) + 1
+    lists = ("changes", "steps", "exposures", "broken", "forbidden", "violations", "unmanaged", "unknown", "inDoubt", "blocked", "notes")
+    document: dict[str, Any] = {name: [] for name in lists}
+    document |= {"format": "reconciler.plan/1", "project": "acme", "environment": None, "createdAt": "", "forecast": None}
+    return document | parts | {"summary": summary | parts.get("summary", {})}
+
+
+def lines(made: Content) -> tuple[str, str]:
+    serious, rest = ("\n".join(map(entry_text, entries)) for entries in (made.urgent, made.others))
+    return serious, rest
+
+
+def test_a_plan_says_first_what_destroys_exposes_breaks_and_violates() -> None:
+    title = {"name": "title", "before": "Guide", "after": "Guides", "cause": "drift"}
+    exposed = {"address": "acme/site/docs", "kind": "site", "field": "visibility", "before": "private", "after": "public", "says": "anyone"}
+    exposed |= {
+        "readers": ["anyone"],
+        "path": ["a", "b"],
+        "cause": None,
+        "reaches": ["acme/space/x"],
+        "window": 0,
+        "asked": True,
+        "source": AT,
+    }
+    broken = {"address": "acme/site/docs", "kind": "site", "before": "https://a", "after": None, "reason": "the path changes", "source": AT}
+    violated = {
+        "sort": "policy",
+        "rule": "two-admins",
+        "address": None,
+        "level": "error",
+        "message": "one admin",
+        "path": [],
+        "remedy": "add",
+    }
+    violated |= {"source": None, "declared": None}
+    made = content(
+        plan(
+            changes=[
+                change("acme/space/new", "create", fields=[title | {"before": None}]),
+                change("acme/space/old", "delete", reason="no longer declared"),
+                change("acme/space/other", "replace"),
+                change("acme/space/moved", "update", "move", fields=[title], place={
+                    "before": {"parent": None, "previous": None}, "after": {"parent": None, "previous": "acme/space/new"}}),
+            ],
+            exposures=[exposed], broken=[broken], violations=[violated, violated | {"level": "warning", "rule": "emoji"}],
+            blocked=[{"address": "acme/space/b", "reason": "is protected", "remedy": "protect: false", "cause": None}],
+            summary={"requests": 7, "blocked": 1},
+        )
+    )  # fmt: skip
+    serious, rest = lines(made)
+    assert [entry.title for entry in made.urgent] == [
+        "acme/space/old",
+        "acme/space/other",
+        "acme/site/docs",
+        "acme/site/docs",
+        "the whole plan",
+    ]
+    assert "visibility private -> public: anyone" in serious
+    assert "https://a  (the path changes)" in serious
+    assert "policy two-admins: one admin" in serious
+    assert "! ~ title  Guide -> Guides  (drift)\n! > after  acme/space/new  (was first)" in rest
+    assert "+ title  Guides" in rest
+    assert "blocked  is protected  (protect: false)" in rest
+    assert made.headline == (
+        "1 to create, 1 to update, 1 to move, 1 to replace, 1 to delete; "
+        "1 blocked, 1 exposure, 1 published URL broken, 1 violation, 1 warning. 7 requests."
+    )
+    assert not made.quiet
+
+
+def test_a_plan_without_changes_is_quiet_and_a_comparison_of_files_is_a_diff() -> None:
+    assert content(plan()) == Content("plan", "acme", None, "No changes.", quiet=True)
+    assert content(plan(summary={"unmanaged": None})).kind == "diff"
+    assert not content(plan(unknown=[{"kind": "space", "reason": "403"}])).quiet
+    assert content(plan(changes=[change("acme/space/s", "transfer")], summary={"requests": 1})).headline == "1 to transfer. 1 request."
+
+
+def test_sensitive_values_and_unknown_ones_are_shown_as_such() -> None:
+    fields = [{"name": "secret", "before": "(sensitive)", "after": "(sensitive)", "cause": "yours"}]
+    _, rest = lines(content(plan(changes=[change("acme/integration/a", "update", fields=fields)])))
+    assert "! ~ secret  (sensitive)" in rest
+    assert "->" not in rest
+
+
+def test_failed_requests_of_an_apply_are_serious() -> None:
+    steps = [
+        {"id": number, "address": f"acme/space/s{number}", "verb": "update", "status": status, "error": error}
+        for number, (status, error) in enumerate([("done", None), ("failed", "400"), ("in-doubt", None), ("skipped", "waits")], 1)
+    ]
+    summary = {"done": 1, "failed": 1, "skipped": 1, "inDoubt": 1, "stale": 0, "requests": 4, "outside": 0}
+    document = {
+        "format": "reconciler.outcome/1",
+        "project": "acme",
+        "environment": "prod",
+        "summary": summary,
+        "steps": steps,
+        "edited": [],
+    }
+    document |= {
+        "leftover": ["acme/space/x"],
+        "unverified": [],
+        "savedPlan": {"refused": [{"address": "acme/space/r", "reason": "it changed"}], "new": []},
+    }
+    made = content(document)
+    assert [entry.title for entry in made.urgent] == ["acme/space/s2", "acme/space/s3", "acme/space/r"]
+    assert made.headline == "Applied 1 of 4 requests; 1 failed, 1 in doubt, 1 skipped, 1 refused."
+    assert (made.project, made.environment) == ("acme", "prod")
+
+
+def test_problems_of_a_project_are_serious_where_they_are_errors() -> None:
+    finding = {"id": "invalid", "severity": "error", "message": 'unknown field "titel"', "address": None, "remedy": None, "fix": None}
+    findings = [finding | {"severity": "warning", "id": "emoji", "source": None}, finding | {"source": {**AT, "column": 1}}]
+    summary = {"error": 1, "warning": 1, "fixable": 0}
+    document = {"format": "reconciler.findings/1", "project": None, "environment": None, "summary": summary, "findings": findings}
+    made = content(document)
+    assert [entry.title for entry in made.urgent] == ["sites/docs.yaml:12"]
+    assert made.headline == "1 error, 1 warning."
+
+
+@pytest.mark.parametrize("name", ["plan", "saved-plan", "outcome", "drift"])
+def test_documents_of_every_version_are_shown(name: str) -> None:
+    document = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    made = content(document)
+    assert made.headline.endswith(".")
+    assert made.kind == ("plan" if name == "saved-plan" else name)
+    assert all(entry_text(entry) for entry in (*made.urgent, *made.others))
+
+
+def test_every_format_is_that_of_a_document() -> None:
+    known = {shape.__annotations__.get("format") for _, shape in DOCUMENTS.values()}
+    assert all(any(name in str(format) for format in known) for name in FORMATS if name != "reconciler.plan/1")
