@@ -19,22 +19,24 @@ REACTIONS: Final = ("+1", "-1", "laugh", "confused", "heart", "hooray", "rocket"
 DOCS: Final = "https://docs.github.com/rest"
 
 SCHEMA: Final = """
+scalar BigInt
 scalar DateTime
+scalar GitObjectID
 scalar URI
 interface Node { id: ID! }
 interface Actor { login: String! }
 type Bot implements Node & Actor { id: ID! databaseId: Int login: String! }
 type User implements Node & Actor { id: ID! databaseId: Int login: String! }
 enum ReportedContentClassifiers { ABUSE DUPLICATE OFF_TOPIC OUTDATED RESOLVED SPAM }
-interface Minimizable { id: ID! isMinimized: Boolean! minimizedReason: String }
+interface Minimizable { isMinimized: Boolean! minimizedReason: String }
 type IssueComment implements Node & Minimizable {
-  id: ID! databaseId: Int fullDatabaseId: String author: Actor body: String! createdAt: DateTime! updatedAt: DateTime! url: URI!
+  id: ID! databaseId: Int fullDatabaseId: BigInt author: Actor body: String! createdAt: DateTime! updatedAt: DateTime! url: URI!
   isMinimized: Boolean! minimizedReason: String viewerDidAuthor: Boolean! viewerCanUpdate: Boolean! viewerCanDelete: Boolean!
 }
 type PageInfo { endCursor: String hasNextPage: Boolean! hasPreviousPage: Boolean! startCursor: String }
 type IssueCommentConnection { nodes: [IssueComment] pageInfo: PageInfo! totalCount: Int! }
 type PullRequest implements Node {
-  id: ID! number: Int! headRefOid: String!
+  id: ID! number: Int! headRefOid: GitObjectID!
   comments(after: String, before: String, first: Int, last: Int): IssueCommentConnection!
 }
 type Repository implements Node { id: ID! nameWithOwner: String! pullRequest(number: Int!): PullRequest }

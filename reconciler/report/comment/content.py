@@ -28,7 +28,7 @@ _VERDICTS: Final = {Severity.ERROR: (Style.BLOCKED, "violation"), Severity.WARNI
 @dataclass(frozen=True)
 class Content:
     """What a part says. `kind`: `plan`, `diff`, `outcome`, `drift` or `findings`. `urgent`: what destroys, exposes or failed.
-    `quiet`: there is nothing that anybody must look at. The headline has numbers only, no text of anybody."""
+    `quiet`: there is nothing that anybody must look at. The headline has numbers only, no text of anybody. `notes`: sentences."""
 
     kind: str
     project: str | None
@@ -37,6 +37,7 @@ class Content:
     urgent: tuple[Entry, ...] = ()
     others: tuple[Entry, ...] = ()
     quiet: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def failed(kind: str) -> Content:
@@ -97,6 +98,7 @@ def _plan(document: Mapping[str, Any]) -> Content:
         tuple(urgent),
         tuple(others),
         quiet=not (urgent or others or numbers["outside"]),
+        notes=tuple(document["notes"]),
     )
 
 
@@ -220,7 +222,10 @@ def _drift(document: Mapping[str, Any]) -> Content:
     ]
     headline = f"{'; '.join(filter(None, [changes, ', '.join(filter(None, rest))]))}. {count(numbers['managed'], 'object')} managed."
     urgent = tuple(map(_drifted, deleted))
-    return Content("drift", document["project"], document["environment"], headline, urgent, tuple(others), quiet=not (urgent or others))
+    return Content(
+        "drift", document["project"], document["environment"], headline, urgent, tuple(others), quiet=not (urgent or others),
+        notes=tuple(document["notes"]),
+    )  # fmt: skip
 
 
 def _drifted(resource: Mapping[str, Any]) -> Entry:

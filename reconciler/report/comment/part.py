@@ -22,6 +22,8 @@ from reconciler.text import escape
 
 TITLES: Final = {"plan": "Plan", "diff": "Diff", "outcome": "Apply", "drift": "Drift", "findings": "Validation"}
 NAME_MAX: Final = 200  # characters of a name that a comment shows
+NOTE_MAX: Final = 500  # characters of a remark
+NOTES: Final = 5  # remarks
 Run = tuple[int, int]
 
 _COMMIT: Final = re.compile(r"[0-9a-fA-F]{7,64}")
@@ -81,7 +83,10 @@ def part(content: Content, name: str, origin: Origin) -> Part:
     commit = origin.commit if _COMMIT.fullmatch(origin.commit) else ""
     links = [f"[{text}](<{url}>)" for text, url in origin.links if is_link(url)]
     about = " · ".join([f"**{content.headline}**", *([f"commit {code(commit[:10])}"] if commit else []), *links])
-    head = (f"#### {TITLES[content.kind]} of {code(name)}", "", about)
+    notes = () if content.quiet else content.notes
+    left = [f"- {count(len(notes) - NOTES, 'more remark')}: see the HTML or JSON report."] if len(notes) > NOTES else []
+    remarks = ["", *(f"- {code(note, NOTE_MAX)}" for note in notes[:NOTES]), *left] if notes else []
+    head = (f"#### {TITLES[content.kind]} of {code(name)}", "", about, *remarks)
     urgent, others = (tuple(map(entry_text, entries)) for entries in (content.urgent, content.others))
     digest = sha256("\0".join([*head, *urgent, "", *others]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return Part(name, content.kind, origin.run, commit, content.quiet, digest, head, urgent, others, len(urgent), len(others))
@@ -92,10 +97,10 @@ def is_link(url: str) -> bool:
     return url.isascii() and url.isprintable() and _URL.fullmatch(url) is not None
 
 
-def code(text: str) -> str:
-    """A text in a code span: no markup, mention, reference or link."""
+def code(text: str, most: int = NAME_MAX) -> str:
+    """A text in a code span, of at most so many characters: no markup, mention, reference or link."""
     shown = escape.terminal(text)
-    shown = shown if len(shown) <= NAME_MAX else f"{shown[: NAME_MAX - 1]}…"
+    shown = shown if len(shown) <= most else f"{shown[: most - 1]}…"
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     ticks, pad = "`" * (longest + 1), " " if shown.startswith("`") or shown.endswith("`") or not shown.strip() else ""
     return f"{ticks}{pad}{shown}{pad}{ticks}"

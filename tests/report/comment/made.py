@@ -38,8 +38,9 @@ def content(random: Random, *, urgent: int = 5, others: int = 20, kind: str | No
     """A content with up to so many entries."""
     sizes = random.choice([0, 0, 1, urgent]), random.choice([0, 1, others])
     made = [tuple(entry(random) for _ in range(random.randint(0, size))) for size in sizes]
+    notes = tuple(random.choice(EVIL) for _ in range(random.choice([0, 0, 1, 7])))
     kinds = ("plan", "diff", "outcome", "drift", "findings")
-    return Content(kind or random.choice(kinds), "p", None, f"{random.randint(0, 9)} to create.", *made, quiet=not any(made))
+    return Content(kind or random.choice(kinds), "p", None, f"{random.randint(0, 9)} to create.", *made, quiet=not any(made), notes=notes)
 
 
 def drawn(random: Random, name: str, *, run: int = 1, kind: str | None = None, others: int = 20) -> Part:
