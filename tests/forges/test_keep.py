@@ -114,6 +114,28 @@ def test_what_nobody_must_look_at_creates_no_comment_and_hides_an_old_one() -> N
         assert [known.hidden for known in memory.bodies.values()] == [part.quiet]
 
 
+def test_a_calm_part_takes_the_place_of_one_in_a_comment_of_its_own() -> None:
+    random = Random(1)
+    memory = Memory(Schedule(random), slow=0.1)
+    together(memory, [[loud(random, "acme", run=1)]], separate=True)
+    calm = replace(drawn(random, "acme", run=2, kind="plan"), quiet=True)
+    check(memory, [calm], together(memory, [[calm]]))
+    assert [known.hidden for known in memory.bodies.values()] == [True]
+
+
+def test_a_part_without_a_run_replaces_the_last_one_and_gives_way_to_the_next() -> None:
+    random = Random(1)
+    memory = Memory(Schedule(random), slow=0.1)
+    ci, typed = loud(random, "acme", run=7), replace(loud(random, "acme"), run=(0, 0))
+    together(memory, [[ci]])
+    (first,) = together(memory, [[typed]])
+    (again,) = together(memory, [[typed]])
+    assert [getattr(kept, "writes", None) for kept in (first, again)] == [1, 0]
+    check(memory, [replace(typed, run=(7, 2))], [first])
+    later = loud(random, "acme", run=8)
+    check(memory, [later], together(memory, [[later]]))
+
+
 def test_a_forge_with_turns_has_few_requests() -> None:
     random = Random(1)
     memory = Memory(Schedule(random), slow=0.1)

@@ -91,7 +91,8 @@ def upkeep(known: Sequence[Known], mine: Sequence[Part], mode: Mode, *, written:
                 superseded[part.key] = before
         made = body(Comment(name, tuple(parts.values())), mode.dialect)
         short += made.short
-        steps += _steps(home, read, parts, made.text, {item.id: item for item in known}, mode)
+        place = next((item for item in known if item.id == home), None)
+        steps += _steps(place, read, parts, made.text, moving=any(elsewhere.values()), mode=mode)
         at_home = {part.key: part for part in read}
         for id, leaving in elsewhere.items():
             if leaving and all(part.key in at_home and at_home[part.key].run >= part.run for part in leaving):
@@ -103,26 +104,28 @@ def upkeep(known: Sequence[Known], mine: Sequence[Part], mode: Mode, *, written:
 
 def numbered(known: Iterable[Known], mine: Iterable[Part]) -> list[Part]:
     """The parts of a job without the number of a run: each is a later attempt of the run whose part it replaces."""
-    latest: dict[tuple[str, str], tuple[int, int]] = {}
-    for item in known:
-        comment = comment_of(item.body)
-        for part in comment.parts if comment is not None else ():
-            latest[part.key] = max((part.run[0], part.run[1] + 1), latest.get(part.key, (0, 0)))
-    return [part if part.run[0] else replace(part, run=latest.get(part.key, (0, 1))) for part in mine]
+    comments = [comment for item in known if (comment := comment_of(item.body)) is not None]
+    latest = _newest(part for comment in comments for part in comment.parts)
+    return [part if part.run[0] else replace(part, run=_next(latest.get(part.key), part)) for part in mine]
+
+
+def _next(before: Part | None, part: Part) -> tuple[int, int]:
+    if before is None:
+        return 0, 1
+    return before.run if before.digest == part.digest else (before.run[0], before.run[1] + 1)
 
 
 def _steps(
-    home: int | None, read: Sequence[Part], parts: Mapping[tuple[str, str], Part], text: str, known: Mapping[int, Known], mode: Mode
+    home: Known | None, read: Sequence[Part], parts: Mapping[tuple[str, str], Part], text: str, *, moving: bool, mode: Mode
 ) -> list[Step]:
-    """What the comment itself needs."""
+    """What the comment itself needs. `moving`: parts of it are in another comment."""
     quiet = all(part.quiet for part in parts.values())
     if home is None:
-        return [] if quiet else [Create(text)]
+        return [Create(text)] if moving or not quiet else []
     changed = {part.key: part.version for part in read} != {key: part.version for key, part in parts.items()}
-    hidden = known[home].hidden
-    steps: list[Step] = [Reveal(home)] if mode.hides and changed and hidden and not quiet else []  # first: if it fails, it is done again
-    steps += [Update(home, text)] if changed else []
-    return [*steps, Hide(home)] if mode.hides and quiet and not hidden else steps
+    steps: list[Step] = [Reveal(home.id)] if mode.hides and changed and home.hidden and not quiet else []  # first: so it is not forgotten
+    steps += [Update(home.id, text)] if changed else []
+    return [*steps, Hide(home.id)] if mode.hides and quiet and not home.hidden else steps
 
 
 def _newest(parts: Iterable[Part]) -> dict[tuple[str, str], Part]:
