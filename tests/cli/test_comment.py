@@ -66,7 +66,7 @@ class Job:
     def headlines(self) -> dict[str, str]:
         """What is said of each name."""
         parts = [part for body in self.bodies for part in getattr(comment_of(body), "parts", ())]
-        return {part.name: part.head[-1].split("**")[1] for part in parts}
+        return {part.name: part.head[2].split("**")[1] for part in parts}
 
 
 @pytest.fixture
