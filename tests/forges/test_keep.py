@@ -34,7 +34,7 @@ def check(memory: Memory, expected: list[Part], results: list[Kept | BaseExcepti
     assert all(size(known.body) < 65_536 for known in memory.bodies.values())
 
 
-@pytest.mark.parametrize("seed", spread(range(600), 24))
+@pytest.mark.parametrize("seed", spread(range(600), 16))
 @pytest.mark.parametrize("turns", [True, False], ids=["turns", "no turns"])
 def test_jobs_that_finish_together_do_not_lose_each_others_parts(turns: bool, seed: int) -> None:
     random = Random(seed)
