@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 SIZE_MAX: Final = 64 * 2**20  # bytes of a document; a plan of 10,000 objects has about 13 million
 PARTS_MAX: Final = 5_000_000
+PROJECT_FILE: Final = "reconciler.yaml"
+PROJECT_MAX: Final = 2**20  # characters of a project file that are searched
+_PROJECT: Final = re.compile(r"""^project:[ ]+(["']?)([^"'#\n]*[^"'#\s])\1[ ]*(?:#.*)?$""", re.MULTILINE)
 EVENT_MAX: Final = 32 * 2**20  # bytes of the file that describes what started a job
 
 
@@ -33,18 +37,25 @@ class Parts:
 
 
 def read_parts(
-    documents: Sequence[Path], failed: Sequence[str], origin: Origin, *, name: str | None, kind: str, mask: Callable[[Any], Any]
+    documents: Sequence[Path],
+    failed: Sequence[str],
+    origin: Origin,
+    *,
+    name: str | None,
+    spare: str | None,
+    kind: str,
+    mask: Callable[[Any], Any],
 ) -> Parts:
-    """A part for each document and each failed job. `name`: of all of them; `kind`: of those that have no document."""
+    """A part for each document and each failed job. `name`: of all of them; `spare`, `kind`: of those that have no document."""
     from reconciler.report.comment.content import failed as failure
     from reconciler.report.comment.part import part
 
     parts, wrong = [], []
     for path in documents:
-        content, trouble = _content(path, named=name is not None)
+        content, trouble = _content(path, named=(name or spare) is not None)
         wrong += [trouble] if trouble else []
         content = mask(content or failure(kind))
-        parts.append(part(content, mask(name or _name(path, content)), origin))
+        parts.append(part(content, mask(name or _name(path, content, spare)), origin))
     parts += [part(failure(kind), mask(given), origin) for given in failed]
     keys = [made.key for made in parts]
     if len(set(keys)) < len(keys):
@@ -55,10 +66,24 @@ def read_parts(
     return Parts(tuple(parts), tuple(wrong))
 
 
-def _name(path: Path, content: Content) -> str:
-    if not content.project:
-        raise UsageError(f"{path} does not name its project", hint="Add --name PROJECT, or --name PROJECT/ENVIRONMENT.")
-    return f"{content.project}/{content.environment}" if content.environment else content.project
+def _name(path: Path, content: Content, spare: str | None) -> str:
+    if content.project:
+        return f"{content.project}/{content.environment}" if content.environment else content.project
+    if spare is None:
+        raise UsageError(f"{path} does not name its project", hint="Add --project PATH, or --name PROJECT/ENVIRONMENT.")
+    return spare
+
+
+def name_of(project: Path, environment: str | None) -> str:
+    """The name of the parts of a project, also where its files are wrong: as its project file has it, or else that of its folder."""
+    file = project / PROJECT_FILE if project.is_dir() else project
+    try:
+        with file.open(encoding="utf-8", errors="replace") as text:
+            match = _PROJECT.search(text.read(PROJECT_MAX))
+    except OSError:
+        match = None
+    name = match[2] if match is not None else (project.absolute() if project.is_dir() else project.absolute().parent).name
+    return f"{name}/{environment}" if environment else name
 
 
 def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
@@ -72,7 +97,7 @@ def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
     except NotJson as error:
         trouble = f"{path} is not a document that a comment can show: {error}"
     if not named:
-        raise UsageError(trouble, hint="If its job failed, add --name NAME: the comment then says so in the part of that name.")
+        raise UsageError(trouble, hint="If its job failed, add --project PATH: the comment then says so in the part of that project.")
     return None, trouble
 
 

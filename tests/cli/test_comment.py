@@ -125,7 +125,26 @@ def test_a_job_that_failed_says_so_in_its_part_instead_of_leaving_an_old_plan(jo
     done = job("missing.json")
     assert done.exit_code == 3
     assert "missing.json cannot be read: no such file or directory" in done.stderr
-    assert "--name NAME" in done.stderr
+    assert "--project PATH" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("version: 1\nproject: handbook   # the name\nvars: {\n", "handbook/prod"),
+        ('project: "hand book"\n', "hand book/prod"),
+        ("project:\n", "docs/prod"),
+        (None, "docs/prod"),
+    ],
+)
+def test_the_part_of_a_failed_job_is_that_of_its_project_also_if_the_files_are_wrong(job: Job, text: str | None, name: str) -> None:
+    (job.cli.root / "docs").mkdir()
+    if text is not None:
+        job.write("docs/reconciler.yaml", text)
+    assert job("missing.json", "--project", "docs", "--env", "prod").exit_code == 0
+    assert job.headlines == {name: "The job failed before it had a result."}
+    assert job(job.write("plan.json", of("api", changes=[deletion(1)])), "--project", "docs").exit_code == 0
+    assert set(job.headlines) == {name, "api"}
 
 
 @pytest.mark.parametrize(

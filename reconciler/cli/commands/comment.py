@@ -35,6 +35,10 @@ _TOKEN: Final = re.compile(r"[!-~]+")
 
 @click.command("comment", short_help="Show plans, outcomes and drift in the comment of a pull request.")
 @click.argument("documents", nargs=-1, metavar="DOCUMENT...", type=click.Path(path_type=Path))
+@click.option(
+    "--project", type=click.Path(path_type=Path), metavar="PATH", help="The project: if DOCUMENT does not exist, show that its job failed."
+)
+@click.option("--env", metavar="NAME", help="The environment, with --project.")
 @click.option("--name", metavar="NAME", help="The name of the part. Default: the document's PROJECT, or PROJECT/ENVIRONMENT.")
 @click.option("--failed", metavar="NAME", multiple=True, help="Show in the part of this name that its job failed. Repeatable.")
 @click.option("--kind", type=click.Choice(KINDS), default="plan", help="What a failed job would have shown. Default: plan.")
@@ -51,6 +55,8 @@ def command(
     screen: Screen,
     /,
     documents: tuple[Path, ...],
+    project: Path | None,
+    env: str | None,
     name: str | None,
     failed: tuple[str, ...],
     kind: str,
@@ -67,16 +73,17 @@ def command(
     apply or validate wrote with --report json=FILE, or that plan wrote with --out.
 
     The token is read from GITHUB_TOKEN, GITLAB_TOKEN or BITBUCKET_TOKEN. A pull request from a fork, whose token is not allowed to
-    write comments, gets none: the command says so and exits with 0. With --name, a missing DOCUMENT means that its job failed.
+    write comments, gets none: the command says so and exits with 0. With --project or --name, a missing DOCUMENT means that its
+    job failed.
 
     \b
     Example:
       reconciler plan docs --report json=plan.json --report html=plan.html
-      reconciler comment plan.json --report-url https://ci.example/plan.html
+      reconciler comment plan.json --project docs --report-url https://ci.example/plan.html
       reconciler comment plan.json --dry-run
     """
     from reconciler.cli import exits
-    from reconciler.cli.comment_parts import read_event, read_parts
+    from reconciler.cli.comment_parts import name_of, read_event, read_parts
     from reconciler.forges.job import job, recognised
     from reconciler.report.comment.body import TooLong
     from reconciler.report.comment.part import Origin
@@ -86,7 +93,8 @@ def command(
         raise UsageError("there is nothing to show", hint="Pass a document, or --failed NAME.")
     of = job(forge or recognised(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
     origin = Origin(of.run, of.commit, _links(run_url or of.run_url, report_url))
-    given = read_parts(documents, failed, origin, name=name, kind=kind, mask=screen.masked_data)
+    spare = name_of(project, env) if project is not None else None
+    given = read_parts(documents, failed, origin, name=name, spare=spare, kind=kind, mask=screen.masked_data)
     for trouble in given.wrong:
         screen.warn(trouble)
     of = replace(of, repository=repository or of.repository, pull=pull or of.pull)
@@ -136,7 +144,7 @@ def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> 
 
     token = os.environ.get(TOKENS[of.forge], "")
     if not token and of.read_only:
-        screen.warn(f"no comment was written: this job has no {TOKENS[of.forge]}, as {FORK}")
+        screen.warn(f"no comment was written: {FORK}, and this job has no {TOKENS[of.forge]}")
         return 0
     forge = _opened(of, token)
     try:
@@ -144,7 +152,8 @@ def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> 
     except NotAllowed as error:
         if of.read_only is False:
             raise ForgeError(error.message, hint=PERMISSIONS[of.forge]) from None
-        screen.warn(f"no comment was written: {error.message}. That is so for {FORK}. {PERMISSIONS[of.forge]}")
+        unknown = "" if of.read_only else f"\nIf it is from this repository: {PERMISSIONS[of.forge][:1].lower()}{PERMISSIONS[of.forge][1:]}"
+        screen.warn(f"no comment was written: {FORK} ({error.message}){unknown}")
         return 0
     for part in kept.superseded:
         screen.say(f"A later run has already written the {part.kind} of {part.name}, which was not changed.")
