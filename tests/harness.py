@@ -106,6 +106,7 @@ class Org:
     seed: Mapping[str, Any] = field(default_factory=lambda: SEED)
     name: str = "sandbox"
     scope_project: str = "test"
+    environment: str | None = None
     fresh: float = FRESH  # below 0 everything is read again before it is written
     clock: Clock = field(default_factory=lambda: Still())
     deadline: float = 30.0
@@ -156,12 +157,12 @@ class Org:
         (self.project / "reconciler.yaml").write_text(text, encoding="utf-8")
 
     def load(self) -> Project:
-        return load(self.project, kinds())
+        return load(self.project, kinds(), environment=self.environment)
 
     # -- runs --------------------------------------------------------------------------------------------------------------------
 
     def store(self) -> Store:
-        scope = Scope(self.scope_project, None, f"sandbox:{self.name}")
+        scope = Scope(self.scope_project, self.environment, f"sandbox:{self.name}")
         url, beside = self.url or f"sqlite:///{self.root}/state.db", self.project / ".reconciler"
         return Store.open(url, scope, clock=lambda: datetime.now(UTC), create=True, beside=beside, lag=self.settle or 0.0)
 

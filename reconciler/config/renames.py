@@ -72,7 +72,16 @@ def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved],
                 problems.add(at, f'previously names "{old.key}", as does {_place(first)}', item.address)
     for old, move in moved.items():
         if old in items and not any(above in renamed for above in (old, *old.containers)):
-            problems.add(move.source, f"moved.from is {old}, which is still declared at {_place(items[old].at)}{WAY}")
+            problems.add(move.source, f"moved.from is {old}, which is still declared at {_place(items[old].at)}{_way(move, items)}")
+
+
+def _way(move: Moved, items: Collection[Address]) -> str:
+    """What to do about a line whose former address is still declared."""
+    if move.new not in items:
+        return f"; if that is the new address, write {{from: {move.new}, to: {move.old}}}"
+    if move.old.root != move.new.root:
+        return "; remove the line if it was already transferred. To exchange two objects, write a line for both"
+    return WAY
 
 
 def read_removed(

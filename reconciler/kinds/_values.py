@@ -54,7 +54,7 @@ def level_of_members(values: Mapping[str, Any]) -> Iterator[Grant]:
     """What a `defaultLevel` lets members do; nothing where it is inherited, not set or not known."""
     level = values.get("defaultLevel")
     if level in ROLES[1:]:
-        yield Grant(MEMBERS, str(level), conditional=False, through=MEMBERS_THROUGH)
+        yield Grant(MEMBERS, str(level), conditional=False, through=MEMBERS_THROUGH, of="organization")
 
 
 def visitor_condition(values: Mapping[str, Any]) -> str | None:

@@ -52,7 +52,7 @@ def _source(raw: Mapping[str, Any]) -> Any:
 
 def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
     """Members always, and everybody where it is public."""
-    yield Grant(ANYONE if values.get("visibility") == "public" else MEMBERS)
+    yield Grant(ANYONE) if values.get("visibility") == "public" else Grant(MEMBERS, of="organization")
 
 
 _EITHER = Field(json_schema_extra={"minProperties": 1, "maxProperties": 1}, examples=[{"url": "https://acme.example/openapi.json"}])

@@ -60,7 +60,7 @@ def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
     if values.get("published") is True and who is not None:
         yield Grant(who, conditional=not _unconditional(values))
     if values.get("agentsContext") == "included":
-        yield Grant(AGENTS, conditional=False)
+        yield Grant(AGENTS, conditional=False, of="organization")
 
 
 def _admits(values: Mapping[str, Any]) -> bool:

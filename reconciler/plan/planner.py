@@ -41,7 +41,7 @@ from reconciler.plan.warnings.consents import asked, consents
 from reconciler.plan.warnings.exposure import audience_lines, exposures, who_reads, windows
 from reconciler.plan.warnings.loosened_rules import changed, freed, loosened
 from reconciler.plan.warnings.permissions import forbidden
-from reconciler.plan.warnings.transfers import given_away
+from reconciler.plan.warnings.transfers import by_transfers, given_away
 from reconciler.plan.warnings.twins import twins
 from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds
@@ -114,11 +114,12 @@ def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
     deferred, blocked = _deferred(*mine.values(), *gone.values()), blockages(mine, gone)
     partial = selection != Selection() or bool(deferred)
     access = tested(kinds, desired, before, matches.ids, disclosed, partial=partial, waiting=bool(blocked))
+    others = [opening for opening in disclosed.openings if not by_transfers(world, opening)]
     opened = (
-        *audience_lines(kinds, disclosed.openings, mine, names, disclosed.called),
-        *windows(disclosed.windows, kinds, disclosed.called),
+        *audience_lines(kinds, others, mine, names, disclosed.called, before.objects),
+        *windows(disclosed.windows, kinds, disclosed.called, before.objects),
         *exposures(desired, state, mine, gone, names, freed=freed(desired, state) if about_rules else ()),
-        *given_away(world, mine),
+        *given_away(world, mine, disclosed),
     )
     exposed = asked((*looser, *opened), state)
     along = taken_along(kinds, actual, gone, decisions.rearrangements)

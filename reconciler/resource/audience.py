@@ -38,7 +38,8 @@ class Grant:
 
     `who`: one of the classes above. `level`: one of LEVELS. `conditional`: whether the conditions of what they read there narrow them.
     `own`: each object with such a grant has readers of its own, as each share link has. `through`: what these readers are to the objects
-    that this one contains, "" where they are the same.
+    that this one contains, "" where they are the same. `of`: the kind of the container whose people they are, which are others in another
+    container; "" where they are the same everywhere.
     """
 
     who: str
@@ -46,6 +47,7 @@ class Grant:
     conditional: bool = True
     own: bool = False
     through: str = ""
+    of: str = ""
 
 
 Values = Mapping[str, Any]

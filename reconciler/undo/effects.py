@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from reconciler.address import Address
 from reconciler.model import Entry, Stood, Turn, What
 from reconciler.resource import Kind, Kinds
+
+SEEN: Final = ("create", "transfer")
+"""The verbs of which a reading shows that nothing was done: there is no object, or it is where it was."""
 
 
 @dataclass(frozen=True, order=True)
@@ -64,7 +67,7 @@ def past(kinds: Kinds, entries: Iterable[Entry]) -> dict[Address, Past]:
             continue
         change = of(intent.address)
         if not entry.done:
-            if entry.status == "in-doubt" or (entry.status == "not-sent" and intent.verb != "create"):
+            if entry.status == "in-doubt" or (entry.status == "not-sent" and intent.verb not in SEEN):
                 change.doubts.append(intent.verb)
             continue
         _done(change, entry)

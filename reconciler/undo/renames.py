@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -16,7 +16,8 @@ Later = Iterable[Iterable[Turn]]
 def entries_today(entries: Sequence[Entry], later: Later) -> tuple[Entry, ...]:
     """The entries, every address in them as it is called now."""
     now = _calling(later)
-    return tuple(_entry(entry, now) for entry in entries)
+    ids = {(turn.old, turn.address): turn.id for run in later for turn in run if turn.what is What.RENAME}
+    return tuple(_entry(entry, now, ids) for entry in entries)
 
 
 def turns_today(turns: Sequence[Turn], later: Later) -> tuple[Turn, ...]:
@@ -44,12 +45,13 @@ def _calling(later: Later) -> _Calling:
     return now
 
 
-def _entry(entry: Entry, now: _Calling) -> Entry:
+def _entry(entry: Entry, now: _Calling, ids: Mapping[tuple[Address | None, Address], str]) -> Entry:
+    """`ids`: of what later runs renamed, by both addresses: of two objects that change places, only the id tells which one it was."""
     intent = entry.intent
     stood = intent.before.stood
     if stood is not None:
         stood = Stood(now(stood.parent), stood.index, None if stood.previous is None else now(stood.previous))
-    carried = {old: now(new) for old, new in intent.before.renames.items()}
+    carried = {old: now(new, entry.bound.get(new, ids.get((old, new)))) for old, new in intent.before.renames.items()}
     about = now(intent.address, entry.bound.get(intent.address, None if intent.verb == "create" else intent.target))
 
     def called(address: Address) -> Address:

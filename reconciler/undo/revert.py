@@ -279,7 +279,7 @@ class _Undoing:
             if change.deleted is not None and inside is not None:
                 self.values[change.address][inside.name] = None
             return
-        if inside is not None and change.deleted is None:
+        if inside is not None and change.deleted is None and change.address not in self.back:
             now = thing.observed.values.get(inside.name) if thing.observed is not None else None
             then = self._id_of(stood.parent, inside)
             if now not in (then, change.after.get(inside.name) if inside.name in change.fields else then):
@@ -311,7 +311,7 @@ class _Undoing:
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed
         }
         siblings = {sibling for stood in self.places.values() for sibling in rows[stood.parent] if sibling not in among}
-        about = {*siblings, *restored, *again, *(address for address, some in self.values.items() if some)}
+        about = {*siblings, *restored, *again, *self.back, *(address for address, some in self.values.items() if some)}
         about = {self.back.get(address, address) for address in about}
         desired = under_former_addresses(desired, self.back)
         only = frozenset({*self.removed, *(about & desired.resources.keys())})

@@ -28,6 +28,8 @@ def given_back(
     for change in done.values():
         if change.left is None:
             continue
+        if _is_back(kinds, change, state, actual):
+            continue
         reason = _why_not(kinds, change, state, actual)
         if reason is None:
             back |= {new: old for old, new in change.carried.items() if new in state.bindings}
@@ -41,16 +43,40 @@ def given_back(
     return back, tuple(turn for turn in turns if turn not in across), cannot
 
 
+def _tracked(change: Past, state: State) -> Address | None:
+    """The address at which the object is tracked today."""
+    return next((at for at, binding in state.bindings.items() if (binding.kind, binding.id) == (change.kind.name, change.id)), None)
+
+
+def _within(change: Past, actual: Actual) -> str | None:
+    """The id of the container that the object is in now."""
+    now, owner = actual.find(change.kind.name, change.id or ""), change.kind.transferable
+    return now.within.get(str(owner.to)) if now is not None and owner is not None else None
+
+
+def _root(state: State, address: Address | None) -> str | None:
+    binding = state.bindings.get(address.root) if address is not None else None
+    return binding.id if binding is not None else None
+
+
+def _is_back(kinds: Kinds, change: Past, state: State, actual: Actual) -> bool:
+    """Whether another undo gave it back, with its address."""
+    at = _tracked(change, state)
+    return at is not None and at != change.address and change.left == _root(state, at) == _within(change, actual)
+
+
 def _why_not(kinds: Kinds, change: Past, state: State, actual: Actual) -> str | None:
     """Why an object cannot be given back; None where it can."""
     binding, owner = state.bindings.get(change.address), change.kind.transferable
     now = actual.find(change.kind.name, change.id or "")
-    if binding is None or binding.id != change.id:
-        return "is no longer tracked"
     if now is None or now.deleted_at is not None:
         return "no longer exists"
-    there = state.bindings.get(change.address.root)
-    if owner is None or there is None or now.within.get(str(owner.to)) != there.id:
+    if binding is None or binding.id != change.id:
+        at = _tracked(change, state)
+        if change.left == _root(state, at):
+            return f"is still tracked as {at}, because the run ended between two transfers: run reconciler apply first, then undo that run"
+        return "is no longer tracked"
+    if owner is None or _within(change, actual) not in (_root(state, change.address), change.left):
         return f"belongs to another {change.kind.within} now"
     if not any(at.container is None and kinds.of(at).name == owner.to and one.id == change.left for at, one in state.bindings.items()):
         return f"{change.left}, which it was in, is no longer tracked"

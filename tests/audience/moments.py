@@ -23,6 +23,8 @@ from reconciler.sandbox.store import Store
 from tests.harness import BASE, TOKEN, Org
 
 LEVELS = ("guest", "read", "comment", "edit", "review", "create", "admin")
+PEOPLE = ("member", "admin", "agent")
+"""Readers who belong to an organization."""
 REFUSED = '{"fault": "forbidden"}'
 
 Thing = tuple[str, str]
@@ -49,13 +51,15 @@ class Watched(Org):
     """An organization that keeps a moment for every request that writes.
 
     `asked`: sets of conditions whose visitors are asked about everywhere. `cut`: the number, from 1, of the request before which the
-    process ends. `refused`: the numbers of those that are refused. `concurrency`: requests at a time.
+    process ends. `refused`: the numbers of those that are refused. `concurrency`: requests at a time. `several`: whether the people of each
+    organization are named after it.
     """
 
     asked: Collection[frozenset[str]] = ()
     cut: int | None = None
     refused: frozenset[int] = frozenset()
     concurrency: int = 1
+    several: bool = False
     writes: int = 0
     moments: list[Moment] = field(default_factory=list)
     copies: dict[str, str] = field(default_factory=dict)
@@ -69,8 +73,9 @@ class Watched(Org):
     def now(self, request: str) -> Moment:
         readers = {}
         for entry in audience(self.app.state.service.store, asked=self.asked):
-            levels = {reader["reader"]: LEVELS.index(reader["level"]) for reader in entry["readers"]}
-            readers[entry["kind"], entry["id"]] = levels
+            of = f":{entry['organization']}" if self.several else ""
+            levels = {f"{reader['reader']}{of if reader['reader'] in PEOPLE else ''}": reader["level"] for reader in entry["readers"]}
+            readers[entry["kind"], entry["id"]] = {name: LEVELS.index(level) for name, level in levels.items()}
         return Moment(request, readers)
 
     def transport(self) -> httpx.AsyncBaseTransport:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import random
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -12,10 +14,13 @@ from reconciler.kinds import load as kinds
 from reconciler.plan.audience.readers import Access, Audiences
 from reconciler.resource.audience import AGENTS, ANYONE, ANYONE_WITH_THE_URL, LINK_HOLDERS, MEMBERS, MEMBERS_THROUGH, VISITORS
 from reconciler.resource.audience import LEVELS as MODEL_LEVELS
-from tests.audience.moments import LEVELS, Readers, Watched
+from tests.audience.moments import LEVELS, PEOPLE, Readers, Watched
 from tests.audience.proof import Proof
+from tests.audience.two import ROOTS, Both, TwoWatched, given, worlds
 from tests.audience.worlds import Tree, conditions, world
 from tests.importer.imported import everything
+from tests.proofs import long, spread
+from tests.transfers.two import TWO_SEED
 
 UNSIGNED = "visitor.claims.unsigned"
 KINDS = ("site", "section", "site-space", "space", "openapi")
@@ -33,7 +38,8 @@ def level(accesses: Collection[Access], reader: str, held: frozenset[str]) -> in
     """The level that the model gives a reader of the sandbox; `held`: the signed conditions that are true for them; -1 for none."""
     kind, _, id = reader.partition(":")
     own = [access for access in accesses if kind == "link" and access.who == LINK_HOLDERS and access.via == id]
-    fitting = [access for access in accesses if access.who in CLASSES[kind]] + own
+    people = id if kind in PEOPLE and id else None
+    fitting = [access for access in accesses if access.who in CLASSES[kind] and (access.of is None or people in (None, access.of[1]))] + own
     return max((LEVELS.index(MODEL_LEVELS[access.level]) for access in fitting if access.conditions <= held), default=-1)
 
 
@@ -55,6 +61,105 @@ def test_the_model_and_the_sandbox_agree_on_the_readers_of_every_object(tmp_path
         if thing[0] in KINDS:
             unlike = differences(audiences.of(thing), readers, held)
             assert unlike == {}, thing
+
+
+# -- two organizations -----------------------------------------------------------------------------------------------------------------
+
+TRANSFERS = spread(range(60), 4)
+
+
+def begun(root: Path, seed: int) -> tuple[TwoWatched, Both]:
+    """Two organizations as they were applied, and what they become: something is given to the other one."""
+    org, chance = TwoWatched(root, seed=copy.deepcopy(TWO_SEED)), random.Random(seed)
+    first = worlds(chance)
+    second = given(first, chance, 2)
+    org.asked = conditions(first, second)
+    org.write(first)
+    org.begin()
+    Proof(org, root / "image").finish()
+    return org, second
+
+
+def modelled(org: TwoWatched) -> dict[tuple[str, str], dict[str, tuple[int, int]]]:
+    """The objects whose readers the model and the sandbox see differently."""
+    actual = everything(org, *ROOTS.values())
+    audiences = Audiences(kinds(), actual.objects, complete=actual.complete)
+    held = {f"visitor:{name_of(asked)}": asked for asked in org.asked}
+    people = [f"{name}:{id}" for name in ("agent", "member") for id in ROOTS.values()]
+    unlike = {
+        thing: differences(audiences.of(thing), readers, held, people)
+        for thing, readers in org.now("").readers.items()
+        if thing[0] in KINDS
+    }
+    return {thing: some for thing, some in unlike.items() if some}
+
+
+@pytest.mark.parametrize("seed", TRANSFERS)
+def test_the_model_and_the_sandbox_agree_on_two_organizations_and_on_who_gains_and_loses_by_a_transfer(tmp_path: Path, seed: int) -> None:
+    org, second = begun(tmp_path, seed)
+    assert modelled(org) == {}
+    before, stood = org.now("").readers, places(org)
+    org.write(second)
+    made = org.plan()
+    lines = {str(line.address): line for line in made.exposures if line.field == "organization"}
+    roots = {(step.kind, str(step.target)): str(step.address) for step in made.steps if step.verb == "transfer"}
+    assert {*roots.values()} == {*lines}
+    Proof(org, tmp_path / "image").finish()
+    assert modelled(org) == {}
+    after, stand = org.now("").readers, places(org)
+    for root, address in roots.items():
+        line, things = lines[address], [thing for thing in stood if thing in stand and stood[thing][0] != stand[thing][0]]
+        things = [thing for thing in things if thing[0] == "space" and outermost(stood, thing, roots) == root]
+        gain, loss = line.says.split(" get access to it")[0], line.says.split("; ")[1]
+        assert named(gain, str(line.after)) == max((more(after, before, thing, stand) for thing in things), default=-1), line
+        assert named(loss, str(line.before)) == max((more(before, after, thing, stood) for thing in things), default=-1), line
+
+
+def places(org: TwoWatched) -> dict[tuple[str, str], tuple[str, str | None]]:
+    """The organization and the parent of all content."""
+    store = org.app.state.service.store
+    return {
+        (kind, data["id"]): (organization, data.get("parent"))
+        for organization in ROOTS.values()
+        for kind in ("collection", "space")
+        for data in store.select(kind, organization=organization)
+    }
+
+
+def outermost(
+    stood: dict[tuple[str, str], tuple[str, str | None]], thing: tuple[str, str], roots: Collection[tuple[str, str]]
+) -> tuple[str, str] | None:
+    """What brought an object to its new organization: itself, or the nearest collection that it was in."""
+    at: tuple[str, str] | None = thing
+    while at is not None and at not in roots:
+        parent = stood[at][1]
+        at = ("collection", parent) if parent is not None else None
+    return at
+
+
+def more(
+    then: dict[tuple[str, str], Readers],
+    other: dict[tuple[str, str], Readers],
+    thing: tuple[str, str],
+    where: dict[tuple[str, str], tuple[str, str | None]],
+) -> int:
+    """The level that the members of the object's organization have at one time, and do not have as anybody at the other time."""
+    level = then[thing].get(f"member:{where[thing][0]}", -1)
+    return level if level > other[thing].get("anyone", -1) else -1
+
+
+def named(people: str, organization: str) -> int:
+    """The highest level that a line names for the members of an organization."""
+    found = re.findall(rf"members of {organization}(?: through its container)?(?: \((\w+)\))?", people)
+    return max((LEVELS.index(level or "read") for level in found), default=-1)
+
+
+@pytest.mark.parametrize("seed", spread(range(200, 260), 2))
+def test_no_order_of_requests_around_a_transfer_lets_anybody_read_too_much(tmp_path: Path, seed: int) -> None:
+    org, chance = TwoWatched(tmp_path, seed=copy.deepcopy(TWO_SEED)), random.Random(seed)
+    first = worlds(chance)
+    found = Proof(org, tmp_path / "image").edit(first, given(first, chance, 3), runs=("whole", "many", *(("cuts",) if long() else ())))
+    assert [str(violation) for violation in found.violations[:3]] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -94,12 +199,16 @@ def name_of(asked: frozenset[str]) -> str:
     return next(iter(asked)) if len(asked) == 1 else " && ".join(f"({condition})" for condition in sorted(asked))
 
 
-def differences(accesses: Collection[Access], readers: Readers, held: dict[str, frozenset[str]]) -> dict[str, tuple[int, int]]:
-    """The readers whose levels the model and the sandbox see differently, with both levels."""
+def differences(
+    accesses: Collection[Access], readers: Readers, held: dict[str, frozenset[str]], people: Collection[str] = ("agent", "member")
+) -> dict[str, tuple[int, int]]:
+    """The readers whose levels the model and the sandbox see differently, with both levels. `people`: those who belong to organizations."""
     result = {}
-    for reader in {*readers, "anyone", "anyone-with-the-address", "visitor", "agent", "member", *held} - {"admin"}:
+    for reader in {*readers, "anyone", "anyone-with-the-address", "visitor", *people, *held}:
+        if reader.startswith("admin"):
+            continue
         signed = frozenset(condition for condition in held.get(reader, ()) if UNSIGNED not in condition)
-        names = (reader, "anyone") if reader == "member" else (reader,)  # a member is anybody, too
+        names = (reader, "anyone") if reader.startswith("member") else (reader,)  # a member is anybody, too
         told = (level(accesses, reader, signed), max(readers.get(name, -1) for name in names))
         if told[0] != told[1]:
             result[reader] = told

@@ -31,12 +31,12 @@ from tests.harness import ORGANIZATION, Org, kinds
 SHAPE = document(kinds(), TOP)
 
 
-def everything(org: Org, *, failing: tuple[str, ...] = ()) -> Actual:
-    """The whole organization as a token sees it."""
+def everything(org: Org, *organizations: str, failing: tuple[str, ...] = ()) -> Actual:
+    """The whole organization as a token sees it, or several."""
 
     async def run() -> Actual:
         async with org.client(Reader, failing=failing) as reader:
-            return await read_all(reader, kinds(), [ORGANIZATION])
+            return await read_all(reader, kinds(), [*organizations] or [ORGANIZATION])
 
     return asyncio.run(run())
 

@@ -143,12 +143,12 @@ def described(plan: Plan) -> list[str]:
 
 
 @contextmanager
-def laboratory(seed: int = 0, **options: Any) -> Iterator[Laboratory]:
-    """A service with nothing but what `SERVICE` holds. `seed`: of its delays."""
+def laboratory(seed: int = 0, service: Mapping[str, Any] = SERVICE, **options: Any) -> Iterator[Laboratory]:
+    """A service with nothing but what `service` holds. `seed`: of its delays."""
     memory = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None, ignore_cleanup_errors=True) as name:
         folder = Path(name)
-        world = Laboratory(folder, seed=SERVICE, database=Sqlite(folder), chance=random.Random(seed), **options)
+        world = Laboratory(folder, seed=service, database=Sqlite(folder), chance=random.Random(seed), **options)
         try:
             yield world
         finally:

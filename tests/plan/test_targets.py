@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.harness import Org
+from reconciler.client import Reader, Writer
+from tests.harness import TOKEN, Org
 from tests.small import applied, settled
 
 
@@ -24,3 +26,19 @@ def test_a_target_never_moves_its_siblings_and_the_whole_still_finds_its_order(o
     assert {str(step.address) for step in org.plan(targets=(target,)).steps} <= {target}
     org.apply()
     settled(org)
+
+
+class Unmoved(Org):
+    """A service that refuses to move anything while something is applied."""
+
+    def client(self, cls: type[Reader] = Writer, *, token: str = TOKEN, failing: tuple[str, ...] = ()) -> Any:
+        return super().client(cls, token=token, failing=("move", *failing))
+
+
+@pytest.mark.parametrize("target", ["a", "b", "s"])
+def test_siblings_whose_place_nobody_knows_stay_where_they_are(tmp_path: Path, target: str) -> None:
+    """Their creates were done and their moves were not: that is no reason to move them in a run about another one."""
+    org = Unmoved(tmp_path)
+    org.write({"content": [*row("")["content"], *({"space": key, "title": key.upper()} for key in "abs")]})
+    org.apply()
+    assert {str(step.address) for step in Org.plan(org, targets=(f"acme/space/{target}",)).steps} == {f"acme/space/{target}"}

@@ -30,6 +30,8 @@ def main(words: Sequence[str] | None = None) -> int:
     chosen = [_repeated(given.seed, given.case, given.database)] if given.seed else list(jobs(given.runs, only))
     if given.database and not given.seed:
         chosen = [job for job in chosen if job.database == given.database]
+    if given.name and not given.seed:
+        chosen = [job for job in chosen if given.name in str(job.words["name"])]
     record = Record(Path(given.out) if given.out else None)
     if given.resume:
         chosen = [job for job in chosen if not record.has(job.seed, given.runs)]
@@ -49,6 +51,7 @@ def _words(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", choices=["short", "long"], default="short", help="how many; long takes hours (default: short)")
     parser.add_argument("--only", help="experiments, with commas: " + ",".join(EXPERIMENTS))
     parser.add_argument("--database", choices=list(DATABASES), help="only this one")
+    parser.add_argument("--name", help="only scenarios with this in their names, such as transfers")
     parser.add_argument("--out", help="write reliability.json here; what it has of other jobs stays")
     parser.add_argument("--resume", action="store_true", help="leave out the jobs that went well in the file of --out")
     parser.add_argument("--seed", help="repeat this one alone, as a violation names it")

@@ -8,8 +8,14 @@ from typing import Any
 
 from tests.reliability.result import Result
 
-EXPERIMENTS = ("kill", "sigkill", "signals", "faults", "races", "statements", "pace", "edits", "marker")
+EXPERIMENTS = ("kill", "environments", "sigkill", "signals", "faults", "races", "statements", "pace", "edits", "marker")
 DATABASES = ("sqlite", "postgres", "bucket", "s3")
+TRANSFERS = ("transfers-mixed", "transfers-parts", "transfers-swapped")
+"""Scenarios of several organizations, see `tests.transfers.steps`."""
+
+
+PROCESSES = 1000
+"""Seeds of races from here on race processes."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +57,30 @@ def _kill(long: bool) -> Iterator[Job]:
         for name in named[:3]:
             yield Job("kill", "bucket", {"name": name, "most": 30, "deep": 3, "deepest": 4})
         yield Job("kill", "s3", {"name": named[1], "most": 15, "deep": 1, "deepest": 4})
-        for database in ("sqlite", "postgres"):
-            yield Job("kill", database, {"name": "transfers-swapped", "most": 12, "deep": 1, "deepest": 4})
+        for database in ("sqlite", "postgres", "bucket"):
+            yield Job("kill", database, {"name": "transfers-mixed", "most": 12, "deep": 1, "deepest": 4})
         return
     for database in DATABASES:
         for name in named:
             yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
         for number in range({"sqlite": 18, "s3": 4}.get(database, 14)):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
-        yield Job("kill", database, {"name": "transfers-swapped", "deep": 12, "deepest": 20})
+        for name in TRANSFERS:
+            yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
         for number in range({"sqlite": 40, "s3": 2}.get(database, 12)):
             yield Job("kill", database, {"name": f"transfers-{number}", "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
             for part in range(1, parts + 1):
                 if database != "s3":
                     yield Job("kill", database, {"name": f"{name}.{part}of{parts}", "deep": 1, "deepest": 10})
+
+
+def _environments(long: bool) -> Iterator[Job]:
+    for database in DATABASES if long else DATABASES[:3]:
+        yield Job("environments", database, {"name": "tiny-changed", "most": None if long else 10})
+        if long:
+            for name in ("tiny", "tiny-cleared", *TRANSFERS):
+                yield Job("environments", database, {"name": name})
 
 
 def _sigkill(long: bool) -> Iterator[Job]:
@@ -77,6 +92,9 @@ def _signals(long: bool) -> Iterator[Job]:
 
 
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
+    for seed in range(4 if seeds > 1 else 0):
+        for database in DATABASES:
+            yield Job(experiment, database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": runs})
     for seed in range(seeds):
         yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
         for database in DATABASES[1:] if experiment == "sigkill" else DATABASES[1:3]:
@@ -95,6 +113,9 @@ def _faults(long: bool) -> Iterator[Job]:
         for name in ("tiny", "tiny-changed", "tiny-cleared", "small-changed"):
             database = {3: "bucket", 4: "s3", 5: "postgres"}.get(seed % 6, "sqlite")
             yield Job("faults", database, {"name": name, "seed": seed})
+        if seed < 4:
+            for name in TRANSFERS:
+                yield Job("faults", DATABASES[seed], {"name": name, "seed": seed})
 
 
 def _races(long: bool) -> Iterator[Job]:
@@ -103,9 +124,14 @@ def _races(long: bool) -> Iterator[Job]:
             for database in DATABASES[1:]:
                 yield Job("races", database, {"name": name, "seed": seed, "runs": 20 if long else 12})
             yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
-    for seed in range(1000, 1010 if long else 1001):
+        for name in TRANSFERS if long else ():
+            for database in DATABASES:
+                yield Job("races", database, {"name": name, "seed": seed, "runs": 10})
+    for seed in range(PROCESSES, PROCESSES + (10 if long else 1)):
         for database in ("postgres", "sqlite", "bucket", "s3"):
             yield Job("races", database, {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
+            if long and seed < PROCESSES + 3:
+                yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 10})
 
 
 def _statements(long: bool) -> Iterator[Job]:
@@ -115,6 +141,8 @@ def _statements(long: bool) -> Iterator[Job]:
         if long:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
             yield Job("statements", "s3", {"name": name, "runs": 60})
+    for database in DATABASES if long else ():
+        yield Job("statements", database, {"name": "transfers-mixed", "runs": 60 if database == "s3" else 300})
 
 
 def _pace(long: bool) -> Iterator[Job]:

@@ -19,6 +19,7 @@ from reconciler.errors import Locked, StateError
 from tests.reliability.clock import Hang
 from tests.reliability.databases import Database
 from tests.reliability.faults import ready
+from tests.reliability.plan import PROCESSES
 from tests.reliability.process import APPLY, NEVER, Live, live
 from tests.reliability.result import Result, Violation
 from tests.reliability.scenarios import of
@@ -28,7 +29,6 @@ from tests.reliability.world import SETTLE, TIMEOUT, World, commits
 
 # Where it may stand still: not inside a transaction, which the server ends, nor between the last look at the clock and the first byte.
 STOPS = ("during ", "after ")
-PROCESSES = 1000  # seeds from here on race processes
 LATER = 1000.0  # seconds a holder stands still; its lease is over, and so is whatever it had sent
 
 

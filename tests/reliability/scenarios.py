@@ -20,8 +20,7 @@ from reconciler.kinds import load as kinds
 from tests.apply.test_random import organizations
 from tests.harness import ORGANIZATION, SEED, Org
 from tests.small import node, small
-from tests.transfers.drawn import Drawn, drawn
-from tests.transfers.two import TWO_SEED, Tree, collection, document, space
+from tests.transfers import steps
 
 Write = Callable[[Org], None]
 EXAMPLE = Path(__file__).parents[2] / "examples" / "acme"
@@ -54,18 +53,20 @@ def with_others(seed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of(name: str) -> Scenario:
-    """The scenario of that name; `random-7` is one of endlessly many, and so is `transfers-7`, which is about two organizations."""
+    """The scenario of that name; `random-7` is one of endlessly many, and so is `transfers-7`, which is about two organizations.
+
+    Those of `tests.transfers.steps` have names: `transfers-swapped`."""
     sort, _, number = name.partition("-")
     if sort == "transfers":
-        draw = drawn(number) if number != "swapped" else SWAPPED
-        return Scenario(name, _two(draw.last, draw.moved), _two(draw.first), with_others(TWO_SEED))
+        between = steps.of(number)
+        return Scenario(name, _tree(between.after), _tree(between.before), with_others(between.seed))
     if sort == "random":
         first, second = _random(int(number))
         return Scenario(name, _tree(second), _tree(first))
     return NAMED[name]()
 
 
-def _tree(tree: Mapping[str, Any]) -> Write:
+def _tree(tree: Mapping[str, Any] | str) -> Write:
     return lambda org: org.write(tree)
 
 
@@ -84,33 +85,6 @@ def _random(number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     draw()
     return drawn[-1]
 
-
-# -- two organizations -----------------------------------------------------------------------------------------------------------------
-
-
-def _two(trees: tuple[Tree, Tree], moved: tuple[tuple[str, str], ...] = ()) -> Write:
-    return lambda org: org.write(document(*trees, *moved, protect=[]))
-
-
-SWAPPED = Drawn(
-    {
-        "acme": [collection("product", space("one"), collection("deep", space("two")), space("stays")), space("swap", "Acme's")],
-        "beta": [space("swap", "Beta's", of="base"), collection("empty")],
-    },
-    {
-        "acme": [space("stays"), space("swap", "Beta's")],
-        "beta": [
-            collection("product", space("one", "First", of="base"), collection("deep", space("two", of="base"))),
-            collection("empty", space("swap", "Acme's", of="base")),
-        ],
-    },
-    (
-        ("acme/collection/product", "beta/collection/product"),
-        ("acme/space/swap", "beta/space/swap"),
-        ("beta/space/swap", "acme/space/swap"),
-    ),
-)
-"""A collection that leaves something behind, and two spaces that change places."""
 
 # -- the small organization ----------------------------------------------------------------------------------------------------------
 

@@ -12,11 +12,12 @@ import pytest
 
 from reconciler.apply import recover as recovery
 from reconciler.client import RetryClass, Writer
+from reconciler.state import Scope
 from reconciler.state.bucket.folder import Folder
 from reconciler.state.journal import Journal
 from reconciler.state.lease import Lease
 from tests.proofs import proof
-from tests.reliability import faults, kill, marker, races, statements
+from tests.reliability import environments, faults, kill, marker, races, statements
 from tests.reliability.__main__ import database, main, one
 from tests.reliability.plan import Job, jobs
 from tests.reliability.result import Result
@@ -114,6 +115,14 @@ def test_a_recovery_that_sends_again_at_once_makes_things_twice(monkeypatch: pyt
     monkeypatch.setattr("tests.harness.recover", impatient)
     with sqlite() as found:
         assert "too much" in whats(kill.run("tiny", found, like="late", first=True))
+
+
+@proof
+def test_environments_that_share_a_state_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = property(lambda self: {"project": self.project, "environment": "", "service": self.service})
+    monkeypatch.setattr(Scope, "columns", shared)
+    with sqlite() as found, pytest.raises(AssertionError, match="does not converge in staging"):
+        environments.run("tiny-changed", found, most=4)
 
 
 @proof

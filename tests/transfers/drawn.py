@@ -45,8 +45,8 @@ class Drawn:
         return self.after["acme"], self.after["beta"]
 
 
-def drawn(seed: int | str) -> Drawn:
-    """One of endlessly many; at least one thing is given to the other organization."""
+def drawn(seed: int | str, *, whole: bool = False) -> Drawn:
+    """One of endlessly many; at least one thing is given to the other organization. `whole`: no line is left out."""
     chance = random.Random(f"transfers {seed}")
     nodes: dict[int, Node] = {}
     for number in range(chance.randint(3, 9)):
@@ -57,7 +57,7 @@ def drawn(seed: int | str) -> Drawn:
         key = f"k{sum((node.kind, node.root) == (kind, root) for node in nodes.values())}"  # the same keys in both
         nodes[number] = Node(number, kind, root, key, f"Title {number}", parent)
     changed = _Change(chance, nodes).whole()
-    return Drawn(_trees(nodes), _trees(changed), tuple(_lines(chance, nodes, changed)))
+    return Drawn(_trees(nodes), _trees(changed), tuple(_lines(chance, nodes, changed, whole)))
 
 
 class _Change:
@@ -160,7 +160,7 @@ def _trees(nodes: dict[int, Node]) -> dict[str, Tree]:
     return {root: below(root, None) for root in ROOTS}
 
 
-def _lines(chance: random.Random, before: dict[int, Node], after: dict[int, Node]) -> Iterator[tuple[str, str]]:
+def _lines(chance: random.Random, before: dict[int, Node], after: dict[int, Node], whole: bool) -> Iterator[tuple[str, str]]:
     """The lines that say what has another address now; some of those that follow from that of a collection are left out."""
     there = {node.address for node in after.values()}
     lines = []
@@ -170,7 +170,7 @@ def _lines(chance: random.Random, before: dict[int, Node], after: dict[int, Node
             continue
         outer = next((at for at in _above(before, old) if at in after and after[at].root != before[at].root), None)
         follows = outer is not None and new.root != old.root and new.key == old.key and old.address not in there
-        if not (follows and chance.random() < 0.6):
+        if whole or not (follows and chance.random() < 0.6):
             lines.append((old.address, new.address))
     chance.shuffle(lines)
     yield from lines

@@ -34,6 +34,25 @@ def test_what_a_site_stops_showing_is_transferred_after_that(org: Two) -> None:
     assert sent(outcome) == ["delete acme/site/docs/site-space/guides", "transfer beta/space/guides"]
 
 
+def test_a_variant_that_shows_another_space_does_so_before_the_transfer(org: Two) -> None:
+    org.applied([space("guides"), space("faq")], [], acme_more=site("guides"))
+    shown = {
+        "sites": {
+            "docs": {"title": "Docs", "structure": [{"section": "all", "title": "All", "spaces": [{"key": "guides", "space": "faq"}]}]}
+        }
+    }
+    outcome = org.applied([space("faq")], [space("guides", of="base")], GUIDES, acme_more=shown)
+    assert sent(outcome) == ["update acme/site/docs/site-space/guides", "transfer beta/space/guides"]
+
+
+def test_a_variant_of_a_space_that_changes_places_with_another_is_blocked(org: Two) -> None:
+    org.applied([space("guides")], [space("guides", "Other", of="base")], acme_more=site("guides"))
+    org.declare([space("guides", "Other")], [space("guides", of="base")], GUIDES, GUIDES[::-1], acme_more=site("guides"))
+    plan = org.plan()
+    assert plan.steps == ()
+    assert "acme/site/docs/site-space/guides shows it" in reasons(plan)["beta/space/guides"]
+
+
 def test_what_an_unmanaged_site_shows_is_blocked(org: Two) -> None:
     org.applied([collection("product", space("guides"))], [])
     made = org.call("POST", f"/orgs/{ORGANIZATION}/sites", {"title": "Theirs", "spaces": [org.id("acme/space/guides")]})
@@ -93,12 +112,15 @@ def test_what_is_deleted_is_not_transferred(org: Two) -> None:
 
 
 def test_a_transfer_says_who_gains_and_who_loses_access(org: Two) -> None:
-    org.applied([collection("product", space("guides"))], [])
-    org.declare([], [collection("product", space("guides", of="base"))], PRODUCT)
+    org.applied([collection("product", space("guides"), space("old"), defaultLevel="edit")], [], protect=[])
+    there = [collection("product", space("guides", of="base"), defaultLevel="edit")]
+    org.declare([], there, PRODUCT, protect=[])
     (line,) = [line for line in org.plan().exposures if str(line.address) == "beta/collection/product"]
     assert (line.field, line.before, line.after, line.asked) == ("organization", "acme", "beta", True)
-    assert "people in beta get access to it and to the 1 in it" in line.says
-    assert "people in acme lose it" in line.says
+    gain, loss = line.says.split("; ")
+    assert gain == "admins of beta and members of beta (edit) get access to it and to the 1 in it"
+    assert loss == "admins of acme and members of acme (edit) lose it"
+    assert line.readers == ("admins of beta", "members of beta (edit)")
     assert [str(address) for address in line.reaches] == ["beta/space/guides"]
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.proofs import sampled, tries
 from tests.reliability.seen import as_lists_show, difference, seen
 from tests.transfers.drawn import drawn
-from tests.transfers.two import Two, collection, sent, space, two
+from tests.transfers.two import GAMMA, Two, collection, sent, space, three, two
 from tests.undo.undoing import runs, undo
 
 EDITS = {
@@ -64,10 +64,22 @@ def test_after_an_undo_the_lines_transfer_again(org: Two) -> None:
     assert org.addresses() == there
 
 
-def test_what_was_transferred_on_by_hand_stays(org: Two) -> None:
+def test_what_was_given_back_by_hand_gets_its_address_back(org: Two) -> None:
     org.applied([space("guides")], [])
+    addresses = org.addresses()
     org.applied([], [space("guides", of="base")], ("acme/space/guides", "beta/space/guides"))
     org.call("POST", f"/spaces/{org.id('beta/space/guides')}/transfer", {"organization": "org_acme"})
+    outcome, found, _ = undo(org, runs(org)[0].id)
+    assert sent(outcome) == ["move acme/space/guides"]  # nothing shows where it is at the top
+    assert found.cannot == ()
+    assert org.addresses() == addresses
+
+
+def test_what_was_transferred_on_by_hand_stays(tmp_path: Path) -> None:
+    org = three(tmp_path)
+    org.applied([space("guides")], [], gamma=[])
+    org.applied([], [space("guides", of="base")], ("acme/space/guides", "beta/space/guides"), gamma=[])
+    org.call("POST", f"/spaces/{org.id('beta/space/guides')}/transfer", {"organization": GAMMA})
     outcome, found, _ = undo(org, runs(org)[0].id)
     assert outcome.results == ()
     assert [(str(one.address), one.reason) for one in found.cannot] == [

@@ -12,6 +12,7 @@ from reconciler.model import Outcome, Plan, Status
 from tests.harness import ORGANIZATION, SEED, Org
 
 BETA = "org_beta"
+GAMMA = "org_gamma"
 
 TWO_SEED: dict[str, Any] = {
     **SEED,
@@ -20,11 +21,22 @@ TWO_SEED: dict[str, Any] = {
     "spaces": [*SEED["spaces"], {"organization": BETA, "id": "spc_base", "title": "Base", "parent": None}],
 }
 
+THREE_SEED: dict[str, Any] = {
+    **TWO_SEED,
+    "organizations": [*TWO_SEED["organizations"], {"id": GAMMA, "title": "Gamma"}],
+    "members": [*TWO_SEED["members"], {**SEED["members"][0], "organization": GAMMA}],
+    "spaces": [*TWO_SEED["spaces"], {"organization": GAMMA, "id": "spc_plain", "title": "Plain", "parent": None}],
+}
+
 Tree = list[dict[str, Any]]
 
 
 def document(acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> str:
-    """A project with this content, and with `moved` lines: (from, to). `acme_more`, `beta_more`: what else is in each organization."""
+    """A project with this content, and with `moved` lines: (from, to). `acme_more`, `beta_more`: what else is in each organization.
+
+    `gamma`: the content of a third one."""
+    gamma: Tree | None = top.pop("gamma", None)
+    third = {"id": GAMMA, "content": [{"space": "plain", "id": "spc_plain", "title": "Plain"}, *(gamma or [])]}
     more = {"acme": top.pop("acme_more", {}), "beta": top.pop("beta_more", {})}
     made = {
         "version": 1,
@@ -36,6 +48,7 @@ def document(acme: Tree, beta: Tree, *moved: tuple[str, str], **top: Any) -> str
         "organizations": {
             "acme": {"id": ORGANIZATION, "content": [{"space": "blank", "id": "spc_blank", "title": "Blank"}, *acme], **more["acme"]},
             "beta": {"id": BETA, "content": [{"space": "base", "id": "spc_base", "title": "Base"}, *beta], **more["beta"]},
+            **({"gamma": third} if gamma is not None else {}),
         },
     }
     return yaml.safe_dump(made, allow_unicode=True, sort_keys=False)
@@ -77,6 +90,11 @@ class Two(Org):
 
 def two(root: Path) -> Two:
     return Two(root, seed=copy.deepcopy(TWO_SEED))
+
+
+def three(root: Path) -> Two:
+    """A project with a third organization, `gamma`."""
+    return Two(root, seed=copy.deepcopy(THREE_SEED))
 
 
 def space(key: str, title: str | None = None, *, of: str = "blank", **more: Any) -> dict[str, Any]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from typing import Any
 
 from reconciler.apply import ApplyOptions, apply
+from reconciler.apply.recover import recover
 from reconciler.model import Entry, Outcome, Run
 from reconciler.observe import observe
 from reconciler.plan import Selection, match, plan
@@ -13,6 +16,8 @@ from reconciler.plan.guard import guard
 from reconciler.plan.prove import prove
 from reconciler.undo import Inverse, Line, as_remembered, entries_today, inverse, living, past, turns_today, wants_again
 from tests.harness import Org, kinds
+
+Undone = tuple[Outcome, Inverse, tuple[Line, ...]]
 
 
 def runs(org: Org) -> tuple[Run, ...]:
@@ -26,32 +31,32 @@ def entries(org: Org, run: str) -> tuple[Entry, ...]:
         return store.entries(run)
 
 
-def undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
+def undo(org: Org, run: str, go: Callable[[Coroutine[Any, Any, Undone]], Undone] = asyncio.run) -> Undone:
     """Take a run back; a second time where the service had to rearrange something first. The results are those of both."""
-    outcome, found, lines = asyncio.run(_undo(org, run))
+    outcome, found, lines = go(_undo(org, run))
     if not outcome.plan.deferred:
         return outcome, found, lines
-    again, found, lines = asyncio.run(_undo(org, run))
+    again, found, lines = go(_undo(org, run))
     return replace(again, results=(*outcome.results, *again.results)), found, lines
 
 
-async def _undo(org: Org, run: str) -> tuple[Outcome, Inverse, tuple[Line, ...]]:
+async def _undo(org: Org, run: str) -> Undone:
     project = org.load().desired
-    with org.store() as store:
-        later = store.later_turns(run)
-        done, turns = past(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
-        with store.lease(who="test", command=f"undo {run[:8]}") as journal:
-            async with org.client() as writer:
-                state = journal.state()
-                actual = await observe(writer, kinds(), living(kinds(), project, state, done, turns), state)
-                found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
-                only = Selection(only=found.only)
-                actual = await observe(writer, kinds(), found.desired, state)
-                made = plan(kinds(), found.desired, state, actual, selection=only)
-                made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
-                lines = wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
-                outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
-                if not outcome.plan.deferred:
-                    forget, rename, protect = as_remembered(found.turns)
-                    journal.remember(forget=forget, rename=rename, protect=protect)
-                return outcome, found, lines
+    with org.store() as store, store.lease(who="test", command=f"undo {run[:8]}") as journal:
+        async with org.client() as writer:
+            await recover(writer, kinds(), project, journal, settle=org.settle)
+            later = store.later_turns(run)
+            done, turns = past(kinds(), entries_today(store.entries(run), later)), turns_today(store.turns(run), later)
+            state = journal.state()
+            actual = await observe(writer, kinds(), living(kinds(), project, state, done, turns), state)
+            found = inverse(kinds(), project, state, actual, done, turns, ever=store.ids())
+            only = Selection(only=found.only)
+            actual = await observe(writer, kinds(), found.desired, state)
+            made = plan(kinds(), found.desired, state, actual, selection=only)
+            made = guard(prove(kinds(), found.desired, state, actual, made, selection=only), found.desired, allow_delete=None)
+            lines = wants_again(kinds(), project, found.desired, made, found.turns, match(kinds(), project, state, actual).ids)
+            outcome = await apply(writer, kinds(), found.desired, made, actual, journal, ApplyOptions(deadline=30.0, selection=only))
+            if not outcome.plan.deferred:
+                forget, rename, protect = as_remembered(found.turns)
+                journal.remember(forget=forget, rename=rename, protect=protect)
+            return outcome, found, lines

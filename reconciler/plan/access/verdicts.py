@@ -14,7 +14,7 @@ from typing import Final
 
 from reconciler.address import Address
 from reconciler.model import NamedReader, ReaderSort
-from reconciler.plan.audience.readers import Access, Audiences, Key, part_of
+from reconciler.plan.audience.readers import Access, Audiences, Key, order, part_of
 from reconciler.resource.audience import (
     AGENTS,
     ANYONE,
@@ -87,7 +87,7 @@ class Look:
         accesses = self.audiences.of(key)
         known = self._known.get((str(reader), accesses))
         if known is None:
-            known = self._known[str(reader), accesses] = best(self._of(reader, access) for access in sorted(accesses, key=str))
+            known = self._known[str(reader), accesses] = best(self._of(reader, access) for access in sorted(accesses, key=order))
         if known.sees is Sees.NO and key in self.unread_ways:
             return Verdict(Sees.UNDECIDED, None, UNREAD)
         return known

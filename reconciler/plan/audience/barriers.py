@@ -15,7 +15,7 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Step
-from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, absorbs, admitted, included
+from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, absorbs, admitted, included, part_of
 from reconciler.resource import Kind, Kinds
 
 Pair = tuple[int, int]
@@ -25,7 +25,8 @@ Pair = tuple[int, int]
 @dataclass(frozen=True)
 class Worlds:
     """The audiences before a plan and after it. `ids`: of every address after it. `made`: the values right after the create, by key.
-    `served`: the objects after it as the service has them, without what only the project says of them.
+    `served`: the objects after it as the service has them, without what only the project says of them. `transferred`: the objects that the
+    plan gives to another container, each with the object whose transfer brings it there.
     """
 
     before: Audiences
@@ -33,6 +34,7 @@ class Worlds:
     ids: Mapping[Address, str]
     made: Mapping[Key, Mapping[str, Any]]
     served: Objects
+    transferred: Mapping[Key, Key] = field(default_factory=dict)
 
 
 @dataclass
@@ -46,13 +48,28 @@ class Effects:
 def effects(kinds: Kinds, steps: Iterable[Step], worlds: Worlds) -> Effects:
     """What each step does to the audience of the objects it writes; of the rest of the world, either state is reckoned with."""
     result = Effects()
+    brought: dict[Key, list[Key]] = defaultdict(list)
+    for key, root in worlds.transferred.items():
+        brought[root].append(key)
     for step in steps:
-        for key, narrows, widens in _touched(kinds, step, worlds):
+        touched = _given(kinds, brought[step.kind, str(step.target)], worlds) if step.verb == "transfer" else _touched(kinds, step, worlds)
+        for key, narrows, widens in touched:
             if narrows:
                 result.narrows[step.id].add(key)
             if widens:
                 result.widens[step.id].add(key)
     return result
+
+
+def _given(kinds: Kinds, keys: Iterable[Key], worlds: Worlds) -> Iterator[tuple[Key, bool, bool]]:
+    """(object, narrows, widens) of what a transfer brings: it leaves the people of one container and what it is part of there."""
+    for key in keys:
+        kind, was, then = kinds[key[0]], worlds.before.find(key), worlds.after.objects[key[0]][key[1]]
+        if kind.audience is None or was is None:
+            continue
+        narrows, widens = _compared(gate(kind, was.values, was.within), gate(kind, was.values, then.within))
+        whole = part_of(kind, was) if worlds.transferred[key] == key else None
+        yield key, narrows or (whole is not None and bool(worlds.before.of(whole))), widens
 
 
 def _touched(kinds: Kinds, step: Step, worlds: Worlds) -> Iterator[tuple[Key, bool, bool]]:
@@ -116,12 +133,12 @@ Gate = tuple[frozenset[Access], str | None, int]
 """(the readers that its own fields admit, its condition, whether it admits those of what opens it: 0 no, 1 yes, 2 without conditions)."""
 
 
-def gate(kind: Kind, values: Mapping[str, Any]) -> Gate:
-    """What the fields of an object say of its readers, whatever it is part of."""
+def gate(kind: Kind, values: Mapping[str, Any], within: Mapping[str, str] = {}) -> Gate:
+    """What the fields of an object say of its readers, whatever it is part of. `within`: the ids of its containers, where they matter."""
     audience = kind.audience
     assert audience is not None
     grants = audience.grants(values) if audience.grants is not None else ()
-    readers = frozenset(admitted(grant, "") for grant in grants)
+    readers = frozenset(admitted(grant, "", within) for grant in grants)
     condition = audience.condition(values) if audience.condition is not None else None
     admits = audience.admits is not None and audience.admits(values)
     unconditional = audience.unconditional is not None and audience.unconditional(values)

@@ -14,11 +14,12 @@ from reconciler.address import Address, bare
 from reconciler.model import Actual, Desired, Observed, Step
 from reconciler.plan.audience.barriers import Effects, Pair, Worlds, arranged, depending, effects, pairs, way
 from reconciler.plan.audience.openings import Opening, openings
-from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, whole_of
+from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.results import copied
 from reconciler.plan.simulate import World
+from reconciler.plan.transfers.carried import parent
 from reconciler.resource import UNSET, Kinds, Role
 
 MOMENTS: Final = 32
@@ -88,7 +89,7 @@ def disclosure(
             touched = effects(kinds, changed, worlds)
             ordered, left = arranged(changed, *pairs(worlds, touched))
             between = _between(kinds, actual, ids, said, worlds, ordered, left) if left else {}
-    opened = tuple(openings(kinds, before, worlds.after))
+    opened = tuple(openings(kinds, before, worlds.after, worlds.transferred))
     addresses = {(kinds.of(address).name, id): address for address, id in (*ids.items(), *worlds.ids.items())}
     called = caller(kinds, addresses, worlds.after.objects, before.objects)
     requests = max((narrow - wide for narrow, wide in left), default=0)
@@ -115,7 +116,7 @@ def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key
         reached.update(new)
         ahead += new
     for key in sorted(reached):
-        for access in sorted(worlds.after.of(key), key=str):
+        for access in sorted(worlds.after.of(key), key=order):
             yield key, access, worlds.after.path(key, access)[-1]
 
 
@@ -130,7 +131,31 @@ def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) 
 
 def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, before: Audiences, steps: Sequence[Step]) -> Worlds:
     world, made = _played(kinds, actual, ids, steps)
-    return Worlds(before, _audiences(kinds, world, said, steps), world.ids, made, world.objects)
+    given = _transferred(kinds, actual, world.objects, steps)
+    return Worlds(before, _audiences(kinds, world, said, steps), world.ids, made, world.objects, given)
+
+
+def _transferred(kinds: Kinds, actual: Actual, after: Objects, steps: Iterable[Step]) -> dict[Key, Key]:
+    """The objects that are in another container after the steps, each with that of its transfer."""
+    roots = {(step.kind, str(step.target)) for step in steps if step.verb == "transfer"}
+    result: dict[Key, Key] = {}
+    for kind in kinds.values() if roots else ():
+        for id, observed in actual.objects.get(kind.name, {}).items() if kind.transferable is not None else ():
+            then = after.get(kind.name, {}).get(id)
+            if then is not None and then.within.get(kind.within or "") != observed.within.get(kind.within or ""):
+                key = (kind.name, id)
+                root = next((at for at in (key, *_around(kinds, actual, key)) if at in roots), None)
+                result |= {key: root} if root is not None else {}
+    return result
+
+
+def _around(kinds: Kinds, actual: Actual, key: Key) -> Iterator[Key]:
+    """What an object is in, what that is in, and so on."""
+    met = {key}
+    while (observed := actual.find(*key)) is not None and (outer := parent(kinds[key[0]], observed)) is not None and outer not in met:
+        yield outer
+        met.add(outer)
+        key = outer
 
 
 def _called(kinds: Kinds, objects: Objects, addresses: Mapping[Key, Address], key: Key) -> Address:
@@ -238,7 +263,7 @@ def _open_without(
         for id in sorted(some) if kinds[name].audience is not None else ():
             if id in known or name in shown:
                 allowed = worlds.before.of((name, id)) | worlds.after.of((name, id))
-                accesses = [access for access in sorted(between.of((name, id)), key=str) if not included(access, allowed)]
+                accesses = [access for access in sorted(between.of((name, id)), key=order) if not included(access, allowed)]
                 accesses = [access for access in accesses if access.via not in handed_out]
                 result |= {(name, id): accesses} if accesses else {}
     return result

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reconciler.plan.audience.barriers import opens
-from reconciler.plan.audience.readers import Access, Audiences, Key, changed, included
+from reconciler.plan.audience.readers import Access, Audiences, Key, changed, included, order, part_of
 from reconciler.resource import UNSET, Kinds
 
 
@@ -38,24 +38,24 @@ class Opening:
     def readers(self) -> list[Access]:
         """Who is new, each class of readers that no other of them includes."""
         among = self.own or self.others
-        return sorted((access for access in among if not any(other.includes(access) for other in among if other != access)), key=str)
+        return sorted((access for access in among if not any(other.includes(access) for other in among if other != access)), key=order)
 
 
 def gained(before: Audiences, after: Audiences, key: Key) -> list[Access]:
     """The readers of an object after a plan whom no reader before it includes, in a fixed order."""
     then, now = before.of(key), after.of(key)
-    return [] if then == now else sorted((access for access in now if not included(access, then)), key=str)
+    return [] if then == now else sorted((access for access in now if not included(access, then)), key=order)
 
 
-def openings(kinds: Kinds, before: Audiences, after: Audiences) -> list[Opening]:
-    """One for each cause and object that it is about, in the order of kinds and ids."""
+def openings(kinds: Kinds, before: Audiences, after: Audiences, transferred: Mapping[Key, Key] = {}) -> list[Opening]:
+    """One for each cause and object that it is about, in the order of kinds and ids. `transferred`: see `Worlds`."""
     found: dict[tuple[Key, str, Key], Opening] = {}
     for kind in kinds.values():
         for id in sorted(before.objects.get(kind.name, {})) if kind.audience is not None else ():
             key = (kind.name, id)
             for access in gained(before, after, key):
                 path = after.path(key, access)
-                for at, name, cause in _Cause(kinds, before, after, path).of(access):
+                for at, name, cause in _Cause(kinds, before, after, path, transferred).of(access):
                     opening = found.setdefault((at, name, cause), Opening(at, name, cause, path=path))
                     opening.opened[key, access] = path[-1]
                     if key == at:
@@ -78,7 +78,7 @@ def _openers(kinds: Kinds, before: Audiences, after: Audiences) -> Iterator[tupl
             observed = after.objects[kind.name][id]
             exists = before.objects.get(str(outer), {}).get(observed.within.get(str(outer), "")) is not None
             if exists and id not in before.objects.get(kind.name, {}):
-                for access in sorted(after.of((kind.name, id)), key=str):
+                for access in sorted(after.of((kind.name, id)), key=order):
                     yield (kind.name, id), access
 
 
@@ -90,6 +90,7 @@ class _Cause:
     before: Audiences
     after: Audiences
     path: tuple[Key, ...]
+    transferred: Mapping[Key, Key]
 
     def of(self, access: Access) -> Iterator[tuple[Key, str, Key]]:
         """(object of the line, its field or "", what was changed or made)."""
@@ -97,6 +98,10 @@ class _Cause:
         key = self.path[top]
         if self.before.objects.get(key[0], {}).get(key[1]) is None:
             yield self._born(top)
+            return
+        root = self.transferred.get(key)
+        if root is not None and self._among_new_people(top, access):
+            yield root, _container(self.kinds, root), root
             return
         names = self._changed(key)
         if names:
@@ -117,6 +122,13 @@ class _Cause:
                     yield upper, above[0], upper
                     return
         yield key, "", key
+
+    def _among_new_people(self, top: int, access: Access) -> bool:
+        """Whether these are people of the container that the object is given to, who come to it by what it is part of there."""
+        kind, key = self.kinds[self.path[top][0]], self.path[top]
+        observed = self.after.objects[key[0]][key[1]]
+        container = (str(kind.within), observed.within.get(kind.within or ""))
+        return access.of == container and self.path[top + 1 : top + 2] in ((), (part_of(kind, observed),))
 
     def _top(self, access: Access) -> int:
         """The place on the path, from what admits the readers downwards, of the first object that is new or has more readers."""
@@ -162,4 +174,10 @@ class _Cause:
 
 
 def _same(one: Access, other: Access) -> bool:
-    return one.who == other.who and one.via == other.via
+    return (one.who, one.via, one.of) == (other.who, other.via, other.of)
+
+
+def _container(kinds: Kinds, key: Key) -> str:
+    """The field that a transfer changes."""
+    owner = kinds[key[0]].transferable
+    return owner.name if owner is not None else ""

@@ -29,6 +29,7 @@ class Access:
 
     `via`: the object that admits them, where each has readers of its own (a share link). `conditions`: what must hold for a visitor.
     `conditional`: whether further conditions narrow them. `through`: the class that they are to the parts of the object, "" for the same.
+    `of`: the container whose people they are, None where they are the same everywhere.
     """
 
     who: str
@@ -37,23 +38,36 @@ class Access:
     conditions: frozenset[str] = frozenset()
     conditional: bool = True
     through: str = ""
+    of: Key | None = None
 
     def includes(self, other: Access) -> bool:
         """Whether every reader of the other is one of these, and may do at least as much."""
         same = self.who == other.who and self.via == other.via
-        return (same or other.who in INCLUDES.get(self.who, ())) and self.level >= other.level and self.conditions <= other.conditions
+        who = (same or other.who in INCLUDES.get(self.who, ())) and self.of in (None, other.of)
+        return who and self.level >= other.level and self.conditions <= other.conditions
+
+    def text(self, of: str = "") -> str:
+        """`members of acme (edit)`. `of`: what the container is called whose people they are, "" where that is clear."""
+        met = " and ".join(sorted(self.conditions))
+        level = "" if self.level == 0 else f" ({LEVELS[self.level]})"
+        first, rest = self.who.split(" ", 1) if " " in self.who else (self.who, "")
+        who = f"{first} of {of}{rest and f' {rest}'}" if of else self.who
+        return f"{who}{f' for whom {met} hold' if met else ''}{'s' if len(self.conditions) == 1 else ''}{level}"
 
     def __str__(self) -> str:
         """`signed-in visitors for whom visitor.claims.partner holds`."""
-        met = " and ".join(sorted(self.conditions))
-        level = "" if self.level == 0 else f" ({LEVELS[self.level]})"
-        return f"{self.who}{f' for whom {met} hold' if met else ''}{'s' if len(self.conditions) == 1 else ''}{level}"
+        return self.text()
 
 
-def admitted(grant: Grant, id: str) -> Access:
-    """The readers that the fields of an object admit."""
-    level = LEVELS.index(grant.level)
-    return Access(grant.who, level, id if grant.own else "", conditional=grant.conditional, through=grant.through)
+def admitted(grant: Grant, id: str, within: Mapping[str, str]) -> Access:
+    """The readers that the fields of an object admit. `within`: the ids of its containers."""
+    level, people = LEVELS.index(grant.level), (grant.of, within[grant.of]) if grant.of in within else None
+    return Access(grant.who, level, id if grant.own else "", conditional=grant.conditional, through=grant.through, of=people)
+
+
+def order(access: Access) -> tuple[str, str, Key]:
+    """What classes of readers are sorted by: the same order in every process."""
+    return str(access), access.via, access.of or ("", "")
 
 
 def included(access: Access, among: Collection[Access]) -> bool:
@@ -123,7 +137,7 @@ class Audiences:
             return
         if kind.audience.grants is not None:
             for grant in kind.audience.grants(observed.values):
-                yield key, admitted(grant, observed.id)
+                yield key, admitted(grant, observed.id, observed.within)
         if kind.audience.admits is not None and kind.audience.admits(observed.values):
             for opener in self._openers[kind.name]:
                 if (opener, observed.id) not in self.complete:

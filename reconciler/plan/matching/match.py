@@ -169,6 +169,8 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
             found.ids[address] = binding.id
             found.transfers[address] = at
             return
+        if origin is not None and origin not in found.ids and waits(address, origin, found):
+            return
         found.transferred[address] = at
         found.gone.add(address)
     elif now is not None:

@@ -71,7 +71,7 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
     for (parent, _), siblings in lists.items():
         mine = {draft.address for draft in siblings if draft.address in members}
         if len(mine) == len(siblings):
-            rows.append(_row(parent, siblings, frozenset()))
+            rows.append(_row(parent, siblings, mine))
         elif mine:
             rows.append(_partly(parent, siblings, mine))
     return tuple(rows)
@@ -94,16 +94,17 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
     stands = standing(fixed, str(parent or ""))
     order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
     for forced in (frozenset[Address](), frozenset(mine)):
-        row = _row(parent, order, forced)
+        row = _row(parent, order, mine, forced)
         if {move.item for move in row.moving()} <= set(mine):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in mine]
     stay = standing([draft for draft in shown if _is_there(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
-    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], frozenset())
+    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], mine)
 
 
-def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[Address]) -> Row:
+def _row(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], forced: Collection[Address] = frozenset()) -> Row:
+    """The row with the fewest moves. `mine`: those that this run may move; `forced`: those of them that it moves in any case."""
     present: list[Draft] = []
     landing: list[Draft] = []
     must: list[Draft] = []
@@ -116,7 +117,7 @@ def _row(parent: Address | None, siblings: Sequence[Draft], forced: Collection[A
             landing.append(draft)
         elif draft.id is not None and not _arrives(draft):
             present.append(draft)
-            if _never_placed(draft) or draft.address in forced:
+            if draft.address in forced or (draft.address in mine and _never_placed(draft)):
                 must.append(draft)
         elif _by_move(draft):
             must.append(draft)

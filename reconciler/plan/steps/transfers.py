@@ -16,16 +16,25 @@ from reconciler.plan.steps.requests import Sketch, Sketches, body_of
 
 
 def before_transfer(whole: Sketches, draft: Draft) -> Iterator[int]:
-    """The deletes and transfers that must have succeeded before an object is transferred."""
+    """The deletes, transfers and updates of what shows it that must have succeeded before an object is transferred."""
     for address in draft.behind:
         removal = whole.removals.get(address)
         while removal is not None and removal.covered_by is not None:
             removal = whole.removals.get(removal.covered_by)
         deleted = whole.deletes.get(removal.address) if removal is not None else None
         yield from (step for step in (deleted, whole.transfers.get(address)) if step is not None)
+        shower = whole.drafts.get(address)
+        if shower is not None and shower.kind.transferable is None:
+            yield from (step for step in whole.of.get(address, ()) if any(_refers(shower, name) for name in whole.sketches[step].writes))
     for previous, address in pairwise(draft.with_transfers):
         if address == draft.address and previous in whole.transfers:
             yield whole.transfers[previous]
+
+
+def _refers(draft: Draft, name: str) -> bool:
+    """Whether a field names another object, and not what contains this one."""
+    field = draft.kind.fields[name]
+    return field.refers is not None and not field.container
 
 
 def leave_first(whole: Sketches) -> None:

@@ -26,10 +26,10 @@ Decide = Callable[[World, Matches], Decisions]
 
 def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, Decisions]:
     """The world after the transfers that can be made, and what is decided in it."""
+    waiting = _waiting(world, matches)
     if not matches.transfers:
-        return world, decide(world, matches)
+        return world, replace(decide(world, matches), unsettled=waiting)
     actual, held = world.actual, dict[Address, Blocked]()
-    waiting = frozenset(old for batch in _batches(world.kinds, actual, matches).values() for old in batch.moves)
     while True:
         allowed = _without(matches, held)
         coming = carried(world.kinds, actual, allowed)
@@ -41,6 +41,14 @@ def transferred(world: World, matches: Matches, decide: Decide) -> tuple[World, 
             ready = [replace(decisions.drafts[root], behind=behind) for root, behind in found.behind.items()]
             return world, replace(decisions.changed(ready), unsettled=waiting)
         held |= new
+
+
+def _waiting(world: World, matches: Matches) -> frozenset[Address]:
+    """The tracked addresses that do not change before a transfer has succeeded: also where it is not known yet whether one is needed."""
+    former = matches.former
+    stuck = [new for new in former.today.values() if (new in matches.blocked or new in matches.unknown) and former.origin(new) is not None]
+    found = [*_batches(world.kinds, world.actual, matches).values(), *batches(former.today, stuck, {}, {})]
+    return frozenset(old for batch in found for old in batch.moves)
 
 
 def _without(matches: Matches, held: Mapping[Address, Blocked]) -> Matches:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Observed, waiting
@@ -61,6 +62,7 @@ class _Looking:
             self.removals[removal.kind.name, removal.id].append(removal)
         self.brought = {(self.kinds.of(at).name, self.matches.ids[at]): root for at, root in self.carried.along.items()}
         self.alone = {(self.kinds.of(root).name, self.matches.ids[root]): root for root in self.carried.roots}
+        self.going = {id for inside in self.carried.roots.values() for _, id in inside} | {id for _, id in self.alone}
         self.referring = self._referring()
 
     def whole(self) -> Outlook:
@@ -178,7 +180,6 @@ class _Looking:
 
     def _referring(self) -> Mapping[str, list[Observed]]:
         """By id of what is transferred: the objects that name it."""
-        going = {id for inside in self.carried.roots.values() for _, id in inside} | {id for _, id in self.alone}
         found: dict[str, list[Observed]] = defaultdict(list)
         for kind in self.kinds.values():
             names = [name for name, field in kind.kept if not field.container]
@@ -186,7 +187,7 @@ class _Looking:
                 for name in names:
                     value = observed.values.get(name, UNSET)
                     for id in ids_in(value) if value is not UNSET else ():
-                        if id in going:
+                        if id in self.going:
                             found[id].append(observed)
         return found
 
@@ -207,12 +208,21 @@ class _Looking:
                     behind.add(removal.address)
                     continue
                 draft = self.drafts.get(key)
+                if draft is not None and draft.active and draft.address in self.mine and self._shows_another(draft, id):
+                    behind.add(draft.address)
+                    continue
                 name = draft.address if draft is not None else removals[0].address if removals else self._called(observed)
                 reason = f"cannot be transferred: {name} shows it, and nothing is shown outside its {self.kinds[root.kind or ''].within}"
                 way = "remove that first, in this apply or in an earlier one"
                 blocked = removals[0].blocked if removals else None
                 return self._blocked(root, reason, way if blocked is None else f"unblock {name} first: {blocked.remedy}")
         return None
+
+    def _shows_another(self, draft: Draft, id: str) -> bool:
+        """Whether an object that shows one with this id will show another one, which can be shown before anything is transferred."""
+        changes = {one.field.name: one for one in draft.sendable if not one.field.container}
+        showing = [name for name, field in draft.kind.kept if not field.container and id in ids_in(_value(draft.observed, name))]
+        return bool(showing) and all(name in changes and not self.going.intersection(ids_in(changes[name].after)) for name in showing)
 
     def _showing(self, name: str) -> Iterator[str]:
         """The kinds of what shows objects of a kind, and of what contains that."""
@@ -234,6 +244,12 @@ class _Looking:
             container = self.actual.find(outer.name, id)
             at = self._called(container) if container is not None else Address((bare(id),))
         return kind.address(at, bare(observed.id))
+
+
+def _value(observed: Observed | None, name: str) -> Any:
+    """The value of a field; None where nothing is known."""
+    value = observed.values.get(name, UNSET) if observed is not None else UNSET
+    return None if value is UNSET else value
 
 
 def _nodes(kind: Kind) -> tuple[str, ...]:

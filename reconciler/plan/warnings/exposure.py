@@ -12,7 +12,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.model import Consent, Desired, Exposure, State
 from reconciler.plan.audience.openings import Opening
-from reconciler.plan.audience.readers import Access, Key
+from reconciler.plan.audience.readers import Access, Key, Objects
 from reconciler.plan.decisions import Draft, Removal
 from reconciler.plan.memory import is_protected
 from reconciler.plan.names import Names, named
@@ -62,16 +62,26 @@ def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
 
 
 def audience_lines(
-    kinds: Kinds, openings: Collection[Opening], mine: Mapping[Address, Draft], names: Names, called: Called
+    kinds: Kinds, openings: Collection[Opening], mine: Mapping[Address, Draft], names: Names, called: Called, before: Objects
 ) -> tuple[Exposure, ...]:
-    """The openings as people read them."""
-    return tuple(_line(kinds, opening, mine, names, called) for opening in openings)
+    """The openings as people read them. `before`: the objects before the plan."""
+    return tuple(
+        _line(kinds, opening, mine, names, called, tuple(reader_text(before, called, opening.at, access) for access in opening.readers))
+        for opening in openings
+    )
 
 
-def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: Names, called: Called) -> Exposure:
+def reader_text(before: Objects, called: Called, key: Key, access: Access) -> str:
+    """A class of readers as people read it; of people of another container than the object is in, it says whose they are."""
+    observed = before.get(key[0], {}).get(key[1])
+    own = access.of is None or observed is None or access.of in observed.within.items()
+    return str(access) if own or access.of is None else access.text(str(called(access.of)))
+
+
+def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: Names, called: Called, texts: tuple[str, ...]) -> Exposure:
     kind, address = kinds[opening.at[0]], called(opening.at)
     draft, cause = mine.get(address), mine.get(called(opening.cause))
-    readers = tuple(dict.fromkeys(map(str, opening.readers)))
+    readers = tuple(dict.fromkeys(texts))
     before = after = UNSET
     says = f"it can be read by {'; '.join(readers)}"
     if opening.field:
@@ -108,16 +118,17 @@ def path_text(called: Called, path: Iterable[Key]) -> tuple[str, ...]:
     return tuple(f"{key[0]} {'/'.join(called(key).parts[2::2])}" for key in path)
 
 
-def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called) -> Iterator[Exposure]:
+def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: Called, before: Objects) -> Iterator[Exposure]:
     """What is open for a while although neither the world before nor the one after lets anybody read it: (object, reader, requests).
 
     The holders of several share links are one line: they are the same readers to whoever reads it, and the same consent.
     """
     longest: dict[tuple[Key, str], tuple[Access, int]] = {}
     for key, access, requests in opened:
-        known = longest.get((key, str(access)))
+        text = reader_text(before, called, key, access)
+        known = longest.get((key, text))
         if known is None or requests > known[1]:
-            longest[key, str(access)] = access, requests
+            longest[key, text] = access, requests
     for (key, reader), (access, requests) in longest.items():
         says = f"it can be read by {reader} for {requests} request{'s' if requests != 1 else ''} of this run"
         consents = (consent_to_readers(called(key), access, called(key)),)

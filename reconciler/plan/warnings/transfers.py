@@ -1,39 +1,83 @@
 """Who gains and who loses access by a transfer. Pure.
 
-The API does not say which people and teams have access to what, so every transfer is an exposure: the people of the new organization get
-it by their roles, whatever the levels say.
+Both follow from the audiences before a plan and after it. An organization's admins can read everything in it, so every transfer is an
+exposure. The API does not say which teams and people have access beyond that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from reconciler.address import Address
 from reconciler.model import Exposure
+from reconciler.plan.audience.disclosure import Disclosure
+from reconciler.plan.audience.openings import Opening, gained
+from reconciler.plan.audience.readers import Access, Key, order
 from reconciler.plan.decisions import Draft, Transfer
-from reconciler.plan.warnings.consents import canonical, consent_to
+from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers
 from reconciler.plan.world import World
 
+ADMINS = "admins"
 
-def given_away(world: World, mine: Mapping[Address, Draft]) -> Iterator[Exposure]:
+
+def by_transfers(world: World, opening: Opening) -> bool:
+    """Whether an opening is one that `given_away` reports."""
+    owner = world.kinds[opening.at[0]].transferable
+    return owner is not None and opening.field == owner.name
+
+
+def given_away(world: World, mine: Mapping[Address, Draft], disclosed: Disclosure) -> Iterator[Exposure]:
     """One exposure for each request that transfers something, with all that comes along."""
-    for root, inside in world.carried.roots.items():
+    openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
+    brought: dict[Key, list[Key]] = {}
+    for key, root in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
+        brought.setdefault(root, []).append(key)
+    for root in world.carried.roots:
         draft = mine.get(root)
-        if draft is None or not draft.active or not isinstance(draft.intent, Transfer) or draft.kind.transferable is None:
-            continue
-        along = sorted(address for address, by in world.carried.along.items() if by == root)
-        more = f" and to the {len(inside)} in it" if inside else ""
-        was, then = draft.intent.source, root.root
-        says = f"people in {then} get access to it{more}, by their roles there; people in {was} lose it"
-        yield Exposure(
-            root,
-            draft.kind.name,
-            draft.kind.transferable.name,
-            str(was),
-            str(then),
-            says,
-            draft.declared.source,
-            readers=(f"people in {then}",),
-            reaches=tuple(along),
-            consents=(consent_to(root, draft.kind.transferable.name, canonical(str(then))),),
-        )
+        if draft is not None and draft.active and isinstance(draft.intent, Transfer):
+            key = (draft.kind.name, str(draft.id))
+            along = tuple(sorted(address for address, by in world.carried.along.items() if by == root))
+            yield replace(_line(disclosed, draft, draft.intent.source, brought.get(key, [key]), openings.get(key)), reaches=along)
+
+
+def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], opening: Opening | None) -> Exposure:
+    root, owner = draft.address, draft.kind.transferable
+    assert owner is not None
+    then = root.root
+    opened = opening.opened if opening is not None else {}
+    gain, loss = _people(then, {access for _, access in opened}), _people(was, _losses(disclosed, keys, draft))
+    more = f" and to the {len(keys) - 1} in it" if len(keys) > 1 else ""
+    readers = sorted(consent_to_readers(disclosed.called(key), access, disclosed.called(end)) for (key, access), end in opened.items())
+    return Exposure(
+        root,
+        draft.kind.name,
+        owner.name,
+        str(was),
+        str(then),
+        f"{_listed(gain)} get access to it{more}; {_listed(loss)} lose it",
+        draft.declared.source,
+        readers=gain,
+        consents=(consent_to(root, owner.name, canonical(str(then))), *readers),
+    )
+
+
+def _losses(disclosed: Disclosure, keys: list[Key], draft: Draft) -> set[Access]:
+    """The people of the former container who can read something of it before the plan and not after it."""
+    worlds, source = disclosed.worlds, draft.intent.source_id if isinstance(draft.intent, Transfer) else ""
+    if worlds is None:
+        return set()
+    lost = {access for key in keys for access in gained(worlds.after, worlds.before, key)}
+    return {access for access in lost if access.of is not None and access.of[1] == source}
+
+
+def _people(container: Address, accesses: set[Access]) -> tuple[str, ...]:
+    """The people of a container: its admins, and each class of readers that no other of them includes."""
+    widest = [access for access in accesses if not any(other.includes(access) for other in accesses if other != access)]
+    texts = (access.text(str(container)) for access in sorted(widest, key=order))
+    return (f"{ADMINS} of {container}", *dict.fromkeys(texts))
+
+
+def _listed(people: tuple[str, ...]) -> str:
+    """`admins of acme and members of acme (edit)`."""
+    return " and ".join([", ".join(people[:-1]), people[-1]] if len(people) > 1 else people)

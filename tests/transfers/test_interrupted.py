@@ -1,0 +1,106 @@
+"""A run with transfers is killed at its boundaries and then undone, and an undo is killed: everything is as before."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.proofs import sampled, stride
+from tests.reliability.clock import everywhere
+from tests.reliability.databases import Sqlite
+from tests.reliability.kill import Camera
+from tests.reliability.seen import as_lists_show, difference
+from tests.reliability.world import Image, World, commits
+from tests.transfers import steps
+from tests.undo.undoing import Undone, runs, undo
+
+
+@dataclass
+class Start:
+    """A project as it was applied before a transfer, and the images of the transfer's deaths."""
+
+    world: World
+    step: steps.Step
+    addresses: dict[str, str]
+    lines: Counter[str]
+    before: str
+    images: list[Image]
+
+    def undone(self, run: str) -> Undone:
+        world = self.world
+        with everywhere(world.time):
+            return undo(world, run, world.time.run)
+
+    def as_before(self, case: str) -> None:
+        """With the files as they were, nothing is left to do, and every object has the id and the place that it had."""
+        world = self.world
+        world.write(self.step.before)
+        outcome = world.apply()
+        assert world.unlike(world.seen(), outcome) is None, case
+        assert tracked(world) == self.addresses, case
+        assert difference(as_lists_show(self.lines), as_lists_show(world.seen())) == [], case
+
+
+def tracked(world: World) -> dict[str, str]:
+    """The id of everything that keeps it in an undo: a variant that was removed is created again."""
+    with world.store() as store:
+        return {str(address): binding.id for address, binding in store.read().bindings.items() if binding.kind != "site-space"}
+
+
+@pytest.fixture(params=["swapped", "kept"])
+def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
+    step = steps.of(request.param)
+    world = World(tmp_path, seed=step.seed, database=Sqlite(tmp_path), chance=random.Random(request.param))
+    world.write(step.before)
+    world.apply()
+    assert world.plan().empty
+    addresses, lines = tracked(world), world.seen()
+    earlier = runs(world)[0].id
+    world.write(step.after)
+    camera = Camera(world)
+    world.watch = camera
+    with commits(world):
+        world.apply()
+    world.watch = None
+    assert world.plan().empty
+    yield Start(world, step, addresses, lines, earlier, camera.images)
+    world.service.connection.close()
+
+
+@sampled
+def test_a_killed_run_with_transfers_is_undone(start: Start) -> None:
+    world, sent = start.world, 0
+    for image in start.images[:: stride(9)]:
+        world.put(image)
+        world.write(start.step.after)
+        run = runs(world)[0].id
+        if run != start.before:
+            sent += 1
+            _, found, _ = start.undone(run)
+            if any("run reconciler apply first" in one.reason for one in found.cannot):
+                world.apply()
+                start.undone(runs(world)[0].id)
+        start.as_before(image.case)
+    assert sent
+
+
+@sampled
+def test_a_killed_undo_of_transfers_is_undone_again(start: Start) -> None:
+    world = start.world
+    run, camera = runs(world)[0].id, Camera(world)
+    world.watch = camera
+    with commits(world):
+        start.undone(run)
+    world.watch = None
+    start.as_before("in peace")
+    for image in camera.images[:: stride(9)]:
+        world.put(image)
+        world.write(start.step.after)
+        start.undone(run)
+        world.later()
+        start.as_before(image.case)

@@ -1,0 +1,91 @@
+"""Lines of `moved` between organizations that are the wrong way round, go in a circle, or form a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from reconciler.errors import ConfigError
+from tests.transfers.two import collection, reasons, sent, space, three, two
+
+THERE = ("acme/space/guides", "beta/space/guides")
+BACK = (THERE[1], THERE[0])
+GAMMA = "gamma/space/guides"
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "lines", "says"),
+    [
+        ([], [space("guides", of="base")], [BACK], "write {from: acme/space/guides, to: beta/space/guides}"),
+        ([space("guides")], [space("guides", of="base")], [THERE], "To exchange two objects, write a line for both"),
+        ([], [], [THERE], "moved.to is beta/space/guides, which is not declared"),
+        ([], [collection("guides")], [(THERE[0], "beta/collection/guides")], "a space cannot become a collection"),
+        ([], [], [THERE, BACK], "it is a circular move"),
+    ],
+)
+def test_a_line_that_cannot_be_meant_is_an_error_that_says_what_to_write(
+    tmp_path: Path, here: list[dict[str, object]], there: list[dict[str, object]], lines: Sequence[tuple[str, str]], says: str
+) -> None:
+    org = two(tmp_path)
+    org.applied([space("guides")], [])
+    org.declare(here, there, *lines)
+    with pytest.raises(ConfigError, match="moved") as raised:
+        org.load()
+    assert says in str(raised.value)
+
+
+@pytest.mark.parametrize("lines", [[BACK], [THERE, ("beta/space/guides", GAMMA), (GAMMA, "acme/space/guides")]])
+def test_lines_that_lead_back_to_where_it_is_transfer_nothing(tmp_path: Path, lines: list[tuple[str, str]]) -> None:
+    org = three(tmp_path)
+    org.applied([space("guides")], [], gamma=[])
+    org.declare([space("guides")], [], *lines, gamma=[])
+    org.settled()
+
+
+def test_a_chain_of_lines_is_one_transfer_to_its_end(tmp_path: Path) -> None:
+    org = three(tmp_path)
+    org.applied([space("guides")], [], gamma=[])
+    outcome = org.applied([], [], THERE, (THERE[1], GAMMA), gamma=[space("guides", of="plain")])
+    assert sent(outcome) == [f"transfer {GAMMA}"]
+
+
+def test_what_is_transferred_there_and_back_in_turns_keeps_its_id_and_is_sent_once_each_time(tmp_path: Path) -> None:
+    org = two(tmp_path)
+    org.applied([collection("product", space("guides"))], [])
+    first = org.addresses()
+    lines = [("acme/collection/product", "beta/collection/product"), ("beta/collection/product", "acme/collection/product")]
+    for turn in range(4):
+        inside = [collection("product", space("guides", of=("base", "blank")[turn % 2]))]
+        outcome = org.applied(*(([], inside), (inside, []))[turn % 2], lines[turn % 2])
+        assert [step.split()[0] for step in sent(outcome)] == ["transfer"]
+        assert {*org.addresses().values()} == {*first.values()}
+    assert org.addresses() == first
+
+
+@pytest.mark.parametrize("root", ["acme", "beta"])
+def test_where_one_of_the_organizations_has_another_id_nothing_is_sent(tmp_path: Path, root: str) -> None:
+    org = two(tmp_path)
+    org.applied([space("guides")], [])
+    org.declare([], [space("guides", of="base")], THERE)
+    file = org.project / "reconciler.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(f"id: org_{root}", "id: org_other"), encoding="utf-8")
+    made = org.plan()
+    assert made.steps == ()
+    assert reasons(made)[root] == f"tracks org_{root}, but the YAML says id org_other"
+    assert reasons(made)["beta/space/guides"] == f"waits for {root}, which is blocked"
+    assert org.apply().results == ()
+    org.applied([], [space("guides", of="base")], THERE)
+    assert org.where("beta/space/guides")[0] == "org_beta"
+
+
+@pytest.mark.parametrize("segment", ["org_acme", "org_beta"])
+def test_where_one_of_the_organizations_cannot_be_read_the_state_keeps_the_address(tmp_path: Path, segment: str) -> None:
+    org = two(tmp_path)
+    org.applied([space("guides")], [])
+    org.declare([], [space("guides", of="base")], THERE)
+    made = org.plan(failing=(segment,))
+    assert made.steps == ()
+    assert made.memory.rename == {}
+    assert org.plan().steps != ()
