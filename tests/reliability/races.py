@@ -155,7 +155,7 @@ class Race:
                     return f"{where}: the first ended with {plain(first)}"
             world.later()
             left = world.plan()
-            wrong = difference(expected, world.seen())
+            wrong = [*difference(expected, world.seen()), *(f"sent twice: {path}" for path in world.twice)]
         except (Hang, Exception) as error:
             return f"{where}: {plain(error)}"
         if left.empty and not wrong:

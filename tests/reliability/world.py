@@ -77,6 +77,7 @@ class World(Org):
         self.service.now = self.time.now
         self.commits = 0
         self.under_way: dict[int, httpx.Request] = {}
+        self.twice: list[str] = []  # transfers to where the object was already
         self.taken: set[int] = set()  # requests that reached the service by themselves while the process stood still
         self._numbers = count(1)
         self._project: Project | None = None
@@ -134,6 +135,7 @@ class World(Org):
         self.service.connection.deserialize(image.sandbox)
         self.database.put(image.state)
         self.under_way.clear()
+        self.twice.clear()
         self.time.seconds = image.seconds
         if image.ghosts:
             self.time.run(self.arrive(image.ghosts))
@@ -163,6 +165,13 @@ class World(Org):
         answer = await httpx.ASGITransport(self.app).handle_async_request(request)
         assert answer.status_code == 200
 
+    def note_twice(self, request: httpx.Request) -> None:
+        """Remember a transfer of what is where it is to go already."""
+        id = request.url.path.split("/")[-2]
+        row = self.service.connection.execute("select data from objects where id = ?", (id,)).fetchone()
+        if row is not None and json.loads(row[0]).get("organization") == json.loads(request.content)["organization"]:
+            self.twice.append(request.url.path)
+
     def seen(self) -> Counter[str]:
         return seen(self.service.connection, self.foreign)
 
@@ -175,6 +184,7 @@ class World(Org):
         left = [f"{change.address}: {' '.join(change.actions)}" for change in plan.changes]
         left += [f"in doubt: {address}" for address in plan.in_doubt] + [str(blocked) for blocked in plan.blocked]
         wrong = difference(expected, self.seen()) if ranked else difference(as_lists_show(expected), as_lists_show(self.seen()))
+        wrong += [f"sent twice: {path}" for path in self.twice]
         if plan.empty and not left and not wrong:
             return None
         failed = [f"{one.step.verb} {one.step.address}: {one.error}" for one in outcome.results if one.error] if outcome else []
@@ -207,6 +217,8 @@ class Wire(httpx.AsyncBaseTransport):
             world.under_way.pop(number, None)
         if number in world.taken:
             raise httpx.ReadError("the connection was lost")
+        if request.url.path.endswith("/transfer"):
+            world.note_twice(request)
         answer = await self.inner.handle_async_request(request)
         if writes:
             world.at(f"after {what}")

@@ -114,7 +114,8 @@ def _flow(kind: Kind, key: Key, name: str, worlds: Worlds) -> tuple[bool, bool]:
     """(narrows, widens): what another whole, or another object that is shown, does."""
     assert kind.audience is not None
     to = kind.fields[name].to if name in kind.audience.inherits else kind.fields[name].refers
-    old = (worlds.made.get(key) or _values(worlds.before.objects, key)).get(name)
+    left = name in kind.audience.inherits and worlds.transferred.get(key) == key  # the transfer took it out of that
+    old = None if left else (worlds.made.get(key) or _values(worlds.before.objects, key)).get(name)
     new = _values(worlds.after.objects, key).get(name)
     if old == new:
         return False, False
