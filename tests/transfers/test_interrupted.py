@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proofs import sampled, stride
+from tests.proofs import proof, sampled, stride
 from tests.reliability.clock import everywhere
 from tests.reliability.databases import Sqlite
 from tests.reliability.kill import Camera
@@ -52,7 +52,7 @@ def tracked(world: World) -> dict[str, str]:
         return {str(address): binding.id for address, binding in store.read().bindings.items() if binding.kind != "site-space"}
 
 
-@pytest.fixture(params=["swapped", "kept"])
+@pytest.fixture(params=[pytest.param(name, marks=proof) if name != "swapped" else name for name in ("swapped", "kept", "mixed", "parts")])
 def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
     step = steps.of(request.param)
     world = World(tmp_path, seed=step.seed, database=Sqlite(tmp_path), chance=random.Random(request.param))
@@ -75,7 +75,7 @@ def start(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Start]:
 @sampled
 def test_a_killed_run_with_transfers_is_undone(start: Start) -> None:
     world, sent = start.world, 0
-    for image in start.images[:: stride(9)]:
+    for image in start.images[:: stride(7)]:
         world.put(image)
         world.write(start.step.after)
         run = runs(world)[0].id
@@ -98,7 +98,7 @@ def test_a_killed_undo_of_transfers_is_undone_again(start: Start) -> None:
         start.undone(run)
     world.watch = None
     start.as_before("in peace")
-    for image in camera.images[:: stride(9)]:
+    for image in camera.images[:: stride(7)]:
         world.put(image)
         world.write(start.step.after)
         start.undone(run)

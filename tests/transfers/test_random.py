@@ -27,7 +27,7 @@ def twin(root: Path, draw: Drawn) -> Counter[str]:
     return lines(org)
 
 
-@pytest.mark.parametrize("seed", spread(range(150), 5))
+@pytest.mark.parametrize("seed", spread(range(150), 3))
 def test_the_end_is_that_of_a_twin_built_from_nothing(tmp_path: Path, seed: int) -> None:
     draw = drawn(seed)
     org = two(tmp_path / "org")
@@ -38,7 +38,7 @@ def test_the_end_is_that_of_a_twin_built_from_nothing(tmp_path: Path, seed: int)
     assert difference(twin(tmp_path / "twin", draw), lines(org)) == []
 
 
-@pytest.mark.parametrize("seed", spread(range(100), 2))
+@pytest.mark.parametrize("seed", spread(range(100), 1))
 def test_lines_in_another_order_and_many_slow_requests_at_once_come_to_the_same(seed: int) -> None:
     ends = []
     for concurrency in (1, 32):
@@ -58,7 +58,7 @@ def test_lines_in_another_order_and_many_slow_requests_at_once_come_to_the_same(
     assert ends[0][1] == ends[1][1]
 
 
-@pytest.mark.parametrize("seed", spread(range(1000, 1100), 2))
+@pytest.mark.parametrize("seed", spread(range(1000, 1100), 1))
 def test_the_opposite_lines_bring_everything_back_as_it_was(tmp_path: Path, seed: int) -> None:
     draw = kept(seed)
     org = two(tmp_path)
