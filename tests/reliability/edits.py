@@ -122,7 +122,8 @@ def one(base: Base, k: int, act: str, fresh: float, way: tuple[float, float], ch
         finally:
             world.rewire = None
         person = persons[0]
-        address = ({**base.ids, **_bindings(world)}).get(person.edit.id) if person.edit is not None else None
+        known = {**_bindings(world), **{id: _today(world, address) for id, address in base.ids.items()}}
+        address = known.get(person.edit.id) if person.edit is not None else None
         if address is None:
             result.counted["nothing to edit"] += 1
             return None
@@ -131,6 +132,12 @@ def one(base: Base, k: int, act: str, fresh: float, way: tuple[float, float], ch
         return judged(base, outcome, person, address, window, result.counted)
     except (Hang, Exception) as error:
         return plain(error)
+
+
+def _today(world: World, address: str) -> str:
+    """What the run's plan calls an object: what is transferred has its new address there before it has it in the state."""
+    renames = {str(old): str(new) for step in world.made.steps for old, new in step.renames.items()} if world.made is not None else {}
+    return renames.get(address, address)
 
 
 def judged(base: Base, outcome: Outcome | None, person: Person, address: str, window: float, counted: Counter[str]) -> str | None:

@@ -155,7 +155,7 @@ def _edits(long: bool) -> Iterator[Job]:
     if not long:
         yield Job("edits", "sqlite", {"name": "tiny-changed", "runs": 20})
         return
-    for name in ("tiny-changed", "small-changed", "tiny-cleared", *(f"random-{number}" for number in range(5))):
+    for name in ("tiny-changed", "small-changed", "tiny-cleared", *TRANSFERS, *(f"random-{number}" for number in range(5))):
         for seed in range(2):
             yield Job("edits", "sqlite", {"name": name, "seed": seed, "runs": 70})
 
