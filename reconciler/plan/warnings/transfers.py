@@ -31,8 +31,8 @@ def given_away(world: World, mine: Mapping[Address, Draft], disclosed: Disclosur
     """One exposure for each request that transfers something, with all that comes along."""
     openings = {opening.at: opening for opening in disclosed.openings if by_transfers(world, opening)}
     brought: dict[Key, list[Key]] = {}
-    for key, root in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
-        brought.setdefault(root, []).append(key)
+    for key, outer in disclosed.worlds.transferred.items() if disclosed.worlds is not None else ():
+        brought.setdefault(outer, []).append(key)
     for root in world.carried.roots:
         draft = mine.get(root)
         if draft is not None and draft.active and isinstance(draft.intent, Transfer):
