@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
 from reconciler.cli import main
-from reconciler.report.schemas.documents import schemas
 from tests.request_bodies import foreign
 
 CLEAN = dict.fromkeys(
@@ -58,13 +56,6 @@ class Cli:
         text = path.read_text(encoding="utf-8")
         assert old in text
         path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-def valid(document: Any, name: str) -> Any:
-    """The document, which is as its schema says."""
-    schema = schemas()[f"{name}.schema.json"]
-    jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker()).validate(document)
-    return document
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from reconciler.report.history import history_text
 from reconciler.report.times import clock_time
 from reconciler.text.install import installing
 from tests import processes
-from tests.cli.conftest import Cli, applied_project, valid
+from tests.cli.conftest import Cli, applied_project
+from tests.documents import valid
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
 LATE = '{"fault": "latency", "seconds": 60, "operation": "PATCH *"}'

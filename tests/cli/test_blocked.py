@@ -13,7 +13,8 @@ import pytest
 import yaml
 
 from reconciler.sandbox.server import Embedded, embedded
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli
+from tests.documents import valid
 from tests.harness import SEED, TOKEN, Org
 
 ACME: dict[str, Any] = {

@@ -10,7 +10,8 @@ from typing import Final
 
 import pytest
 
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli
+from tests.documents import valid
 
 ACME: Final = Path(__file__).parents[2] / "examples" / "acme"
 SITE: Final = "docs/sites/partners.yaml"

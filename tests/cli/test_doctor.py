@@ -18,7 +18,8 @@ from reconciler.kinds import load as kinds
 from reconciler.model import State
 from reconciler.report.checks import Check, Level
 from reconciler.sandbox.server import Embedded, embedded
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli
+from tests.documents import valid
 from tests.harness import Org
 
 PROJECT = """\

@@ -8,7 +8,8 @@ import sqlite3
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project, valid
+from tests.cli.conftest import Cli, applied_project
+from tests.documents import valid
 
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")
 PROJECT = "p"

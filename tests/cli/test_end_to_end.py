@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests import processes
-from tests.cli.conftest import Cli, applied_project, initialised, valid
+from tests.cli.conftest import Cli, applied_project, initialised
+from tests.documents import valid
 
 SUMMARY = ("create", "update", "move", "replace", "delete", "adopt", "forget", "restore", "unmanaged", "blocked", "requests", "outside")
 WRITES = re.compile(r"\b(POST|PUT|PATCH|DELETE) /")

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from tests.cli.conftest import Cli, retitled, valid
+from tests.cli.conftest import Cli, retitled
+from tests.documents import valid
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ import pytest
 from reconciler.state.lease import Holder, lock_file
 from reconciler.state.tables.schema import METADATA
 from reconciler.state.transfer.rename_project import DROPPED
-from tests.cli.conftest import Cli, prepared, valid
+from tests.cli.conftest import Cli, prepared
+from tests.documents import valid
 
 TABLES = [table.name for table in METADATA.tables.values() if "state" in table.columns]
 

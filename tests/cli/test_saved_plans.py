@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
-from reconciler.report.schemas.documents import schemas
-from tests.cli.conftest import Cli, applied_project, initialised, prepared, valid
+from tests.cli.conftest import Cli, applied_project, initialised, prepared
 from tests.cli.test_end_to_end import at_a_terminal
+from tests.documents import valid
 
 TITLES = {"title: Writers": "title: Authors", "title: Guides, duplicateOf": "title: Manuals, duplicateOf"}
 
@@ -74,8 +73,7 @@ def test_a_file_says_what_it_was_made_from_and_with_and_fits_its_schema(changed:
     result = changed("plan", "p", "--out", "two.json", *words)
     assert result.stdout.endswith("Apply it with: reconciler apply p --allow-delete 2 --plan two.json\n")
     document = saved(changed, "two.json")
-    jsonschema.Draft202012Validator(schemas()["saved-plan.schema.json"]).validate(document)
-    jsonschema.Draft202012Validator(schemas()["plan.schema.json"]).validate(document)
+    valid(valid(document, "saved-plan"), "plan")
     assert document["options"] == {
         "target": ["acme/team/*"], "exclude": ["acme/space/*"], "allowReplace": ["**"], "allowDelete": 2, "allowExposure": [],
     }  # fmt: skip

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli
+from tests.documents import valid
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "agents"
 AGENTS, VISITORS = "example/agent-instructions", "example/site/docs/adaptive-schema"

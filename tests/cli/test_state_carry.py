@@ -13,7 +13,8 @@ import pytest
 from reconciler.cli.commands.state_carry import hidden_in, without_secrets
 from reconciler.kinds import load
 from reconciler.resource import Kinds
-from tests.cli.conftest import Cli, retitled, valid
+from tests.cli.conftest import Cli, retitled
+from tests.documents import valid
 
 
 @pytest.fixture

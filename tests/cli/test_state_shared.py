@@ -18,7 +18,8 @@ from reconciler.report.times import HERE, clock_time_of
 from reconciler.state import LEASE_SECONDS
 from reconciler.text.install import installing
 from tests import processes
-from tests.cli.conftest import Cli, valid
+from tests.cli.conftest import Cli
+from tests.documents import valid
 from tests.proofs import proof
 
 PASSWORD = "hunter2-of-the-state"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project, valid
+from tests.cli.conftest import Cli, applied_project
 from tests.cli.test_end_to_end import at_a_terminal
+from tests.documents import valid
 
 STATE = "sqlite:///elsewhere.db"
 SAID = "elsewhere.db has never seen project p on the sandbox p/.reconciler/sandbox.db"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.cli.conftest import Cli, applied_project, valid
+from tests.cli.conftest import Cli, applied_project
+from tests.documents import valid
 
 PROJECT = """\
 version: 1

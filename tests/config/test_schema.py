@@ -16,6 +16,7 @@ from reconciler.config.language.evaluate import Files
 from reconciler.config.source.nodes import Problems, plain
 from reconciler.kinds import load as kinds
 from tests.config.corpus import BROKEN, GOOD
+from tests.documents import configuration
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = [*GOOD, *sorted(path.parent for path in (ROOT / "examples").glob("*/reconciler.yaml"))]
@@ -32,7 +33,7 @@ def data(project: Path, file: Path) -> Any:
 
 
 def validator() -> Draft202012Validator:
-    return Draft202012Validator(schema(kinds()))
+    return configuration()
 
 
 def test_the_schema_that_is_checked_in_is_fresh() -> None:

@@ -7,10 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from reconciler.client import Reader
-from reconciler.config import load, schema
+from reconciler.config import load
 from reconciler.config.language.evaluate import Files
 from reconciler.config.source.nodes import Problems, plain
 from reconciler.config.words import TOP
@@ -26,6 +24,7 @@ from reconciler.plan.prove import prove
 from reconciler.state import Scope, Store
 from reconciler.yamltext.format import layout
 from reconciler.yamltext.key_order import document
+from tests.documents import configuration
 from tests.harness import ORGANIZATION, Org, kinds
 
 SHAPE = document(kinds(), TOP)
@@ -97,7 +96,7 @@ def troubles(made: Plan) -> list[str]:
 
 def fits(folder: Path) -> list[str]:
     """Where the YAML of a folder does not fit the schema, or does not stand as `fmt` would have it."""
-    validator = Draft202012Validator(schema(kinds()))
+    validator = configuration()
     found: list[str] = []
     for file in sorted(folder.rglob("*.yaml")):
         problems = Problems([])

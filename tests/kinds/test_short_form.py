@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
 from reconciler.address import Address
-from reconciler.config import load, schema
+from reconciler.config import load
 from reconciler.importer.accept import Acceptance, chosen
 from reconciler.kinds import load as kinds
 from reconciler.plan import match, plan
+from tests.documents import configuration
 from tests.harness import Org
 from tests.outside import drifted, observed
 from tests.small import applied, described, small
@@ -35,7 +34,7 @@ def test_a_share_link_is_its_name_and_differs_in_nothing_from_the_long_form(org:
 
 def test_the_schema_takes_the_short_form() -> None:
     tree = {"version": 1, "project": "test", "organizations": {"acme": {"id": "org_acme", **short()}}}
-    Draft202012Validator(schema(kinds())).validate(tree)
+    configuration().validate(tree)
 
 
 def test_a_short_form_becomes_a_map_where_drift_of_another_field_is_accepted(org: Org) -> None:

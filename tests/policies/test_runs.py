@@ -8,7 +8,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from tests.cli.conftest import Cli, applied_project, valid
+from tests.cli.conftest import Cli, applied_project
+from tests.documents import valid
 
 DAY = timedelta(days=1)
 OTHER = ("--sandbox", "other.db")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.report.schemas.check import PROBLEMS_MAX, problem
-from reconciler.report.schemas.documents import DOCUMENTS, schemas
+from reconciler.report.schemas.documents import DOCUMENTS
 from reconciler.report.schemas.plan import SavedPlanDocument, SummaryData
+from tests.documents import validator
 from tests.effort import within
 
 ATOMS = st.one_of(st.none(), st.booleans(), st.integers(-2, 3), st.sampled_from([0.5, -1.5, "", "acme", "a/team/b", "POST", "x y"]))
@@ -31,7 +31,7 @@ SMALL: dict[str, Any] = {
     "digests": {"configuration": None, "lineage": "", "serial": 0},
     "preconditions": [{"address": "acme/team/a", "id": None, "seen": None}], "requests": [{"step": 1, "digest": "d"}],
 }  # fmt: skip
-JUDGE = jsonschema.Draft202012Validator(schemas()["saved-plan.schema.json"])
+JUDGE = validator("saved-plan")
 
 
 def check(document: Any) -> str | None:

@@ -16,19 +16,15 @@ from reconciler.report.documents import outcome_document, path_text, plan_docume
 from reconciler.report.schemas.documents import schemas
 from reconciler.report.values import data
 from reconciler.resource import UNSET, Foreign
+from tests.documents import valid
 from tests.report.made import at, change, delta, outcome, plan, result, the_example
 
 NOW = datetime(2026, 11, 21, 8, 0, 30, 5, tzinfo=timezone(timedelta(hours=1)))
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 
 
-def valid(document: dict[str, Any], name: str = "plan") -> dict[str, Any]:
-    jsonschema.Draft202012Validator(schemas()[f"{name}.schema.json"]).validate(document)
-    return document
-
-
 def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
-    document = valid(plan_document(the_example(), created_at=NOW))
+    document = valid(plan_document(the_example(), created_at=NOW), "plan")
     assert list(document) == [
         "format", "project", "environment", "createdAt", "summary", "forecast", "changes", "steps", "exposures", "broken",
         "forbidden", "violations", "unmanaged", "unknown", "inDoubt", "blocked", "notes",
@@ -67,7 +63,7 @@ def test_the_plan_of_the_design_has_its_keys_in_their_order() -> None:
 
 
 def test_an_empty_plan_has_no_changes_and_no_steps() -> None:
-    document = valid(plan_document(Plan("p", "staging"), created_at=NOW))
+    document = valid(plan_document(Plan("p", "staging"), created_at=NOW), "plan")
     assert (document["changes"], document["steps"], document["environment"]) == ([], [], "staging")
 
 
@@ -78,7 +74,7 @@ def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
         unknown=(Unknown("team", "org_acme", "503"), Unknown("site", None, "500")),
         in_doubt=(at("acme/team/x"),),
     )
-    document = valid(plan_document(made, created_at=NOW))
+    document = valid(plan_document(made, created_at=NOW), "plan")
     assert [one["address"] for one in document["blocked"]] == ["acme/site/docs", "acme/site/docs/site-space/a"]
     assert document["blocked"][1]["reason"] == "in a second run: the service rearranges it"
     assert document["summary"]["blocked"] == 2
@@ -88,13 +84,13 @@ def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
 
 def test_no_sensitive_value_is_in_a_document() -> None:
     secret = delta("certificate", "s3cret", "s3cret2", sensitive=True)
-    document = valid(plan_document(plan(change("acme/saml/okta", Action.UPDATE, fields=(secret,))), created_at=NOW))
+    document = valid(plan_document(plan(change("acme/saml/okta", Action.UPDATE, fields=(secret,))), created_at=NOW), "plan")
     assert "s3cret" not in json.dumps(document)
 
 
 def test_notes_of_fields_are_part_of_the_reason() -> None:
     noted = change("acme/team/x", Action.UPDATE, fields=(delta("members", UNSET, [at("acme/member/a@b.c")], note="cannot be set"),))
-    document = valid(plan_document(plan(noted), created_at=NOW))
+    document = valid(plan_document(plan(noted), created_at=NOW), "plan")
     assert document["changes"][0]["reason"] == "members: cannot be set"
     assert document["changes"][0]["fields"][0] == {"name": "members", "before": None, "after": ["acme/member/a@b.c"], "cause": "yours"}
     assert document["changes"][0]["place"] is None
@@ -148,7 +144,7 @@ def test_a_schema_refuses_what_is_not_in_the_document() -> None:
         {k: v for k, v in document.items() if k != "steps"},
     ):
         with pytest.raises(jsonschema.ValidationError):
-            valid(wrong)
+            valid(wrong, "plan")
 
 
 @pytest.mark.parametrize("address", ["acme", "acme/team/writers", "acme/site/docs/adaptive-schema", "acme/member/a.b+c@d.example"])

@@ -6,8 +6,6 @@ import dataclasses
 import json
 from datetime import UTC, datetime
 
-import jsonschema
-
 from reconciler.model import Severity, Source, Violation
 from reconciler.report.documents import plan_document
 from reconciler.report.entries import plan_sheet
@@ -15,8 +13,8 @@ from reconciler.report.github import github
 from reconciler.report.html import html
 from reconciler.report.layout import plain
 from reconciler.report.markdown import markdown
-from reconciler.report.schemas.documents import schemas
 from reconciler.report.text import plan_text
+from tests.documents import valid
 from tests.report.made import at, plan
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
@@ -60,7 +58,7 @@ def test_the_pages_and_annotations_have_them() -> None:
 
 def test_the_document_has_them() -> None:
     document = plan_document(BOTH, created_at=NOW)
-    jsonschema.Draft202012Validator(schemas()["plan.schema.json"]).validate(document)
+    valid(document, "plan")
     assert json.loads(json.dumps(document["violations"])) == [
         {
             "sort": "access", "rule": "salaries", "address": "acme/space/salaries", "level": "error", "message": "anyone can read it",

@@ -18,7 +18,7 @@ from reconciler.errors import Locked, Refused, UsageError
 from reconciler.model import Binding, Guards, Intent, Place, Rules
 from reconciler.state import Ending, Scope, Store
 from reconciler.text.escape import as_json
-from tests.cli.conftest import valid
+from tests.documents import valid
 from tests.proofs import sampled, tries
 from tests.state import strategies
 from tests.state.conftest import OpenStore

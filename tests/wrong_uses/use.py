@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-
-from reconciler.config import load, schema
+from reconciler.config import load
 from reconciler.config.language.given import VariableFile
 from reconciler.config.project import FileAccess
 from reconciler.config.source.nodes import plain
@@ -17,6 +15,7 @@ from reconciler.config.source.reader import read
 from reconciler.config.words import is_encrypted
 from reconciler.errors import ConfigError
 from reconciler.kinds import load as kinds
+from tests.documents import configuration
 from tests.sops import as_encrypted
 
 PROJECT = "reconciler.yaml"
@@ -41,7 +40,6 @@ FILES = {
     "secrets.enc.yaml": as_encrypted({"client": "x", "okta": {"pem": "x"}}),
     "products.json": '["pay", "id"]',
 }
-VALIDATOR = Draft202012Validator(schema(kinds()))
 
 
 def data(folder: Path, name: str) -> Any:
@@ -79,7 +77,7 @@ class Use:
 
     def marked(self, folder: Path) -> bool:
         """Whether editors mark one of its own files, by the published schema."""
-        return any(not VALIDATOR.is_valid(data(folder, name)) for name in {PROJECT, *self.files} if not is_encrypted(name))
+        return any(not configuration().is_valid(data(folder, name)) for name in {PROJECT, *self.files} if not is_encrypted(name))
 
     @property
     def words(self) -> list[str]:

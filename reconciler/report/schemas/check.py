@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -29,12 +30,17 @@ _MUST: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 def problem(document: Any, data: Any) -> str | None:
     """What is wrong with data that should be a document: where, and what must be there. None where nothing is."""
     try:
-        TypeAdapter(document).validate_python(data)
+        _adapter(document).validate_python(data)
     except ValidationError as error:
         if error.error_count() > PROBLEMS_MAX:
             return f"it is wrong in {error.error_count():,} places"
         return _sentence(error.errors(include_url=False)[0])
     return None
+
+
+@cache
+def _adapter(document: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(document)
 
 
 def _sentence(error: ErrorDetails) -> str:

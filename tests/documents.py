@@ -1,0 +1,35 @@
+"""The published schemas as validators, each made once in a process: making the schema of a document takes longer than most tests."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft202012Validator, FormatChecker
+
+from reconciler.config.schema import schema
+from reconciler.kinds import load as kinds
+from reconciler.report.schemas.documents import schemas
+
+
+@cache
+def validator(name: str) -> Draft202012Validator:
+    """Of the documents of that name, e.g. `plan`."""
+    return Draft202012Validator(_schemas()[f"{name}.schema.json"], format_checker=FormatChecker())
+
+
+@cache
+def configuration() -> Draft202012Validator:
+    """Of project files."""
+    return Draft202012Validator(schema(kinds()))
+
+
+def valid(document: Any, name: str) -> Any:
+    """The document, which is as its schema says."""
+    validator(name).validate(document)
+    return document
+
+
+@cache
+def _schemas() -> dict[str, Any]:
+    return schemas()
