@@ -123,7 +123,7 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
         result(3, "acme/team/c", Status.SKIPPED, "requires step 2"), result(4, "acme/team/d", Status.IN_DOUBT, "cut"), requests=3,
     )  # fmt: skip
     document = valid(outcome_document(made), "outcome")
-    assert list(document) == ["format", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]
+    assert list(document) == ["format", "project", "environment", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]
     counts = ["done", "failed", "skipped", "inDoubt", "stale", "requests", "outside"]
     assert list(document["summary"].items()) == list(zip(counts, (1, 1, 1, 1, 0, 3, 0), strict=True))
     assert document["steps"][3] == {"id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut"}
