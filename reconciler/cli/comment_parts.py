@@ -102,14 +102,19 @@ def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
 
 
 def _read(path: Path) -> Content:
-    from reconciler.report.comment.content import FORMATS, content
+    from reconciler.report.comment.content import content
     from reconciler.report.schemas.check import problem
     from reconciler.report.schemas.drift import DriftDocument
     from reconciler.report.schemas.findings import FindingsDocument
     from reconciler.report.schemas.plan import PlanDocument
     from reconciler.report.schemas.runs import OutcomeDocument
 
-    shapes = dict(zip(FORMATS, (PlanDocument, OutcomeDocument, DriftDocument, FindingsDocument), strict=True))
+    shapes = {
+        "reconciler.plan/1": PlanDocument,
+        "reconciler.outcome/1": OutcomeDocument,
+        "reconciler.drift/1": DriftDocument,
+        "reconciler.findings/1": FindingsDocument,
+    }
     document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     format = document.get("format") if isinstance(document, dict) else None
     if not isinstance(format, str):

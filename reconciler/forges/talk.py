@@ -55,10 +55,6 @@ class Talk:
         encrypted = not self._base.startswith("http://")  # only on the loopback interface; reading certificates takes 30 ms
         self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
 
-    def close(self) -> None:
-        """End the connections."""
-        self._http.close()
-
     def read(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, data: Any = None, accepted: frozenset[int] = OK
     ) -> Reply:

@@ -46,13 +46,13 @@ def _taken(forge: Forge, clock: Clock) -> tuple[Taken, float] | None:
         asked = clock.monotonic()
         try:
             got = forge.take()
-            if isinstance(got, Busy) and got.seconds > EXPIRY:
-                forge.free(got.id)
-                continue
         except TryAgain:
             continue
         if not isinstance(got, Busy):
             return None if got is None else (got, asked)
+        if got.seconds > EXPIRY:
+            with suppress(ForgeError):
+                forge.free(got.id)
         clock.sleep(pause * (0.5 + clock.chance()))
         pause = min(3.0, pause * 1.5)
     return None

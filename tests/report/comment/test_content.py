@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+from reconciler.report.comment.body import Comment, body, comment_of
 from reconciler.report.comment.content import FORMATS, Content, content
+from reconciler.report.comment.part import Dialect, Origin, part
 from reconciler.report.markdown import entry_text
-from reconciler.report.schemas.documents import DOCUMENTS
+from reconciler.report.schemas.check import problem
+from reconciler.report.schemas.documents import DOCUMENTS, schemas
+from tests.proofs import sampled, tries
+from tests.report.comment.made import EVIL
 
 FOLDER = Path(__file__).parents[1] / "documents_of_0_1"
 AT = {"file": "sites/docs.yaml", "line": 12}
@@ -151,6 +159,54 @@ def test_documents_of_every_version_are_shown(name: str) -> None:
     assert made.headline.endswith(".")
     assert made.kind == ("plan" if name == "saved-plan" else name)
     assert all(entry_text(entry) for entry in (*made.urgent, *made.others))
+
+
+def value(schema: Mapping[str, Any], random: Random, definitions: Mapping[str, Any]) -> Any:
+    """Anything that a schema allows, with texts that nobody expects."""
+    if "$ref" in schema:
+        return value(definitions[schema["$ref"].rpartition("/")[2]], random, definitions)
+    if "anyOf" in schema:
+        return value(random.choice(schema["anyOf"]), random, definitions)
+    if "const" in schema:
+        return schema["const"]
+    if "enum" in schema:
+        return random.choice(schema["enum"])
+    if "pattern" in schema:
+        matching = [text for text in ("/v1/x", "space", "acme/space/x-1", "0" * 64) if re.search(schema["pattern"], text)]
+        return random.choice(matching)
+    match schema.get("type"):
+        case "object":
+            required = schema.get("required", ())
+            wanted = [name for name in schema.get("properties", {}) if name in required or random.random() < 0.5]
+            return {name: value(schema["properties"][name], random, definitions) for name in wanted}
+        case "array":
+            made = [value(schema["items"], random, definitions) for _ in range(random.randint(schema.get("minItems", 0), 3))]
+            return made if not schema.get("uniqueItems") else list(dict.fromkeys(made))
+        case "string":
+            return {"date-time": "2026-11-23T08:00:00Z", "date": "2026-11-23"}.get(
+                schema.get("format", ""), random.choice(["", "x", *EVIL])
+            )
+        case "integer" | "number":
+            return random.randint(int(schema.get("minimum", 0)), int(schema.get("maximum", 9)))
+        case "boolean":
+            return random.random() < 0.5
+        case "null":
+            return None
+        case _:
+            return random.choice([None, 7, "(sensitive)", random.choice(EVIL), [1, "a"], {"a": {"b": [1, {"c": None}]}}, [{"x": 1}], {}])
+
+
+@sampled
+@pytest.mark.parametrize("name", ["plan", "saved-plan", "outcome", "drift", "findings"])
+def test_every_document_that_is_valid_is_shown_and_read_again(name: str) -> None:
+    schema = schemas()[f"{name}.schema.json"]
+    for seed in range(tries(1_000, 40)):
+        document = value(schema, Random(seed), schema.get("$defs", {}))
+        assert problem(DOCUMENTS[name][1], document) is None
+        made = part(content(document), "acme", Origin((seed, 1)))
+        written = comment_of(body(Comment("", (made,)), Dialect(65_500)).text)
+        assert written is not None
+        assert [again.version for again in written.parts] == [made.version]
 
 
 def test_every_format_is_that_of_a_document() -> None:
