@@ -305,8 +305,12 @@ class Linker:
         """The id that is written, as the engine calls the object."""
         if item.id is None:
             return None
-        outer = {at: one.id for at, one in self.items.items() if one.id is not None} if item.kind.local_ids else {}
-        return item.kind.identity(item.id, path_ids(self.kinds, item.address.container, outer.get))
+        within = path_ids(self.kinds, item.address.container, self._written_id) if item.kind.local_ids else {}
+        return item.kind.identity(item.id, within)
+
+    def _written_id(self, address: Address) -> str | None:
+        item = self.items.get(address)
+        return item.id if item is not None else None
 
 
 def _place(source: Source) -> str:

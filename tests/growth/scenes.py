@@ -36,6 +36,11 @@ class Scene:
 
 def desired(folder: Path, tree: Tree) -> Desired:
     """The project that declares one organization."""
+    return load(written(folder, tree), kinds()).desired
+
+
+def written(folder: Path, tree: Tree) -> Path:
+    """The folder with the project that declares one organization."""
     document = {
         "version": 1,
         "project": "test",
@@ -48,7 +53,7 @@ def desired(folder: Path, tree: Tree) -> Desired:
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "reconciler.yaml").write_text(yaml.dump(document, Dumper=yaml.CSafeDumper, sort_keys=False), encoding="utf-8")
-    return load(folder, kinds()).desired
+    return folder
 
 
 def _empty(people: Tree) -> Actual:
