@@ -34,7 +34,7 @@ def check(memory: Memory, expected: list[Part], results: list[Kept | BaseExcepti
     assert all(size(known.body) < 65_536 for known in memory.bodies.values())
 
 
-@pytest.mark.parametrize("seed", spread(range(600), 16))
+@pytest.mark.parametrize("seed", spread(range(600), 10))
 @pytest.mark.parametrize("turns", [True, False], ids=["turns", "no turns"])
 def test_jobs_that_finish_together_do_not_lose_each_others_parts(turns: bool, seed: int) -> None:
     random = Random(seed)
@@ -44,7 +44,7 @@ def test_jobs_that_finish_together_do_not_lose_each_others_parts(turns: bool, se
     check(memory, [part for job in jobs for part in job], results)
 
 
-@pytest.mark.parametrize("seed", spread(range(200), 8))
+@pytest.mark.parametrize("seed", spread(range(200), 4))
 def test_a_request_that_takes_minutes_loses_nothing_where_jobs_take_turns(seed: int) -> None:
     random = Random(seed)
     memory = Memory(Schedule(random), slow=6.0)
@@ -52,7 +52,7 @@ def test_a_request_that_takes_minutes_loses_nothing_where_jobs_take_turns(seed: 
     check(memory, [part for job in jobs for part in job], together(memory, jobs))
 
 
-@pytest.mark.parametrize("seed", spread(range(300), 10))
+@pytest.mark.parametrize("seed", spread(range(300), 6))
 def test_a_killed_job_leaves_a_comment_that_the_others_finish(seed: int) -> None:
     random = Random(seed)
     memory = Memory(Schedule(random), slow=0.5, deadly=0.03)
@@ -65,7 +65,7 @@ def test_a_killed_job_leaves_a_comment_that_the_others_finish(seed: int) -> None
         check(memory, [part for job in alive for part in job], [*results, *again])
 
 
-@pytest.mark.parametrize("seed", spread(range(300), 10))
+@pytest.mark.parametrize("seed", spread(range(300), 6))
 @pytest.mark.parametrize("turns", [True, False], ids=["turns", "no turns"])
 def test_an_old_job_that_finishes_late_does_not_replace_the_part_of_a_newer_commit(turns: bool, seed: int) -> None:
     random = Random(seed)
@@ -75,7 +75,7 @@ def test_an_old_job_that_finishes_late_does_not_replace_the_part_of_a_newer_comm
     check(memory, [new, other], results)
 
 
-@pytest.mark.parametrize("seed", spread(range(200), 8))
+@pytest.mark.parametrize("seed", spread(range(200), 4))
 def test_duplicates_become_one_comment_and_the_oldest_stays(seed: int) -> None:
     random = Random(seed)
     memory = Memory(Schedule(random), slow=0.2)
@@ -91,7 +91,7 @@ def test_duplicates_become_one_comment_and_the_oldest_stays(seed: int) -> None:
     assert list(memory.bodies) == [1]
 
 
-@pytest.mark.parametrize("seed", spread(range(200), 8))
+@pytest.mark.parametrize("seed", spread(range(200), 4))
 def test_separate_comments_and_the_common_one_become_each_other(seed: int) -> None:
     random = Random(seed)
     memory = Memory(Schedule(random), slow=0.2)

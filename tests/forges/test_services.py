@@ -82,8 +82,9 @@ class Service:
     def bodies(self) -> list[str]:
         return list(self.fake.bodies(self.pull))
 
-    def shown(self) -> dict[tuple[str, str], Part]:
-        return {part.key: part for body in self.bodies() for part in getattr(comment_of(body), "parts", ())}
+    def shown(self, *, hidden: bool = False) -> dict[tuple[str, str], Part]:
+        bodies = self.fake.bodies(self.pull, minimized=True) if hidden and self.name == "github" else self.bodies()
+        return {part.key: part for body in bodies for part in getattr(comment_of(body), "parts", ())}
 
 
 @contextmanager
@@ -138,24 +139,51 @@ FAULTS = {
 }
 
 
-@sampled
-def test_a_comment_appears_once_whichever_request_fails(served: Service) -> None:
-    served.keep(part("acme/prod"))
-    requests = len(served.fake.sent)
-    assert requests == {"github": 6, "gitlab": 8, "bitbucket": 6}[served.name]
-    cases = [(number, *fault) for number in range(requests) for fault in FAULTS.items()]
-    for number, name, fault in cases[:: stride(3)]:
-        with service(served.name) as other:
-            waiting = [fault]
+def written(served: Service, *parts: Part) -> None:
+    """Keep the parts one after the other."""
+    for made in parts:
+        served.keep(made)
 
-            def fail(sent: Sent, other: Service = other, at: int = number, waiting: list[Fault] = waiting) -> Fault | None:
+
+def quiet(made: Part) -> Part:
+    return replace(made, quiet=True, digest="quiet")
+
+
+SCENARIOS: dict[str, tuple[list[Part], Part]] = {
+    # what was written before, and the part that is written while something fails
+    "created": ([], part("acme/prod")),
+    "updated": ([part("acme/prod"), part("acme/staging")], part("acme/prod", run=2, seed=2)),
+    "nothing left": ([part("acme/prod")], quiet(part("acme/prod", run=2))),
+    "something again": ([part("acme/prod"), quiet(part("acme/prod", run=2))], part("acme/prod", run=3, seed=3)),
+}
+
+
+@sampled
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_comment_appears_once_whichever_request_fails(served: Service, scenario: str) -> None:
+    before, now = SCENARIOS[scenario]
+    written(served, *before)
+    begun = len(served.fake.sent)
+    served.keep(now)
+    requests = len(served.fake.sent) - begun
+    assert requests <= {"github": 8, "gitlab": 8, "bitbucket": 6}[served.name]
+    cases = [(number, *fault) for number in range(requests) for fault in FAULTS.items()]
+    for number, name, fault in cases[:: stride(15)]:
+        with service(served.name) as other:
+            written(other, *before)
+            waiting, begun = [fault], len(other.fake.sent)
+
+            def fail(sent: Sent, other: Service = other, at: int = begun + number, waiting: list[Fault] = waiting) -> Fault | None:
                 return waiting.pop() if waiting and len(other.fake.sent) == at else None
 
             other.fake.fault = fail
-            other.keep(part("acme/prod"))
+            other.keep(now)
             assert not waiting, (number, name)
-            assert len(other.bodies()) == 1, (number, name)
-            assert other.shown()["acme/prod", "plan"].version == part("acme/prod").version, (number, name)
+            assert len(other.bodies() if served.name != "github" else other.pull.comments) == 1, (number, name)
+            shown = {made.key: made.version for made in other.shown(hidden=True).values()}
+            assert shown == {made.key: made.version for made in (*before, now)}, (number, name)
+            if served.name == "github":
+                assert [comment.minimized for comment in other.pull.comments] == ["outdated" if now.quiet else None], (number, name)
 
 
 @pytest.mark.parametrize("name", ["github", "gitlab"])

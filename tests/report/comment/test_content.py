@@ -200,7 +200,7 @@ def value(schema: Mapping[str, Any], random: Random, definitions: Mapping[str, A
 @pytest.mark.parametrize("name", ["plan", "saved-plan", "outcome", "drift", "findings"])
 def test_every_document_that_is_valid_is_shown_and_read_again(name: str) -> None:
     schema = schemas()[f"{name}.schema.json"]
-    for seed in range(tries(1_000, 40)):
+    for seed in range(tries(1_000, 12)):
         document = value(schema, Random(seed), schema.get("$defs", {}))
         assert problem(DOCUMENTS[name][1], document) is None
         made = part(content(document), "acme", Origin((seed, 1)))
