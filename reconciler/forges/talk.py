@@ -53,7 +53,11 @@ class Talk:
         self._mask = Mask({token, *token.split(":")})
         common = {"User-Agent": f"reconciler/{__version__}", "Accept": "application/json"}
         encrypted = not self._base.startswith("http://")  # only on the loopback interface; reading certificates takes 30 ms
-        self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
+        try:
+            self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
+        except (OSError, ValueError, httpx.InvalidURL) as error:  # SSLError is an OSError
+            hint = "Correct or unset SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY."
+            raise ForgeError(f"{name} cannot be reached: {self.says(str(error))}", hint=hint) from None
 
     def read(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, data: Any = None, accepted: frozenset[int] = OK

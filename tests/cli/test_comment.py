@@ -246,6 +246,19 @@ def test_a_token_that_is_wrong_is_an_error(job: Job) -> None:
     assert "GitHub answered 401: Bad credentials" in done.stderr
 
 
+def test_certificates_and_proxies_that_cannot_be_used_are_errors_that_name_the_variables(job: Job) -> None:
+    file = job.write("plan.json", of("handbook", changes=[deletion(1)]))
+    https: dict[str, str | None] = {"GITHUB_API_URL": "https://127.0.0.1:9", "GITHUB_GRAPHQL_URL": None}
+    for env in (
+        {**https, "SSL_CERT_FILE": str(job.cli.root / "nowhere.pem")},
+        {"HTTP_PROXY": "foo://user:canary-password@x", "NO_PROXY": None},
+    ):
+        done = job(file, **env)
+        assert done.exit_code == 1
+        assert "Correct or unset SSL_CERT_FILE" in done.stderr
+        assert "canary-password" not in done.stderr
+
+
 def test_secrets_of_the_job_are_masked_in_the_comment(job: Job) -> None:
     evil = of("handbook", changes=[change("acme/space/x", "delete", reason=f"the token is {job.token}")])
     assert job(job.write("plan.json", evil)).exit_code == 0
