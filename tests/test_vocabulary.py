@@ -7,6 +7,7 @@ say all the same is in `ALLOWED`, with the reason.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,6 +109,19 @@ def test_a_page_is_plain_english(page: Path) -> None:
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
 def test_the_messages_of_a_module_are_plain_english(module: Path) -> None:
     assert [f"line {line}: {phrase}" for line, text in literals(module) for phrase in phrases(text)] == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
+def test_the_article_before_the_name_of_a_kind_follows_from_the_name(module: Path) -> None:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    pairs = [pair for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for pair in itertools.pairwise(node.values)]
+    wrong = [
+        ast.unparse(value)
+        for text, value in pairs
+        if isinstance(text, ast.Constant) and isinstance(value, ast.FormattedValue) and re.search(r"\ban? $", str(text.value))
+        if re.fullmatch(r"(\w+\.)*kind(\.name)?", ast.unparse(value.value))
+    ]
+    assert wrong == []  # write {a(kind.name)}
 
 
 def test_help_texts_are_plain_english_and_complete() -> None:

@@ -21,6 +21,7 @@ from reconciler.plan import match
 from reconciler.plan.simulate import Key
 from reconciler.resource import UNSET, Kind, Role
 from reconciler.state import Ending
+from reconciler.text.suggest import a
 
 
 class Answers:
@@ -69,7 +70,7 @@ class Answers:
         """The object has another container, and everything that came along another address."""
         raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
         if raw is not None and not is_kind(kind, raw):
-            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not a {kind.name}")
+            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not {a(kind.name)}")
         refused = not_transferred(kind, writes, raw) if raw is not None else None
         if refused is not None:
             self.expected.doubted(kind, str(intent.target), {})
@@ -117,7 +118,7 @@ class Answers:
     def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
         raw = answer.body
         if not is_kind(kind, raw):
-            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not a {kind.name}")
+            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not {a(kind.name)}")
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
             self.group.settle(Ending(intent.id, "failed", elsewhere))
             return Result(step, Status.FAILED, elsewhere)

@@ -23,6 +23,7 @@ from reconciler.model.codec import is_kind, observed, path_ids, title, told
 from reconciler.observe.readings import owner_elsewhere, pages_of
 from reconciler.resource import UNSET, Kind, Kinds, Listing, placeholders
 from reconciler.state import Ending, Journal
+from reconciler.text.suggest import a
 
 BETWEEN_READINGS: Final = 1.0  # seconds, at least: one odd reading proves no absence
 
@@ -235,7 +236,7 @@ class _Recovery:
                 return Sight(None)
             self.date = answer.date or self.date
             if not is_kind(kind, answer.body):
-                raise ServiceError(f"GET {path} answered something that is not a {kind.name}")
+                raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}")
             return Sight(observed(self.kinds, kind, answer.body, within=self._within(intent.address)))
         return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
 
@@ -259,7 +260,7 @@ class _Recovery:
             for item in pages.items:
                 raw = reading.object(item)
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
-                    raise ServiceError(f"GET {path} answered something that is not a {kind.name}")
+                    raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}")
                 if owner_elsewhere(kind, raw, within) is not None:
                     continue
                 shown = observed(self.kinds, kind, raw, within=within)

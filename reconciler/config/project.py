@@ -19,7 +19,7 @@ from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
-from reconciler.config.settings import STATE, Project, Settings, Words, databases, read_settings
+from reconciler.config.settings import STATE, Project, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import (
@@ -41,7 +41,7 @@ from reconciler.config.tree import Tree
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, POLICIES, SECRETS, TOP, Access, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
-from reconciler.model.desired import Generation
+from reconciler.model.desired import Excluded, Generation
 from reconciler.resource import Kind, Kinds
 from reconciler.text.suggest import did_you_mean
 
@@ -259,7 +259,7 @@ class Loading:
         return made
 
     def _evaluate_overlay(self, overlay: Overlay, evaluation: Evaluation) -> None:
-        for node in (*overlay.patches, *(entry.node for entry in overlay.roots.values())):
+        for node in (*overlay.patches, *(entry.node for entry in (*overlay.roots.values(), *overlay.removed))):
             evaluation.node(node)
 
     def _evaluated(self, evaluation: Evaluation) -> Callable[[Node], Node]:
@@ -291,7 +291,7 @@ class Loading:
             for name in POLICIES:
                 rules[name] += [entry] if (entry := held.entry(name)) is not None else []
             self._fragment(held, tree)
-        tree.items = items = tree.ordered()
+        items = tree.complete()
         self.generated = tree.generator.made if "generator" in tree.__dict__ else {}
         patches: Patches | None = None
         if self.overlay is not None:
@@ -299,22 +299,25 @@ class Loading:
 
             patches = Patches(tree, self.problems)
             patches.apply(self.overlay)
+            removed += self.overlay.removed
             self.changed = patches.changed
         linker = Linker(self.kinds, compiled, self.problems, items, defaults, patches.gone if patches is not None else {})
         resources = linker.link()
-        lister = self._lister(settings, words, linker, items)
+        lister = linker.lister(settings.member, self._member_at(words)) if settings.member is not None else None
         if lister is not None and lister in linker.implied:
             resources = {**resources, lister: linker.implied[lister]}
         renamed = read_moved(self.kinds, moved, items, self.problems)
+        excluded = linker.excluded(patches.removed) if patches is not None and patches.removed else {}
         desired = Desired(
             project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
-            moved=renamed, removed=read_removed(self.kinds, removed, items, renamed, self.problems),
+            moved=renamed,
+            removed=read_removed(self.kinds, removed, items, renamed, self.problems, chosen=self.overlay is not None),
             written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
             patches=tuple(patches.read) if patches is not None else (),
-            excluded=linker.excluded(patches.removed) if patches is not None and patches.removed else {},
-            policies=self._policies(rules, items, evaluation),
+            excluded=excluded,
+            policies=self._policies(rules, items, excluded, evaluation),
             generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
-            access=self._access(access, resources, patches.gone if patches is not None else {}),
+            access=self._access(access, resources, excluded),
         )  # fmt: skip
         settings = replace(settings, files=tuple(split.files.seen))
         return Project(settings, desired, unused=linker.unused(), ignores=ignores)
@@ -326,21 +329,26 @@ class Loading:
             return ()
         return read_ignores(Words.of("lint", entry, self.problems, example="ignore: […]"), self.problems)
 
-    def _access(self, entry: Entry | None, resources: Mapping[Address, Declared], gone: Collection[Address]) -> tuple[AccessTest, ...]:
+    def _access(
+        self, entry: Entry | None, resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded]
+    ) -> tuple[AccessTest, ...]:
         if entry is None:
             return ()
         from reconciler.config.access.tests import read_access
 
-        return read_access(entry, self.kinds, resources, gone, self.problems)
+        return read_access(entry, self.kinds, resources, {at: gone.declared for at, gone in excluded.items()}, self.problems)
 
-    def _policies(self, rules: Mapping[str, list[Entry]], items: Mapping[Address, Item], evaluation: Evaluation) -> Policies:
+    def _policies(
+        self, rules: Mapping[str, list[Entry]], items: Mapping[Address, Item], excluded: Mapping[Address, Excluded], evaluation: Evaluation
+    ) -> Policies:
         """The policies of the project; what reads them is imported where there are some."""
         if not any(rules.values()):
             return Policies()
         from reconciler.config.policies.section import Section
 
         addresses = {item.address: item.kind.name for item in items.values()}
-        return Section(self.kinds, addresses, self.problems, evaluation).read(rules)
+        removed = {at: gone.declared.kind for at, gone in excluded.items()}
+        return Section(self.kinds, addresses, self.problems, evaluation, removed=removed).read(rules)
 
     def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:
         """Root resources of one file, and its `removed` and `moved`."""
@@ -367,6 +375,11 @@ class Loading:
                 self.problems.add(entry.at, f"{key} is not allowed at the top of the project file; write it inside {where}, or include it")
                 words.known.append(key)
         words.rest()
+
+    def _member_at(self, words: Words) -> Source:
+        """Where the member stands whose token it is."""
+        service = words.entries[Service.SECTION].node
+        return service.entries[Service.MEMBER].node.at if isinstance(service, Map) else service.at
 
     def _inner(self, kind: Kind) -> list[str]:
         return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name), *self.kinds.singles(kind.name)]
@@ -424,27 +437,4 @@ class Loading:
             if node.text in roots:
                 return roots[node.text]
             self.problems.absent(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}')
-        return None
-
-    def _lister(self, settings: Settings, words: Words, linker: Linker, items: Mapping[Address, Item]) -> Address | None:
-        """The member whose token it is: of the first kind that may be referenced undeclared, in the first root by key that has it.
-
-        One address is enough: a project has one root as a rule, and who reaches everything in it is found there.
-        """
-        if settings.member is None:
-            return None
-        for kind in self.kinds.values():
-            roots = [item for item in items.values() if item.parent is None and item.kind.name == kind.within]
-            root = min(roots, key=lambda item: item.address, default=None)
-            if kind.undeclared and root is not None:
-                key = linker.settled(kind, settings.member)
-                try:
-                    address = root.address.child(kind.name, key)
-                except ValueError:
-                    break
-                if address not in items and address not in linker.implied:
-                    service = words.entries[Service.SECTION].node
-                    at = service.entries[Service.MEMBER].node.at if isinstance(service, Map) else service.at
-                    linker.imply(address, kind, at)
-                return address
         return None

@@ -124,6 +124,8 @@ class Linker:
 
     def _default(self, item: Item, named: set[Address]) -> None:
         for name, default in self.defaults.get(item.kind.name, {}).items():
+            if name in item.patched:
+                self.taken.add((item.kind.name, name))  # in other environments
             if name in item.values:
                 continue
             if item.kind.fields[name].role is Role.SEED and (item.id is not None or item.address in named):
@@ -212,6 +214,25 @@ class Linker:
         key_is, section = kind.place.key_is, kind.place.section_in(kind.within)
         values = {key_is: address.key} if key_is is not None else {}
         self.implied[address] = Declared(address, kind.name, values, at, address.container, section, len(self.implied), implied=True)
+
+    def lister(self, member: str, at: Source) -> Address | None:
+        """The member whose token it is: of the first kind that may be referenced undeclared, in the first root by key that has it. `at`:
+        where it is named; if it is not declared, it is implied.
+
+        One address is enough: a project has one root as a rule, and who reaches everything in it is found there.
+        """
+        for kind in self.kinds.values():
+            roots = [item for item in self.items.values() if item.parent is None and item.kind.name == kind.within]
+            root = min(roots, key=lambda item: item.address, default=None)
+            if kind.undeclared and root is not None:
+                key = self.settled(kind, member)
+                if key is None or not is_key(key):
+                    break
+                address = root.address.child(kind.name, key)
+                if address not in self.items and address not in self.implied:
+                    self.imply(address, kind, at)
+                return address
+        return None
 
     @cached_property
     def _by_place(self) -> dict[tuple[str, Address | None], list[str]]:

@@ -12,11 +12,12 @@ from reconciler.address import Address
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
 from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
-from reconciler.config.words import REMOVED_ACTIONS
+from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean
 
+ONLY_THERE: Final = "if another environment removes it, write this line in the file of that environment"
 WAY: Final = "; remove the line if the rename was already applied. To swap two keys, write previously on both"
 
 
@@ -85,9 +86,9 @@ def _way(move: Moved, items: Collection[Address]) -> str:
 
 
 def read_removed(
-    kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems
+    kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems, *, chosen: bool
 ) -> dict[Address, Removed]:
-    """What shall happen to single addresses."""
+    """What shall happen to single addresses. `chosen`: whether the project has environments."""
     renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
     found: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):
@@ -101,7 +102,10 @@ def read_removed(
             continue
         at = node.entries["address"].node.at
         if address in items:
-            problems.add(at, f"removed.address is {address}, which is still declared at {_place(items[address].at)}")
+            here = at.file.startswith(f"{ENVIRONMENTS}/")
+            patch = f"a patch must remove it here: {{match: {address}, remove: true}}"
+            way = f"; {patch if here else ONLY_THERE}" if chosen else ""
+            problems.add(at, f"removed.address is {address}, which is still declared at {_place(items[address].at)}{way}")
         elif address in renamed:
             way = "keep one of the two lines"
             problems.add(at, f"removed.address is {address}, which is a former address of {renamed[address]}; {way}")

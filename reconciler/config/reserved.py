@@ -1,14 +1,18 @@
-"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`). Pure."""
+"""The words that stand on every resource (`id`, `key`, `previously`, `protect`, `adopt`, `expect`, `forEach`), and flags: the words by
+which a resource is what its container chooses (`default`). Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
 from reconciler.address import is_key
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Report, Scalar, described, empty, untainted
+from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Problems, Report, Scalar, described, empty, untainted
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
-from reconciler.model import Expected
-from reconciler.resource import Kinds
+from reconciler.model import Expected, Source
+from reconciler.resource import Field, Kinds
 from reconciler.text.suggest import a, did_you_mean
 
 
@@ -85,3 +89,54 @@ def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Re
             report(node.at, f"previously holds keys, not {described(node)}")
         else:
             item.previously.append((kinds.address(item.address, item.kind.name, key), node.at))
+
+
+@dataclass(eq=False)
+class Flags:
+    """Reads the flags of all resources. `declined`: those that are false, each with what chooses and in which field."""
+
+    kinds: Kinds
+    problems: Problems
+    declined: list[tuple[Item, Entry, Item, Field]] = field(default_factory=list)
+
+    def read(self, item: Item, entry: Entry) -> None:
+        """Take one flag into the item that chooses."""
+        report, flag = self.problems.about(item.address), entry.key
+        value = entry.node.core() if isinstance(entry.node, Scalar) and not entry.node.taint else None
+        if not isinstance(value, bool):
+            what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
+            report(entry.node.at, f'{flag} must be true or false, not {what}; write "{flag}: true" on the {flag}')
+            return
+        around = self.kinds.chooser(item.kind.name, flag, _around(item))
+        if around is None:
+            report(entry.at, f"its container has no {flag} {item.kind.name}")
+            return
+        chooser, chosen = around
+        if not value:
+            self.declined.append((item, entry, chooser, chosen))
+        elif chosen.name in chooser.flagged:
+            other = chooser.flagged[chosen.name]
+            report(entry.at, f"{chooser.address} has two {flag}s; the other is {other.address} at {_place(other.at)}")
+        else:
+            chooser.flagged[chosen.name] = item
+            chooser.values[chosen.name] = item.address
+            chooser.nodes[chosen.name] = entry.node
+
+    def check(self) -> None:
+        """Report each flag that is false where none is true: it would have no effect."""
+        for item, entry, chooser, chosen in self.declined:
+            if chosen.name not in chooser.flagged:
+                wrong = f"{entry.key} is false, and no other {item.kind.name} of {chooser.address} is the {entry.key}"
+                self.problems.add(entry.node.at, f'{wrong}; write "{entry.key}: true" on it', item.address)
+
+
+def _around(item: Item) -> Iterator[tuple[str, Item]]:
+    """What an item is declared in, the nearest first, each with its kind."""
+    at = item.parent
+    while at is not None:
+        yield at.kind.name, at
+        at = at.parent
+
+
+def _place(source: Source) -> str:
+    return f"{source.file}:{source.line}:{source.column}"

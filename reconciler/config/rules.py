@@ -15,7 +15,7 @@ from reconciler.config.words import POLICIES, PRUNE_SCOPES
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
 from reconciler.resource import Kinds
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.suggest import did_you_mean, one_of
 
 Prune = Literal["owned", "all", "none"]
 RULES = ("prune", "protect", "guards", "access", *POLICIES)
@@ -93,7 +93,7 @@ def read_ignores(words: Words, problems: Problems) -> tuple[Ignore, ...]:
         return ()
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [] for none"
+        wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [{{id: RULE}}]"
         problems.add(entry.node.at, wrong)
         return ()
     found = []
@@ -108,7 +108,7 @@ def read_ignores(words: Words, problems: Problems) -> tuple[Ignore, ...]:
             if "id" not in node.entries:
                 problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}")
         elif rule[0] not in LINT_RULES:
-            problems.add(rule[1], f'lint rule "{rule[0]}" does not exist{did_you_mean(rule[0], LINT_RULES)}')
+            problems.add(rule[1], f'lint rule "{rule[0]}" does not exist{did_you_mean(rule[0], LINT_RULES) or f"; {one_of(LINT_RULES)}"}')
         elif address is None or _is_pattern(*address, problems):
             found.append(Ignore(rule[0], address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
     return tuple(found)
@@ -127,7 +127,7 @@ def lint_schema() -> dict[str, Any]:
     """The JSON Schema of `lint`."""
     address = "An address, a pattern, or a setting (vars.brand); the default is all."
     words = {
-        "id": {"description": "The rule.", "enum": list(LINT_RULES)},
+        "id": {"description": "The rule.", "anyOf": [{"enum": list(LINT_RULES)}, {"$ref": "#/$defs/expression"}]},
         "address": {"description": address, "type": "string", "minLength": 1},
         "reason": {"description": "Why it is accepted.", "type": "string"},
     }

@@ -13,12 +13,13 @@ from typing import Any
 
 from reconciler.address import KEY_PATTERN
 from reconciler.config.access import schema as access
+from reconciler.config.language.accepted import variable_schema
 from reconciler.config.policies.schema import rules
 from reconciler.config.rules import lint_schema
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, TYPES, Access, Service
+from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, Access, Service
 from reconciler.resource import Field, Kind, Kinds
 
 Schema = dict[str, Any]
@@ -57,8 +58,9 @@ def schema(kinds: Kinds) -> dict[str, Any]:
             "pattern": f"^{KEY_PATTERN}$",
         },
         "address": {"description": "The address of a resource, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
-        "variable": _variable(),
+        "variable": variable_schema(text=TEXT, literal=LITERAL, textlike=TEXTLIKE),
         "split": made.split(),
+        "unsplit": made.unsplit(),
         "project": made.project(),
         "fragment": made.fragment(),
         "part": made.part(),
@@ -228,6 +230,7 @@ class _Maker:
                 "state": project["state"],
                 **roots,
                 "patch": {"description": "What differs in this environment.", "type": "array", "items": {"anyOf": patches}},
+                "removed": project["removed"],
             },
             "The file of an environment: environments/NAME.yaml.",
             ignored=True,
@@ -261,6 +264,13 @@ class _Maker:
         name = {"type": "string", "pattern": INCLUDED}
         made = _map({INCLUDE: {"description": doc, "anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}}, required=(INCLUDE,))
         return {"description": "Split into files.", **made}
+
+    def unsplit(self) -> Schema:
+        """What is inside `forEach`: none of its maps and lists is split into files."""
+        maps, lists = self._all_sections()
+        inner = {"$ref": "#/$defs/unsplit"}
+        whole = {"properties": {INCLUDE: {"not": {"type": ["string", "array"]}}}, "additionalProperties": inner, "items": inner}
+        return {"description": "Inside forEach.", "properties": dict.fromkeys([*maps, *lists], whole)}
 
     def _all_sections(self) -> tuple[dict[str, Kind], dict[str, list[str]]]:
         """The maps by name, and the kinds that have each list."""
@@ -301,10 +311,11 @@ class _Maker:
             "adopt": _value({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
             **({"expect": _expect(kind)} if kind.expectable else {}),
         }
-        flags = {
-            flag: {"description": "The default: the one that readers see first.", "const": True} for flag in self.kinds.flags(kind.name)
-        }
+        flag = _value({"description": "The default: the one that readers see first.", "type": "boolean"})
+        flags = dict.fromkeys(self.kinds.flags(kind.name), flag)
         full = _map({**self._fields(kind), **flags, **self._sections(kind), **reserved}, kind.doc)
+        if self._sections(kind):
+            full |= {"if": {"required": [FOR_EACH]}, "then": {"$ref": "#/$defs/unsplit"}}
         if not kind.place.in_list and kind.place.bare_is is not None:
             return {"description": kind.doc, "anyOf": [full, self._field(kind, kind.fields[kind.place.bare_is])]}
         return full
@@ -324,7 +335,7 @@ class _Maker:
 
     def items(self, members: tuple[Kind, ...]) -> Schema:
         options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}"} for kind in members]
-        options += [KEY for kind in members if kind.place.bare_is is not None][:1]
+        options += [{"anyOf": [KEY, EXPRESSION]} for kind in members if kind.place.bare_is is not None][:1]
         doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
         return {"description": doc, "anyOf": [{"type": "array", "items": {"anyOf": options}}, {"$ref": "#/$defs/split"}]}
 
@@ -388,32 +399,6 @@ def _ending(kind: Kind) -> str:
     if kind.within is None:
         return r"^(?!\*\*$)[^/]+$"
     return f"(^|/){kind.name}$" if kind.one_per else rf"(^|/){kind.name}/(?!\*\*$)[^/]+$"
-
-
-def _variable() -> Schema:
-    typed = {"string": TEXTLIKE, "list": "array", "map": "object"}
-    rules = [
-        {
-            "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
-            "then": {"properties": {"default": {"type": typed.get(name, name)}}},
-        }
-        for name in TYPES
-    ]
-    made = _map(
-        {
-            "default": {"description": "The value if no other is given; no expression.", **LITERAL},
-            "type": {"description": "The type; the default is the type of default, else string.", "enum": list(TYPES)},
-            "env": {
-                "description": "The environment variable to read.",
-                "type": "string",
-                "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$",
-            },
-            "enum": {"description": "The values that it accepts.", "type": "array", "minItems": 1},
-            "pattern": {"description": "A regular expression that the whole text must match.", "type": "string", "minLength": 1},
-            "description": _text("What it is for; shown when its value is missing."),
-        }
-    )
-    return {**made, "allOf": rules}
 
 
 def _expect(kind: Kind) -> Schema:

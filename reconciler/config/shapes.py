@@ -62,7 +62,8 @@ def _shape(kinds: Kinds, kind: Kind) -> Shape:
 class Item:
     """A resource as read, its references not yet looked up.
 
-    `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave.
+    `values`: by field, in the written form but for `Named`. `nodes`: where each value stands. `given`: the fields that `defaults` gave;
+    `patched`: those that no file writes but that of the environment.
     `first`: the first child of the kind its create brings. `flagged`: who chose each of its choices. `meant`: the
     fields that misspelled words probably name. `unread`: its value is not a map, so nothing else in it is checked. `body`: what
     is written of it. `each`: the element of a `forEach` that it was made for, or that its container was made for.
@@ -77,6 +78,7 @@ class Item:
     values: dict[str, Any] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
+    patched: set[str] = field(default_factory=set)
     first: Item | None = None
     flagged: dict[str, Item] = field(default_factory=dict)
     id: str | None = None

@@ -7,13 +7,12 @@ Forbidden: knowledge of any kind, I/O.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
-from reconciler.config.reserved import read_reserved
+from reconciler.config.reserved import Flags, read_reserved
 from reconciler.config.shapes import Item, Shape
 from reconciler.config.source.nodes import (
     FOR_EACH,
@@ -68,8 +67,14 @@ class Tree:
         for each in self._map(entry, None):
             self._entry(kind, None, entry.key, each)
 
-    def ordered(self) -> dict[Address, Item]:
-        """All items by address: each root, then what stands in it, as the files have it."""
+    def complete(self) -> dict[Address, Item]:
+        """All items by address, in their order; what only all files together show is checked."""
+        self.flags.check()
+        self.items = self._ordered()
+        return self.items
+
+    def _ordered(self) -> dict[Address, Item]:
+        """Each root, then what stands in it, as the files have it."""
         below: dict[Address | None, list[Item]] = defaultdict(list)
         for item in self.items.values():
             below[item.parent.address if item.parent is not None else None].append(item)
@@ -183,6 +188,11 @@ class Tree:
         hint = did_you_mean(first, [INCLUDE]) or "; write [] for an empty one"
         self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}{hint}", parent.address)
         return []
+
+    @cached_property
+    def flags(self) -> Flags:
+        """What reads `default`."""
+        return Flags(self.kinds, self.problems)
 
     # -- forEach -------------------------------------------------------------------------------------------------------------------
 
@@ -376,7 +386,7 @@ class Tree:
             elif name in shape.sections or name in shape.lists or name in shape.singles:
                 self._below(shape, item, entry)
             elif name in shape.flags:
-                self._flag(shape, item, entry)
+                self.flags.read(item, entry)
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
@@ -388,33 +398,6 @@ class Tree:
             message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
             self.problems.add(left.at, message, item.address)
         item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
-
-    def _flag(self, shape: Shape, item: Item, entry: Entry) -> None:
-        report = self.problems.about(item.address)
-        if not isinstance(entry.node, Scalar) or entry.node.core() is not True or entry.node.taint:
-            what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
-            report(entry.node.at, f'{entry.key} can only be true, not {what}; write "{entry.key}: true" on the {entry.key}')
-            return
-        around = self.kinds.chooser(item.kind.name, entry.key, _around(item))
-        if around is None:
-            report(entry.at, f"its container has no {entry.key} {item.kind.name}")
-            return
-        chooser, chosen = around
-        if chosen.name in chooser.flagged:
-            other = chooser.flagged[chosen.name]
-            report(entry.at, f"{chooser.address} has two {entry.key}s; the other is {other.address} at {_place(other.at)}")
-        else:
-            chooser.flagged[chosen.name] = item
-            chooser.values[chosen.name] = item.address
-            chooser.nodes[chosen.name] = entry.node
-
-
-def _around(item: Item) -> Iterator[tuple[str, Item]]:
-    """What an item is declared in, the nearest first, each with its kind."""
-    at = item.parent
-    while at is not None:
-        yield at.kind.name, at
-        at = at.parent
 
 
 def unknown_word(shape: Shape, item: Item, name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, NotRequired
 
 from annotated_types import Len
@@ -39,20 +38,6 @@ class ExternalLink(TypedDict):
 Name = Annotated[str, Len(1, 100), Field(pattern=r"^[A-Za-z0-9._-]+$", examples=["acme-analytics"])]
 Image = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/\s]*=*\s*$", examples=["iVBORw0KGgo="])]
 Manifest = Annotated[dict[str, Any], Field(examples=[{"id": "chart", "title": "Chart"}])]
-_READERS = {"public": ANYONE, "unlisted": ANYONE_WITH_THE_URL}
-
-
-def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """Those who may find it and install it."""
-    if (who := _READERS.get(str(values.get("visibility")))) is not None:
-        yield Grant(who)
-
-
-def _more(before: Any, after: Any) -> bool:
-    return any(scope not in (before or ()) for scope in after or ())
-
-
-_MORE = Exposes("it may do more where it is installed", when=_more)
 
 
 class Integration(
@@ -66,7 +51,7 @@ class Integration(
     loses="it is uninstalled wherever it is installed",
     permission=Permission("admin"),
     create_permission=Permission("admin", of="organization"),
-    audience=Audience(gates=("visibility",), grants=_readers),
+    audience=Audience.by("visibility", {"public": Grant(ANYONE), "unlisted": Grant(ANYONE_WITH_THE_URL)}),
 ):
     """A program that an organization publishes. Each publication is a new version, which replaces the last one."""
 
@@ -86,7 +71,7 @@ class Integration(
     previewImages: list[Image] = field("Images of it, in base64.", readable=False)
     visibility: str = field("Who can find and install it: private, unlisted or public.", exposes=Exposes("more people can install it"))
     target: str = field("Where it can be installed: all, space or site.", usual="all")
-    scopes: frozenset[str] = field("What it may do where it is installed.", exposes=_MORE)
+    scopes: frozenset[str] = field("What it may do once installed.", exposes=Exposes("it may do more where it is installed", added=True))
     categories: frozenset[str] = field("Where it is listed.")
     blocks: list[Manifest] = field("The blocks that it adds to pages.", lossy=True)
     contentSources: list[Manifest] = field("The sources of content that it adds.", lossy=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, NotRequired
 
 from annotated_types import Len
@@ -50,11 +50,6 @@ def _source(raw: Mapping[str, Any]) -> Any:
     return {"url": raw["sourceURL"]} if "sourceURL" in raw else UNSET
 
 
-def _readers(values: Mapping[str, Any]) -> Iterator[Grant]:
-    """Members always, and everybody where it is public."""
-    yield Grant(ANYONE) if values.get("visibility") == "public" else Grant(MEMBERS, of="organization")
-
-
 _EITHER = Field(json_schema_extra={"minProperties": 1, "maxProperties": 1}, examples=[{"url": "https://acme.example/openapi.json"}])
 
 
@@ -67,7 +62,7 @@ class OpenApi(
     published=Published("urls.published", unless=("visibility", "private")),
     permission=Permission("edit"),
     create_permission=Permission("createOpenAPISpec", of="organization"),
-    audience=Audience(gates=("visibility",), grants=_readers),
+    audience=Audience.by("visibility", {"public": Grant(ANYONE)}, otherwise=Grant(MEMBERS, of="organization")),
 ):
     """An OpenAPI document that the service fetches and shows."""
 

@@ -54,11 +54,6 @@ DefaultContent = Annotated[
 ]
 
 
-def _added(before: Any, after: Any) -> bool:
-    """Whether a list holds what it did not hold."""
-    return any(one not in (before or ()) for one in after or ())
-
-
 class Organization(
     Resource,
     kind="organization",
@@ -73,7 +68,7 @@ class Organization(
 
     title: Annotated[str, Len(2, 255)] = field("The name.")
     emailDomains: frozenset[str] = field(
-        "Domains whose verified addresses may join.", exposes=Exposes("everybody with such an address may join", when=_added)
+        "Domains whose verified addresses may join.", exposes=Exposes("everybody with such an address may join", added=True)
     )
     hostname: Annotated[str, Len(3, 32)] = field("The default hostname of public content.", address="whole")
     defaultRole: MemberRole = field("The role of new members.", exposes=Exposes("new members may do more", ROLES))

@@ -58,11 +58,18 @@ class _Accepted:
         for rule, entries in self.by_rule.items():
             if RULES[rule].of_state and facts.state is None:
                 continue
-            for ignore, _ in entries:
-                if ignore not in self.matched and rule != "unused-ignore":
+            for ignore, glob in entries:
+                if ignore not in self.matched and rule != "unused-ignore" and not self._elsewhere(facts, glob):
                     about = f" at {ignore.address}" if ignore.address else ""
                     message = f"{rule} finds nothing{about}, so nothing is ignored"
-                    fix = Fix("remove the entry of lint.ignore", (ignore.source,))
-                    unused = Finding("unused-ignore", RULES["unused-ignore"].severity, message, "lint", ignore.source, "remove it", fix)
+                    fix: Fix | None = Fix("remove the entry of lint.ignore", (ignore.source,))
+                    remedy = "remove it"
+                    if facts.desired.environment is not None:
+                        fix, remedy = None, "remove it if it matches nothing in any environment"
+                    unused = Finding("unused-ignore", RULES["unused-ignore"].severity, message, "lint", ignore.source, remedy, fix)
                     if not self.has(unused):
                         yield unused
+
+    def _elsewhere(self, facts: Facts, glob: Glob | None) -> bool:
+        """Whether a pattern matches what this environment removes, and others have."""
+        return glob is not None and any(glob.matches(address) for address in facts.desired.excluded)

@@ -164,6 +164,11 @@ class Desired:
     access: tuple[AccessTest, ...] = ()
     policies: Policies = field(default_factory=Policies)
 
+    def list_of(self, address: Address) -> str:
+        """The list that says what happens to an address which is no longer declared: what an environment removes, others may declare."""
+        excluded = self.excluded.get(address)
+        return f"removed in {excluded.source.file}" if excluded is not None else "removed"
+
     @property
     def rules(self) -> Rules:
         """Its guards, prune, protect, access and policies, as the state remembers them."""

@@ -17,6 +17,7 @@ from reconciler.errors import NotFound, Rejected, ServiceError
 from reconciler.model import Actual, Observed, Unknown
 from reconciler.model.codec import is_kind, observed
 from reconciler.resource import Kind, Kinds, Listing, placeholders
+from reconciler.text.suggest import a
 
 CORRECT_IT: Final = "If not, correct service.baseUrl, --base-url or RECONCILER_BASE_URL; /v1 is added automatically."
 
@@ -172,7 +173,7 @@ class Readings:
         within = {name: holes[name] for name in self.kinds.containers(kind.name)}
         raws: list[Any] = [reading.object(item) for item in pages.items]
         if not all(is_kind(kind, raw) for raw in raws):
-            self.doubt(kind, scope, f"GET {path} answered something that is not a {kind.name}")
+            self.doubt(kind, scope, f"GET {path} answered something that is not {a(kind.name)}")
             return
         for rank, raw in enumerate(raws):
             self._keep(kind, raw, within, rank if reading.ordered else None)
@@ -207,7 +208,7 @@ class Readings:
         self._at(answer.date)
         raw = answer.body
         if not is_kind(kind, raw):
-            self.doubt_one(kind, id, f"GET {path} answered something that is not a {kind.name}")
+            self.doubt_one(kind, id, f"GET {path} answered something that is not {a(kind.name)}")
         elif kind.identity(kind.own_id(raw), holes) != id:
             if kind.by_id is not None and "id" in placeholders(kind.by_id.path):
                 self.doubt_one(kind, id, f"GET {path} answered a different {kind.name}")

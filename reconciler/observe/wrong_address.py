@@ -10,6 +10,7 @@ from reconciler.errors import NotFound, Rejected, ServiceError, Unavailable
 from reconciler.model.codec import is_kind
 from reconciler.observe.readings import Readings
 from reconciler.resource import Kind, Listing
+from reconciler.text.suggest import a
 
 
 async def look_for_roots(readings: Readings) -> None:
@@ -33,7 +34,7 @@ async def _look(readings: Readings, kind: Kind, reading: Listing) -> None:
     except ServiceError as error:
         raise not_the_service(reader, error.message) from None
     if not all(is_kind(kind, item) for item in listed):
-        raise not_the_service(reader, f"GET /v1{reading.path} answered something that is not a {kind.name}")
+        raise not_the_service(reader, f"GET /v1{reading.path} answered something that is not {a(kind.name)}")
     readings.note_roots(kind, tuple(sorted(str(item["id"]) for item in listed)))
 
 

@@ -45,6 +45,8 @@ def _below(kinds: Kinds, actual: Actual) -> dict[tuple[str, str], list[Observed]
         for one in actual.objects.get(kind.name, {}).values():
             if one.deleted_at is not None:
                 continue
+            if (holder := kind.listed_with(one.values)) is not None:
+                below[holder].append(one)
             if kind.within is not None:
                 below[kind.within, one.within.get(kind.within, "")].append(one)
             if inside is not None and isinstance(node := one.values.get(inside.name), str):

@@ -71,8 +71,8 @@ class Scene:
     def others(self, subject: Subject, field: str) -> int:
         """How many other resources of the same kind and parent have the same value of a field."""
         if field not in self._beside:
-            known = [some for some in self.subjects if some.after is not None and field in some.after]
-            self._beside[field] = Counter((some.kind, some.parent, _key((some.after or {})[field])) for some in known)
+            every = [(some, some.after) for some in self.subjects if some.after is not None]
+            self._beside[field] = Counter((some.kind, some.parent, _key(after[field])) for some, after in every if field in after)
         if subject.after is None or field not in subject.after:
             raise ExpressionError(f"others: {field} is not known")
         return self._beside[field][(subject.kind, subject.parent, _key(subject.after[field]))] - 1

@@ -223,7 +223,7 @@ def _of_word(kinds: Kinds, kind: Kind, word: str) -> Iterator[Row]:
         yield "value", "an ordered list of: " + ", ".join(kind_of_node.name for kind_of_node in lists[word])
         yield from (("more", f"reconciler explain {kind_of_node.name}") for kind_of_node in lists[word])
     elif word in flags:
-        yield "value", "true, on one of the siblings"
+        yield "value", "true, on one of the siblings; false is the same as leaving it out"
         yield "chosen by", " or ".join(f"the {parent.name} ({field.name})" for parent, field in flags[word])
     if word in sections or word in lists:
         yield "when absent", f"nothing in it is managed; {'{}' if word in sections else '[]'} declares that there is none"

@@ -5,7 +5,7 @@ The model behind them is in `docs/decisions/0007-audiences.md`; `plan/audience.p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -75,3 +75,14 @@ class Audience:
     unread: str = ANYONE
     admits: Callable[[Values], bool] | None = None
     unconditional: Callable[[Values], bool] | None = None
+
+    @classmethod
+    def by(cls, field: str, readers: Mapping[str, Grant], otherwise: Grant | None = None) -> Audience:
+        """Those whom the value of one field admits, by value. `otherwise`: whom every other value admits."""
+
+        def grants(values: Values) -> Iterator[Grant]:
+            grant = readers.get(str(values.get(field)), otherwise)
+            if grant is not None:
+                yield grant
+
+        return cls(gates=(field,), grants=grants)

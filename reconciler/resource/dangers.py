@@ -14,23 +14,27 @@ class Exposes:
     """Which changes of a field open something or take a protection away; all values in the request's form.
 
     `says`: what is then so, as the end of a sentence. `order`: the values from closed to open; one that is not listed, or not known,
-    counts as closed. `when`: instead of `order`, whether a change from one value to another opens something; pure. Of a field that the
-    kind's `audience` looks at, the audiences before and after the plan decide instead.
+    counts as closed. `when`: instead of `order`, whether a change from one value to another opens something; pure. `added`: the value is
+    a list, and whatever is added to it opens something. Of a field that the kind's `audience` looks at, the audiences before and after the
+    plan decide instead.
     """
 
     says: str
     order: tuple[Any, ...] = ()
     when: Callable[[Any, Any], bool] | None = None
+    added: bool = False
 
     def opened(self, before: Any, after: Any) -> bool:
         """Whether a change opens something."""
+        if self.added:
+            return any(value not in (before or ()) for value in after or ())
         if self.when is not None:
             return self.when(before, after)
         return self._rank(after) > self._rank(before)
 
     def may_open(self, after: Any) -> bool:
         """Whether a change to this value may open something, whatever the value was."""
-        return self.when is not None or after in (self.order[1:] or self.order)
+        return self.added or self.when is not None or after in (self.order[1:] or self.order)
 
     def _rank(self, value: Any) -> int:
         return self.order.index(value) + 1 if value in self.order else 0

@@ -292,6 +292,13 @@ class Kind:
         each = {listing.each for listing in self.listings if listing.each is not None}
         return next((field for field in self.keys if field.role is Role.VALUE and field.refers in each), None)
 
+    def listed_with(self, values: Mapping[str, Any]) -> tuple[str, str] | None:
+        """The kind and id of the object whose delete takes this one along: no request deletes it, and its list is part of that object."""
+        field = self.listed_by
+        if field is None or "delete" in self.api or not isinstance(id := values.get(field.name), str):
+            return None
+        return str(field.refers), id
+
     @cached_property
     def lister_listing(self) -> Listing | None:
         """The listing of a member who reaches everything."""

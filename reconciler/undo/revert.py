@@ -17,6 +17,7 @@ from reconciler.model.choices import choices
 from reconciler.model.codec import ids_in
 from reconciler.plan.names import Names
 from reconciler.resource import UNSET, Field, Kinds, Role
+from reconciler.text.suggest import a
 from reconciler.undo.current import arranged
 from reconciler.undo.dependents import used_by
 from reconciler.undo.effects import Cannot, Past
@@ -115,7 +116,7 @@ class _Undoing:
                 if known[address].id != change.deleted:
                     self._say(address, "was deleted, and another object replaced it")
             elif kind.deleted_at is None or change.deleted is None:
-                self._say(address, f"was deleted; the service cannot restore a {kind.name}")
+                self._say(address, f"was deleted; the service cannot restore {a(kind.name)}")
             elif now is None or self._too_late(change, now.deleted_at):
                 self._say(address, "was deleted, and can no longer be restored")
             else:

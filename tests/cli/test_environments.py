@@ -155,3 +155,44 @@ def test_the_history_names_the_environment(project: Cli) -> None:
         assert project(*words, "--env", "staging").stdout.startswith("Environment: staging\n\n")
     for format, header in {"markdown": "### Plan for docs (staging)\n", "html": "<h1>Plan for docs (staging)</h1>"}.items():
         assert header in project("plan", "--env", "staging", "--format", format).stdout
+
+
+NAMED = """\
+policies: [{id: active, on: ["acme/site/*/share-link/*"], assert: "${{ after.active is not false }}", message: M}]
+use: [links-expire]
+exceptions: [{policy: links-expire, address: acme/site/labs/share-link/partners, until: 2099-01-31, reason: R}]
+access:
+  - {as: {link: partners}, sees: [acme/site/labs]}
+  - {as: {claims: {pro: true}}, mustNotSee: [acme/site/labs]}
+lint: {ignore: [{id: vague-name, address: acme/site/labs/share-link/partners}]}
+defaults: {share-link: {active: true}, site: {visibility: public}}
+"""
+LABS = """\
+labs:
+        title: Labs
+        structure: [blank]
+        adaptiveSchema: {type: object, properties: {pro: {type: boolean}}}
+        shareLinks: {partners: Link}
+"""
+
+
+def test_what_names_something_that_only_this_environment_removes_is_no_mistake(project: Cli) -> None:
+    project.edit("reconciler.yaml", "vars:\n  brand", f"{NAMED}vars:\n  brand")
+    project.edit("reconciler.yaml", "labs: {title: Labs}\n", LABS)
+    project.edit("reconciler.yaml", ", visibility: public, structure", ", structure")
+    for name in ("production", "staging"):
+        done = project("validate", "--env", name, "--lint")
+        assert (done.exit_code, "No findings." in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+def test_what_an_environment_stops_declaring_is_deleted_as_its_plan_says(project: Cli) -> None:
+    staging = STAGING.replace("  - {match: acme/site/labs, remove: true}\n", "")
+    project.write("environments/staging.yaml", staging)
+    assert project("apply", "--yes", "--env", "staging").exit_code == 0
+    project.write("environments/staging.yaml", STAGING)
+    plan = project("plan", "--env", "staging").stdout
+    assert "to delete it, add to removed in environments/staging.yaml: {address: acme/site/labs, action: delete}" in plan
+    project.write("environments/staging.yaml", f"{STAGING}removed: [{{address: acme/site/labs, action: delete}}]\n")
+    assert project("apply", "--yes", "--env", "staging").stdout.endswith("The plan is now empty.\n")
+    assert "acme/site/labs" not in project("state", "list", "--env", "staging").stdout
+    assert project("validate", "--env", "production").exit_code == 0

@@ -144,3 +144,16 @@ def test_ten_thousand_elements_compile_each_expression_once(tmp_path: Path) -> N
     body = "    teams:\n      t${{ each.key }}: {forEach: '${{ range(0, 10000) }}', title: 'T ${{ each.value }}'}\n"
     assert len(loaded(tmp_path, HEAD + body).desired.resources) == 10_001
     assert compiler.compiled.cache_info().misses == 3
+
+
+def test_an_element_is_the_default_where_its_expression_is_true_as_a_literal_entry_is(tmp_path: Path) -> None:
+    nodes = [{"space": key, **({"default": True} if key == "b" else {})} for key in "abc"]
+    loop = [{"forEach": ["a", "b", "c"], "key": "${{ each.key }}", "space": "${{ each.key }}", "default": '${{ each.key == "b" }}'}]
+    content = [{"space": key, "id": f"spc_{key}", "title": f"Space {key}"} for key in "abc"]
+    made = []
+    for structure in (nodes, loop):
+        sites = {"docs": {"title": "Docs", "structure": structure}}
+        project = {"version": 1, "project": "p", "organizations": {"acme": {"id": "org_acme", "content": content, "sites": sites}}}
+        (tmp_path / "reconciler.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
+        made.append({address: dict(declared.values) for address, declared in load(tmp_path, kinds()).desired.resources.items()})
+    assert made[0] == made[1]

@@ -231,3 +231,11 @@ def test_a_policy_that_cannot_be_evaluated_refuses(project: Cli) -> None:
     result = project("plan", "p")
     assert result.exit_code == 4
     assert "policy x: m (it cannot be evaluated: days requires a day: YYYY-MM-DD)" in result.stdout
+
+
+def test_validate_evaluates_a_policy_on_siblings_for_each_of_them(cli: Cli) -> None:
+    spaces = "[{space: a, id: spc_a, title: Alike}, {space: b, id: spc_b, title: Alike}]"
+    head = "version: 1\nproject: docs\nuse: [titles-unique]\n"
+    cli.write("reconciler.yaml", f"{head}organizations: {{acme: {{id: org_acme, content: {spaces}}}}}\n")
+    result = cli("validate")
+    assert (result.exit_code, result.stdout.count("policy titles-unique"), "Not evaluated" in result.stdout) == (4, 2, False)

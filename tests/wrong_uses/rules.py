@@ -1,8 +1,8 @@
-"""Wrong policies, exceptions and access."""
+"""Wrong policies, exceptions, access and settings of lint."""
 
 from __future__ import annotations
 
-from tests.wrong_uses.use import Use, top
+from tests.wrong_uses.use import CONTENT, HEAD, ORGANIZATION, Use, top
 
 DOCS = "acme/site/docs"
 
@@ -15,6 +15,11 @@ def policy(line: str) -> Use:
 def access(line: str) -> Use:
     """An item of access, at line 4."""
     return top(f"access:\n  - {line}")
+
+
+def ignore(line: str) -> Use:
+    """An item of lint.ignore, at line 5."""
+    return top(f"lint:\n  ignore:\n    - {line}")
 
 
 USES: dict[str, Use] = {
@@ -51,4 +56,21 @@ USES: dict[str, Use] = {
     "seen and not seen": access(f"{{as: anyone, sees: [{DOCS}], mustNotSee: [{DOCS}]}}"),
     "a list that is a text": access(f"{{as: anyone, sees: {DOCS}}}"),
     "an unknown key of access": access(f"{{as: anyone, sees: [{DOCS}], because: it is public}}"),
+    "lint that is a list": top("lint: [space-on-no-site]"),
+    "lint without anything": top("lint:"),
+    "an unknown key of lint": top("lint: {ignores: [{id: space-on-no-site}]}"),
+    "lint.ignore that is a text": top("lint: {ignore: space-on-no-site}"),
+    "lint.ignore that is a rule": top("lint: {ignore: {id: space-on-no-site}}"),
+    "lint.ignore that is a list of rules": ignore("space-on-no-site"),
+    "an unknown rule of lint": ignore("{id: space-on-no-sites}"),
+    "a rule of lint that is like no other": ignore("{id: E501}"),
+    "lint.ignore without a rule": ignore("{address: acme/space/blank, reason: R}"),
+    "an unknown key of lint.ignore": ignore("{id: space-on-no-site, adress: acme/space/blank}"),
+    "an address of lint.ignore that is none": ignore("{id: space-on-no-site, address: acme//blank}"),
+    "addresses of lint.ignore": ignore("{id: space-on-no-site, address: [acme/space/blank]}"),
+    "a rule of lint that is nothing": ignore("{id: , address: acme/space/blank}"),
+    "a rule of lint from the environment": Use(
+        f"{HEAD}vars: {{rule: {{env: RECONCILER_VAR_RULE}}}}\nlint: {{ignore: [{{id: '${{{{ vars.rule }}}}'}}]}}\n{ORGANIZATION}{CONTENT}",
+        options={"environ": {"RECONCILER_VAR_RULE": "space-on-no-site"}},
+    ),
 }

@@ -15,6 +15,12 @@ def title(expression: str, **more: object) -> Use:
 
 
 USES: dict[str, Use] = {
+    "false on every default": organization(
+        "    content: [{space: a, id: spc_a, title: Ab}]\n    sites: {d: {title: Docs, structure: [{space: a, default: false}]}}"
+    ),
+    "a default that is a text": organization(
+        "    content: [{space: a, id: spc_a, title: Ab}]\n    sites: {d: {title: Docs, structure: [{space: a, default: first}]}}"
+    ),
     "a variable that is a text": top("vars: {brand: Acme}"),
     "a name that begins with a digit": top("vars: {9lives: {default: 9}}"),
     "an unknown key of a variable": top("vars: {brand: {defualt: Acme}}"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -23,14 +23,15 @@ FORM: Final = f"write {', '.join(PLAIN)}, {{link: KEY}}, {{claims: {{NAME: VALUE
 
 @dataclass(eq=False)
 class NamedReaders:
-    """Reads the readers of tests."""
+    """Reads the readers of tests. `removed`: what the environment removes."""
 
     kinds: Kinds
     resources: Mapping[Address, Declared]
     problems: Problems
+    removed: Mapping[Address, Declared] = field(default_factory=dict)
 
     def read(self, node: Node) -> NamedReader | None:
-        """The reader; None, with a problem, where there is none."""
+        """The reader; None where there is none, with a problem unless the environment removes it."""
         if isinstance(node, Scalar):
             return self._plain(node)
         if isinstance(node, List) or len(node.entries) != 1:
@@ -81,9 +82,12 @@ class NamedReaders:
     @cached_property
     def links(self) -> dict[str, list[Address]]:
         """The addresses of the declared objects that let readers of their own in, by key and by address."""
+        return self._opening(self.resources)
+
+    def _opening(self, resources: Mapping[Address, Declared]) -> dict[str, list[Address]]:
         found: dict[str, list[Address]] = {}
         opening = {kind.name for kind in self.kinds.values() if kind.audience is not None and kind.audience.opens is not None}
-        for address, declared in self.resources.items():
+        for address, declared in resources.items():
             if declared.kind in opening and not declared.implied:
                 found.setdefault(address.key, []).append(address)
                 found[str(address)] = [address]
@@ -96,7 +100,7 @@ class NamedReaders:
         at, name = entry.node.at, f"{Access.AS}.link"
         if addresses:
             self.problems.add(at, f"{name} is {shown(text)}, the key of {len(addresses)} links; {one_of(map(str, addresses))}")
-        else:
+        elif text not in self._opening(self.removed):
             known = [key for key in self.links if ("/" in key) == ("/" in text)]
             self.problems.absent(at, f"{name} is {shown(text)}, which is not declared{did_you_mean(text, known)}")
         return None
@@ -145,7 +149,7 @@ class NamedReaders:
         return frozenset(name for condition in conditions if condition is not None for name in names(condition))
 
     def _values(self) -> Iterator[tuple[Kind, Mapping[str, Any]]]:
-        for declared in self.resources.values():
+        for declared in (*self.resources.values(), *self.removed.values()):
             yield self.kinds[declared.kind], declared.values
 
 

@@ -24,9 +24,9 @@ FORM: Final = f"write [{{{Access.AS}: anyone, {Access.MUST_NOT_SEE}: [ADDRESS]}}
 
 
 def read_access(
-    entry: Entry | None, kinds: Kinds, resources: Mapping[Address, Declared], removed: Iterable[Address], problems: Problems
+    entry: Entry | None, kinds: Kinds, resources: Mapping[Address, Declared], removed: Mapping[Address, Declared], problems: Problems
 ) -> tuple[AccessTest, ...]:
-    """The tests in their order. `removed`: the addresses that the environment removes."""
+    """The tests in their order. `removed`: what the environment removes; a test of a reader that it removes is left out."""
     if entry is None:
         return ()
     if not isinstance(entry.node, List):
@@ -34,7 +34,7 @@ def read_access(
         wrong = empty(Access.SECTION) if nothing else f"{Access.SECTION} must be a list, not {described(entry.node)}; {FORM}"
         problems.add(entry.node.at, wrong)
         return ()
-    reading = _Tests(kinds, resources, frozenset(removed), problems)
+    reading = _Tests(kinds, resources, removed, problems)
     return tuple(test for node in entry.node.items if (test := reading.test(node)) is not None)
 
 
@@ -44,13 +44,13 @@ class _Tests:
 
     kinds: Kinds
     resources: Mapping[Address, Declared]
-    removed: frozenset[Address]
+    removed: Mapping[Address, Declared]
     problems: Problems
     _matched: dict[Glob, tuple[Address, ...]] = field(default_factory=dict)
 
     @cached_property
     def readers(self) -> NamedReaders:
-        return NamedReaders(self.kinds, self.resources, self.problems)
+        return NamedReaders(self.kinds, self.resources, self.problems, self.removed)
 
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):

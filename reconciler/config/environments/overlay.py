@@ -17,16 +17,19 @@ from reconciler.text.suggest import did_you_mean
 
 PATCH: Final = "patch"
 VARIABLES: Final = "vars"
+REMOVED: Final = "removed"
 EITHER: Final = (Service.BASE_URL, Service.SANDBOX)  # of these a project has one: that of the environment, if it names one
 
 
 @dataclass(frozen=True)
 class Overlay:
-    """`variables`: values by name. `roots`: the map of root resources whose ids differ, by section. `patches`: as written."""
+    """`variables`: values by name. `roots`: the map of root resources whose ids differ, by section. `patches`: as written. `removed`: what
+    happens to addresses that this environment no longer declares, and others do."""
 
     variables: Mapping[str, Entry] = field(default_factory=dict)
     roots: Mapping[str, Entry] = field(default_factory=dict)
     patches: tuple[Node, ...] = ()
+    removed: tuple[Entry, ...] = ()
 
 
 def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Overlay:
@@ -37,7 +40,7 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
     words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
     variables = Words.of(VARIABLES, words.entry(VARIABLES), problems).entries
     roots = {name: entry for name in sorted(sections) if (entry := words.entry(name)) is not None}
-    patches = _list(words.entry(PATCH), problems)
+    patches, removed = _list(words.entry(PATCH), problems), words.entry(REMOVED)
     words.known += [Service.SECTION, STATE, SECRETS]
     for key, entry in words.entries.items():
         if key in TOP and key not in words.known:
@@ -45,7 +48,7 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
         elif key not in words.known:
             meant = did_you_mean(key, words.known) or f"; the file of an environment contains {', '.join(sorted(words.known))}"
             problems.add(entry.at, f'unknown key "{key}"{meant}')
-    return Overlay(variables, roots, tuple(patches))
+    return Overlay(variables, roots, tuple(patches), (removed,) if removed is not None else ())
 
 
 def lay_over(top: Map, document: Node) -> None:

@@ -13,6 +13,7 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
 from reconciler.config.source.nodes import Entry, List, Problems, Scalar, described, plain, shown
+from reconciler.config.words import TYPES
 from reconciler.text.suggest import did_you_mean, one_of
 
 PATTERN_MAX: Final = 1_000  # characters
@@ -79,3 +80,25 @@ def _matches(pattern: str, value: Any) -> bool:
     except ValidationError:
         return False
     return True
+
+
+def variable_schema(*, text: dict[str, Any], literal: dict[str, Any], textlike: list[str]) -> dict[str, Any]:
+    """The JSON Schema of the declaration of a variable. `text`, `literal`: those of a text and of a value without expressions; `textlike`:
+    the types that an editor sees in the place of a text."""
+    typed = {"string": textlike, "list": "array", "map": "object"}
+    rules = [
+        {
+            "if": {"properties": {"type": {"const": name}}, "required": ["type"]},
+            "then": {"properties": {"default": {"type": typed.get(name, name)}}},
+        }
+        for name in TYPES
+    ]
+    words = {
+        "default": {"description": "The value if no other is given; no expression.", **literal},
+        "type": {"description": "The type; the default is the type of default, else string.", "enum": list(TYPES)},
+        "env": {"description": "The environment variable to read.", "type": "string", "pattern": "^RECONCILER_VAR_[A-Za-z0-9_]+$"},
+        "enum": {"description": "The values that it accepts.", "type": "array", "minItems": 1},
+        "pattern": {"description": "A regular expression that the whole text must match.", "type": "string", "minLength": 1},
+        "description": {"description": "What it is for; shown when its value is missing.", **text},
+    }
+    return {"type": "object", "properties": words, "additionalProperties": False, "allOf": rules}

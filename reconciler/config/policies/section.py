@@ -41,8 +41,8 @@ LATER: Final = ("assert", "message")  # evaluated for each resource, not here
 
 @dataclass
 class Section:
-    """Reads the three sections. `addresses`: of all declared resources, with the names of their kinds. `known`: the ids of all
-    policies, also of those that are wrong."""
+    """Reads the three sections. `addresses`: of all declared resources, with the names of their kinds; `removed`: of those that the
+    environment removes, which a pattern may match too. `known`: the ids of all policies, also of those that are wrong."""
 
     kinds: Kinds
     addresses: Mapping[Address, str]
@@ -52,6 +52,7 @@ class Section:
     used: set[str] = field(default_factory=set)
     asks: set[tuple[Address, str]] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
+    removed: Mapping[Address, str] = field(default_factory=dict)
 
     def read(self, entries: Mapping[str, Sequence[Entry]]) -> Policies:
         """All of them. `entries`: by section, those of all files."""
@@ -169,14 +170,15 @@ class Section:
 
     @property
     def _roots(self) -> list[Address]:
-        return [address for address in self.addresses if address.container is None]
+        return [address for address in (*self.addresses, *self.removed) if address.container is None]
 
     def _matched(self, text: str, at: Source, *, gone: bool) -> list[str]:
         """The kinds of the resources that a pattern matches. `gone`: they may be no longer declared."""
         glob = self._glob(text, at)
         if glob is None:
             return []
-        names = list(dict.fromkeys(kind for address, kind in self.addresses.items() if glob.matches(address)))
+        every = (*self.addresses.items(), *self.removed.items())
+        names = list(dict.fromkeys(kind for address, kind in every if glob.matches(address)))
         if not names and gone:
             return list(self.kinds)
         if not names:

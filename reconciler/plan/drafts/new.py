@@ -10,19 +10,22 @@ from reconciler.plan.drafts.diff import Difference
 from reconciler.plan.drafts.left_behind import left_behind
 from reconciler.plan.drafts.replacement import carried_over
 from reconciler.resource import UNSET, Role, Verb
+from reconciler.text.suggest import a
 
 
 def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     """The draft of what has no object, or why it cannot be created. `gone`: it had one, which was deleted outside Reconciler."""
     kind, address, first = draft.kind, draft.address, draft.kind.first
     if "create" not in kind.api:
-        return draft.block(f"no longer exists, and a {kind.name} cannot be created", f"stop managing it: reconciler state forget {address}")
+        return draft.block(
+            f"no longer exists, and {a(kind.name)} cannot be created", f"stop managing it: reconciler state forget {address}"
+        )
     if gone and kind.deleted_at is not None and not may_replace:
         reason = "was deleted outside Reconciler and can no longer be restored: its content is lost"
         return draft.block(reason, f"to recreate it: --allow-replace {address}")
     seed = kind.api["create"].copies
     if seed is not None and draft.wants.get(seed, UNSET) is UNSET:
-        reason = f"does not exist, and the service creates a {kind.name} only as a copy of another"
+        reason = f"does not exist, and the service creates {a(kind.name)} only as a copy of another"
         return draft.block(reason, f"write {seed}: KEY, or the id of an existing one")
     if first is not None and draft.wants.get(first.name, UNSET) is UNSET:
         return draft.block(f"cannot be created without a first {first.to}", f"give it one {first.to}")

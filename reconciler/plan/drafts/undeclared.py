@@ -94,7 +94,7 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
-            f"to delete it, add to removed: {{address: {address}, action: delete}}; to stop managing it, action: forget",
+            f"to delete it, add to {desired.list_of(address)}: {{address: {address}, action: delete}}; to stop managing it, action: forget",
         )
     lost = pruned_later(world, matches, kind, observed)
     return delete if lost is None else replace(delete, reason="").block(*lost)

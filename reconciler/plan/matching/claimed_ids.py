@@ -8,6 +8,7 @@ from __future__ import annotations
 from reconciler.address import Address, bare
 from reconciler.model import Actual, Blocked, Declared, Desired, State
 from reconciler.resource import UNSET, Kind, Kinds
+from reconciler.text.suggest import a
 
 
 def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> dict[Address, Blocked]:
@@ -26,7 +27,7 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
             reason = f"the YAML says id {bare(id)}, which is the {kind.name} {other}"
         else:
             continue
-        key = f": a {kind.name} is matched by its key" if other is not None else ""
+        key = f": {a(kind.name)} is matched by its key" if other is not None else ""
         found[declared.address] = Blocked(declared.address, reason, f"correct the id, or remove it{key}", declared.source)
     return found
 

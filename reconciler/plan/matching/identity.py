@@ -14,6 +14,7 @@ from reconciler.plan.drafts.verdict import Fate, fate
 from reconciler.plan.matching.match import Matches, match
 from reconciler.plan.matching.renames import Stuck, follow
 from reconciler.resource import Kind, Kinds
+from reconciler.text.suggest import a
 
 
 def identified(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> Matches:
@@ -63,4 +64,4 @@ def other(kind: Kind, difference: Difference, id: str, by_id: bool, address: Add
 
 def _fixed(kind: Kind, difference: Difference, id: str) -> str:
     field = difference.field
-    return f"the {field.name} of {bare(id)} is {field.shown(difference.before)}, and the {field.name} of a {kind.name} cannot be changed"
+    return f"the {field.name} of {bare(id)} is {field.shown(difference.before)}, and the {field.name} of {a(kind.name)} cannot be changed"

@@ -16,6 +16,7 @@ from reconciler.model.codec import comparable, holder, title, wanted
 from reconciler.plan.matching.projects import Projects
 from reconciler.plan.matching.sequence import key_references
 from reconciler.resource import UNSET, Kind, Kinds
+from reconciler.text.suggest import a
 
 if TYPE_CHECKING:
     from reconciler.plan.matching.match import Matches
@@ -175,7 +176,7 @@ class Natural:
         self.found.blocked[declared.address] = Blocked(
             declared.address,
             f"{kind.name} {key} does not exist in {declared.address.container}",
-            f"correct the key, or let {key} join first: a {kind.name} cannot be created",
+            f"correct the key, or let {key} join first: {a(kind.name)} cannot be created",
             declared.source,
         )
 

@@ -61,6 +61,11 @@ def _covered(removals: Mapping[Address, Removal], keepers: Collection[tuple[str,
         if container is not None and container.deletes and removal.active and removal.observed is not None:
             result[removal.address] = replace(removal, delete=True, reason=f"deleted with {container.address}")
     leaving = {(removal.kind.name, removal.id): removal for removal in result.values() if removal.deletes}
+    for removal in removals.values():  # nor what is only listed with the object that it names
+        key = removal.kind.listed_with(removal.observed.values) if removal.observed is not None else None
+        holder = leaving.get(key) if key is not None else None
+        if holder is not None and removal.active:
+            result[removal.address] = replace(removal, delete=True, covered_by=holder.address)
     for removal in leaving.values():
         kind, outer = removal.kind, None
         if kind.within is not None and removal.observed is not None:
@@ -141,7 +146,8 @@ class _Check:
             return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD)
         strange = [one for one in taken if self._is_strange(removal, one)]
         if strange:
-            way = f"declare its contents, or delete them too with removed: {{address: {removal.address}, action: delete-all}}"
+            line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
+            way = f"declare its contents, or delete them too with {line}"
             return self._holds(removal, strange, way, "unmanaged ")
         return self._in_use(removal)
 
@@ -226,7 +232,8 @@ class _Check:
             return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way)
         left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
-            way = f"if this is intended, add to removed: {{address: {removal.address}, action: delete}}"
+            line = f"{{address: {removal.address}, action: delete}}"
+            way = f"if this is intended, add to {self.desired.list_of(removal.address)}: {line}"
             return Blocked(removal.address, f"is the last {kind.name} of {container}", way)
         return None
 
