@@ -43,6 +43,7 @@ from reconciler.plan.warnings.loosened_rules import changed, freed, loosened
 from reconciler.plan.warnings.permissions import forbidden
 from reconciler.plan.warnings.transfers import by_transfers, given_away
 from reconciler.plan.warnings.twins import twins
+from reconciler.plan.warnings.unshown import unshown
 from reconciler.plan.world import Decisions, Pass, Selection, World
 from reconciler.resource import Kinds
 
@@ -144,6 +145,7 @@ def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
         notes=(
             *(f"{address} is included: a target requires it" for address in decisions.required),
             *remarks(mine),
+            *unshown(mine),
             *decisions.notes,
             *brought_unmanaged(world, decisions),
             *twins(every, mine),
