@@ -40,6 +40,7 @@ async def with_readers(reader: Reader, kinds: Kinds, actual: Actual, questions: 
     leading = _Leading(reader, kinds, actual)
     tasks = [task for key in sorted(questions) for task in leading.showing(key)]
     await asyncio.gather(*tasks, *(task for key in sorted(lists) for task in leading.whole(key)))
+    await asyncio.gather(*(task for key in sorted(lists) for task in leading.originals(key)))
     while wave := [task for key in sorted(questions) for task in leading.opening(key)] + leading.deeper():
         await asyncio.gather(*wave)
     return leading.merged()
@@ -96,6 +97,16 @@ class _Leading(Readings):
         outer = self.before.find(kind.within, id) if kind.within is not None else None
         if outer is not None:
             yield from self._inside(kind, outer)
+
+    def originals(self, key: Key) -> Iterator[Awaitable[None]]:
+        """What the results that are known here are copies of, of the objects in a list."""
+        kind = self.kinds[key[0]]
+        for field in kind.results:
+            known, copied = self._objects[str(field.to)], self.kinds[str(field.to)]
+            for made in [*self._objects[kind.name].values()]:
+                original = made.values.get(str(field.copies))
+                if made.values.get(field.name) in known and isinstance(original, str) and original not in known:
+                    yield from self._one(copied, original, made.within)
 
     def opening(self, key: Key) -> Iterator[Awaitable[None]]:
         """The lists of what opens an object."""

@@ -130,7 +130,7 @@ def _planned(world: World, decisions: Decisions, before: Actual) -> Plan:
         changes=(*changes(desired, mine, rows, names, derived), *departures(gone), *along),
         steps=disclosed.steps,
         questions=disclosed.questions | access.questions | shown_where(world, mine, before),
-        lists=access.lists,
+        lists=access.lists | disclosed.lists,
         unmanaged=unmanaged(kinds, desired, state, before, matches),
         unknown=actual.unknown,
         in_doubt=tuple(sorted({intent.address for intent in state.intents})),

@@ -243,3 +243,19 @@ def test_whoever_reads_the_result_reads_what_was_translated(org: Org) -> None:
     assert str(line.address) == f"acme/space/{space}"
     assert [str(address) for address in line.reaches] == ["acme/space/one"]
     assert line.path[-3:] == (f"space {space}", "site-space docs/fr", "site docs")
+
+
+@pytest.mark.parametrize("managed", [True, False], ids=["a managed source", "a source that nobody manages"])
+def test_that_is_so_too_where_the_translation_is_not_declared(org: Org, managed: bool) -> None:
+    tree = without(translated())
+    tree["sites"] = {"docs": {"title": "Docs", "published": True, "structure": ["blank"]}}
+    applied(org, tree)
+    source = org.id("acme/space/one") if managed else org.call("POST", "/spaces/spc_blank/duplicate")["id"]
+    made = org.call("POST", TRANSLATIONS, {"source": {"space": source, "language": "en"}, "language": "fr"})
+    org.call("POST", f"{TRANSLATIONS}/{made['id']}/run")
+    space = org.call("GET", f"{TRANSLATIONS}/{made['id']}")["result"]["space"]
+    tree["sites"]["docs"]["structure"].append({"key": "fr", "space": {"id": space}})
+    org.write(tree)
+    (line,) = org.plan().exposures
+    assert str(line.address) == f"acme/space/{space}"
+    assert [str(address) for address in line.reaches] == ["acme/space/one" if managed else f"acme/space/{source}"]

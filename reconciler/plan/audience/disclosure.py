@@ -17,7 +17,7 @@ from reconciler.plan.audience.openings import Opening, openings
 from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, included, order, whole_of
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
-from reconciler.plan.matching.results import copied
+from reconciler.plan.matching.results import copied, makers
 from reconciler.plan.simulate import World
 from reconciler.plan.transfers.carried import parent
 from reconciler.resource import UNSET, Kinds, Role
@@ -39,6 +39,7 @@ class Disclosure:
     """`steps`: in their order. `openings`: what more people can read. `windows`: (object, reader, for how many requests).
 
     `called`: the address of an object, managed or not. `questions`: objects of which a reading must tell who can read them.
+    `lists`: lists that must be read because they tell what the opened objects are copies of.
     `reach`: who can read what the steps create or open to anybody, new or not: (object, reader, what admits them). `worlds`: who can read
     what before and after; None where no step touches that.
     """
@@ -48,6 +49,7 @@ class Disclosure:
     windows: tuple[tuple[Key, Access, int], ...] = ()
     called: Callable[[Key], Address] = _nothing
     questions: frozenset[Key] = frozenset()
+    lists: frozenset[Key] = frozenset()
     reach: tuple[tuple[Key, Access, Key], ...] = ()
     worlds: Worlds | None = None
 
@@ -98,7 +100,8 @@ def disclosure(
     )
     asked = _questions(kinds, actual, worlds, touched, opened)
     reach = tuple(_reach(kinds, worlds, touched))
-    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, reach, worlds)
+    lists = frozenset(_makers(kinds, actual, opened))
+    return Disclosure(_gated(kinds, actual, ordered, worlds), opened, windows, called, asked, lists, reach, worlds)
 
 
 def _reach(kinds: Kinds, worlds: Worlds, touched: Effects) -> Iterator[tuple[Key, Access, Key]]:
@@ -179,6 +182,14 @@ def _questions(kinds: Kinds, actual: Actual, worlds: Worlds, touched: Effects, o
     restored = {key for key in widened if worlds.before.find(key) is None}
     shown = {key for key in {*restored, *(opening.at for opening in opened if not opening.field)} if key[0] in sought}
     return frozenset(key for key in unread | shown if actual.find(*key) is not None)
+
+
+def _makers(kinds: Kinds, actual: Actual, opened: Collection[Opening]) -> Iterator[Key]:
+    """The lists that were not read and tell whether what is opened is the result of something, and so a copy of what was there."""
+    existing = [observed for opening in opened for key, _ in opening.opened if (observed := actual.find(*key)) is not None]
+    for maker, name in makers(kinds, {observed.kind for observed in existing}):
+        scopes = {observed.within.get(maker.within or "") for observed in existing if observed.kind == name}
+        yield from ((maker.name, scope) for scope in scopes if scope is not None and (maker.name, scope) not in actual.complete)
 
 
 def _said(kinds: Kinds, desired: Desired) -> Said:
