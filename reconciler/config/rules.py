@@ -133,4 +133,9 @@ def lint_schema() -> dict[str, Any]:
     }
     entry = {"type": "object", "properties": words, "additionalProperties": False, "required": ["id"]}
     ignore = {"description": "Findings that the project accepts.", "type": "array", "items": entry}
-    return {"description": "Lint.", "type": "object", "properties": {"ignore": ignore}, "additionalProperties": False}
+    return {
+        "description": "What validate --lint does not report.",
+        "type": "object",
+        "properties": {"ignore": ignore},
+        "additionalProperties": False,
+    }

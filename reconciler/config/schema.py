@@ -110,7 +110,8 @@ class _Maker:
                                 "The e-mail of the member who owns the token; must have access to everything and stay an admin."
                             ),
                             Service.TIMEOUT: _value({"description": "Seconds for one request, including retries.", **seconds}),
-                        }
+                        },
+                        "The service that runs read and change.",
                     ),
                 },
                 "state": {
@@ -136,7 +137,7 @@ class _Maker:
                 },
                 SECRETS: FILES_OF_SECRETS,
                 "vars": {
-                    "description": "Variables.",
+                    "description": "Values that expressions can use as vars.NAME.",
                     "type": "object",
                     "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
                     "additionalProperties": {"$ref": "#/$defs/variable"},
@@ -155,9 +156,10 @@ class _Maker:
                             {
                                 "percent": _value({"type": "number", "minimum": 0, "maximum": 100}),
                                 "atLeast": _value({"type": "integer", "minimum": 0}),
-                            }
+                            },
+                            "How much a run may delete without further consent: a share of the managed objects, but always this number.",
                         ),
-                        "minAdmins": _value({"type": "integer", "minimum": 0}),
+                        "minAdmins": _value({"description": "The admins that no run removes.", "type": "integer", "minimum": 0}),
                     },
                     "Limits for one run.",
                 ),
@@ -220,7 +222,12 @@ class _Maker:
             "propertyNames": names,
         }
         patches: list[Schema] = [{**_map({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}]
-        patches.append(_map({"match": match, "remove": {"const": True}}, required=("match", "remove")))
+        patches.append(
+            _map(
+                {"match": match, "remove": {"description": "Remove them, with everything in them.", "const": True}},
+                required=("match", "remove"),
+            )
+        )
         values = {"description": "Values of variables that the project file declares.", "type": "object", "additionalProperties": LITERAL}
         made = _map(
             {
@@ -285,7 +292,8 @@ class _Maker:
     def _everywhere(self) -> Schema:
         """What may stand at the top of every file."""
         address = {"$ref": "#/$defs/address"}
-        removed = _map({"address": address, "action": {"enum": list(REMOVED_ACTIONS)}}, required=("address", "action"))
+        action = {"description": "forget: stop managing it; delete-all: with what is unmanaged in it.", "enum": list(REMOVED_ACTIONS)}
+        removed = _map({"address": address, "action": action}, required=("address", "action"))
         moved = _map({"from": address, "to": address}, required=("from", "to"))
         return {
             **{root.place.section_in(None): self._section(root) for root in self.kinds.roots},

@@ -1,4 +1,5 @@
-"""What a key at the top of the project file means, for people, as the schema describes it. In: the kinds. Out: spans."""
+"""What a key at the top of the project file, or of the file of an environment, means, for people, as the schema describes it. In: the
+kinds. Out: spans."""
 
 from __future__ import annotations
 
@@ -9,24 +10,43 @@ from reconciler.report.layout import Page, Span, Style
 from reconciler.resource import Kinds
 
 COLUMN = 20  # where values begin
+ENVIRONMENTS = "environments"
+"""What explains the files of environments; no key of any file."""
 
 
 def keys(kinds: Kinds) -> dict[str, dict[str, Any]]:
-    """The keys of the project file that the schema describes."""
-    properties: dict[str, dict[str, Any]] = schema(kinds)["$defs"]["project"]["properties"]
+    """The keys of the project file and of environments that the schema describes."""
+    every = schema(kinds)["$defs"]
+    properties: dict[str, dict[str, Any]] = {**every["environment"]["properties"], **every["project"]["properties"]}
+    properties[ENVIRONMENTS] = every["environment"]
     return {name: value for name, value in properties.items() if "description" in value}
 
 
 def explain_key(kinds: Kinds, name: str, *, width: int) -> list[Span]:
-    """One key: its description, and the keys of its value or of its items."""
-    value = keys(kinds)[name]
+    """One key: its description, and the keys of its value, of its items or of its entries."""
+    every, value = schema(kinds)["$defs"], keys(kinds)[name]
     page = Page(width)
     page.head(name)
     page.line(str(value["description"]))
-    inner = value.get("items", value).get("properties", {})
+    entries = value.get("additionalProperties")
+    inner, whose = (
+        (_properties(every, value["items"]), "Keys of an item:")
+        if "items" in value
+        else (_properties(every, entries), "Keys of an entry:")
+        if isinstance(entries, dict)
+        else (_properties(every, value), "Keys:")
+    )
     if inner:
         page.blank()
-        page.line("Keys of an item:" if "items" in value else "Keys:", Style.HEAD)
+        page.line(whose, Style.HEAD)
     for key, said in inner.items():
         page.field(Style.PLAIN, "", str(key), str(said.get("description", "")), column=COLUMN)
     return page.spans
+
+
+def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The keys of a map, of all its forms where there are several."""
+    if "$ref" in value:
+        value = every[str(value["$ref"]).rpartition("/")[2]]
+    forms = [_properties(every, form) for form in value.get("anyOf", [])]
+    return {**value.get("properties", {}), **{key: said for form in forms for key, said in form.items()}}

@@ -18,7 +18,7 @@ from reconciler.errors import UsageError
 @click.pass_obj
 def command(screen: Screen, /, word: str, **words: Any) -> None:
     """Describe a kind or one of its fields: values, limits, what a change does, with an example. Without an argument, list the kinds.
-    `policies`, `use` and `exceptions` are described too.
+    The keys of the project file (`policies`, `access`, `vars`, …) and `environments` are described too.
 
     \b
     Examples:
@@ -47,7 +47,10 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
         screen.spans(explain_key.explain_key(kinds, word, width=screen.width))
         return
     if kind is None:
-        raise UsageError(f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS])}", hint="reconciler explain lists them.")
+        raise UsageError(
+            f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain_key.keys(kinds)])}",
+            hint="reconciler explain lists them.",
+        )
     if not dot:
         screen.spans(explain.explain_kind(kinds, kind, width=screen.width))
         return
