@@ -18,6 +18,7 @@ from reconciler.resource import Kinds
 from reconciler.text.suggest import a, did_you_mean
 
 ONLY_THERE: Final = "if another environment removes it, write this line in the file of that environment"
+AGAIN: Final = "if it was renamed again, add {{from: {}, to: ADDRESS}}; if it was removed, remove this line"
 WAY: Final = "; remove the line if the rename was already applied. To swap two keys, write previously on both"
 
 
@@ -52,8 +53,9 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         while last not in items and last in found and steps <= len(found):
             last, steps = found[last].new, steps + 1
         if last not in items:
-            hint = did_you_mean(str(last), (str(one) for one in items)) if steps <= len(found) else "; it is a circular move"
-            problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{hint}")
+            hint = did_you_mean(str(last), (str(one) for one in items)) or ";"
+            way = f"{hint} {AGAIN.format(last)}" if steps <= len(found) else "; it is a circular move"
+            problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{way}")
         found[old] = Moved(old, last, move.source)
     return tuple(found.values())
 

@@ -314,7 +314,7 @@ class _Maker:
         reserved = {
             **({FOR_EACH: LOOP} if kind.place.value_is is None else {}),
             "id": _text("The id of an existing object to adopt."),
-            "previously": {"description": "The keys that it had before.", "type": "array", "items": KEY},
+            "previously": _value({"description": "The keys that it had before.", "type": "array", "items": {"anyOf": [KEY, EXPRESSION]}}),
             "protect": _value({"description": "Whether its deletion requires consent.", "type": "boolean"}),
             "adopt": _value({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
             **({"expect": _expect(kind)} if kind.expectable else {}),

@@ -157,7 +157,8 @@ def ids_in(value: Any) -> Iterable[str]:
 def title(observed: Observed) -> str:
     """What people call the object."""
     for name in ("title", "name", "label", "slug"):
-        if isinstance(observed.raw.get(name), str):
-            return str(observed.raw[name])
+        value = observed.raw.get(name, observed.values.get(name))  # what a simulation made has no raw form
+        if isinstance(value, str):
+            return value
     user = observed.raw.get("user")
     return str(user.get("email", bare(observed.id))) if isinstance(user, Mapping) else bare(observed.id)

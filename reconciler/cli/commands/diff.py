@@ -80,7 +80,8 @@ def command(
     note = f"Compared: from {start} to {end if after else FILES}. {COVERS}"
     names = ", ".join(f"vars.{name}" for name in sorted({*old.unset, *new.unset}))
     unset = [f"{names}: no value is known here. unknown.vars.NAME stands for it; what forEach makes of it is not shown."] if names else []
-    plan = replace(plan, notes=(*plan.notes, note, *unset), unmanaged=(), files_only=True)
+    changes = tuple(replace(change, id=None) for change in plan.changes)  # nothing has an id here
+    plan = replace(plan, changes=changes, notes=(*plan.notes, note, *unset), unmanaged=(), files_only=True)
     shown, made_at = screen.masked_data(plan), now()
     document = plan_document(shown, created_at=made_at)
     sheet = partial(plan_sheet, shown, full=full, zone=HERE)

@@ -233,7 +233,7 @@ class Evaluation:
         if isinstance(found.value, str):
             return Scalar(node.at, found.value, False, found.value, found.tainted, computed=True)
         made = lifted(found.value, node.at, found.tainted)
-        return replace(made, computed=True) if isinstance(made, Scalar) else made
+        return made if isinstance(made, Map) else replace(made, computed=True)
 
     def _stand_in(self, node: Scalar, names: Collection[str], value: Any = None) -> Scalar:
         """The text in place of a value that is made of these; other text in the same value stays."""

@@ -82,10 +82,11 @@ class Map:
 
 @dataclass(slots=True, eq=False)
 class List:
-    """A list."""
+    """A list. `computed`: an expression stands here."""
 
     at: Source
     items: list[Node]
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

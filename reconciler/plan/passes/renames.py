@@ -39,13 +39,13 @@ def probable_renames(world: World, decisions: Decisions) -> Decisions:
             same[new.address] = old.id
             name = title(old.observed) if old.observed is not None else old.id
             blocked += _blocked(
-                old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
+                desired, old, new, f"{new.address} looks like it ({name!r})", f"looks like {old.address}, which is no longer declared"
             )
     blocked += _elsewhere(decisions, vanished, fresh)
     for address, meant in _mistyped(desired, vanished, fresh).items():
         old, new = vanished.pop(meant), fresh.pop(address)
         former = "names a former key that is not tracked"
-        blocked += _blocked(old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
+        blocked += _blocked(desired, old, new, f"{new.address} {former}", f"{former}, and {old.address} is no longer declared")
     notes = (*decisions.notes, *_remarks(vanished.values(), fresh.values()))
     return replace(decisions.changed(blocked), notes=notes)
 
@@ -164,11 +164,13 @@ def _was(old: Removal, name: str) -> Any:
     return old.observed.values.get(name, UNSET) if old.observed is not None else UNSET
 
 
-def _blocked(old: Removal, new: Draft, gone: str, come: str) -> tuple[Removal, Draft]:
-    """Both, blocked. `gone`, `come`: why the one may have become the other."""
+def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -> tuple[Removal, Draft]:
+    """Both, blocked. `gone`, `come`: why the one may have become the other. What `forEach` makes has no lines of its own to write on."""
     source = new.declared.source
-    line = f"previously: [{old.address.key}]"
-    way = f"if so, write {line} on {new.address}; if not, add to removed: {{address: {old.address}, action: delete}}"
+    line = f"write previously: [{old.address.key}] on {new.address}"
+    if new.address in desired.generated:
+        line = f"add to moved: {{from: {old.address}, to: {new.address}}}"
+    way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address}, action: delete}}"
     return (
         replace(old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source)),
         new.block(f"would be created, and {come}: probably a rename", way),
