@@ -142,7 +142,7 @@ class Loading:
             return None
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
-        environment = self._environment(files) if (file.parent / ENVIRONMENTS).is_dir() else None
+        environment = self._environment(files) if self.environment is not None or (file.parent / ENVIRONMENTS).is_dir() else None
         if top is None or self.missing:
             return None
         if not isinstance(top, Map):
@@ -234,8 +234,11 @@ class Loading:
 
     def _environment(self, files: Files) -> Node | None:
         """The file of the environment that is chosen."""
-        from reconciler.config.environments.folder import chosen
+        from reconciler.config.environments.folder import chosen, misspelled
 
+        if not (files.root / ENVIRONMENTS).is_dir():
+            misspelled(files.root, self.problems)
+            return None
         name = chosen(files.root, self.environment, self.problems)
         found = files.read(name) if name is not None else None
         self.missing = found is None

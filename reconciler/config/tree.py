@@ -262,6 +262,7 @@ class Tree:
         entry = node.entries[tag]
         if tag not in shape.readers:
             key = self._key_text(entry, parent.address)
+            self._without_key(node, key, parent.address)
             item = None if key is None else self._item(kind, entry, key, parent, section)
             if item is not None:
                 self._read(shape, item, node, skip=(tag,))
@@ -284,6 +285,7 @@ class Tree:
                 self.problems.add(
                     entry.at, f"{a(kind.name)} of {a(tag)} outside the project needs a key of its own: key: …", parent.address
                 )
+        self._without_key(node, key, parent.address)
         if value is INVALID or key is None:
             return None
         item = self._item(kind, entry, key, parent, section, advice="; give one of them a different key: …")
@@ -298,6 +300,14 @@ class Tree:
     def _mark(self, kind: Kind, parent: Item) -> None:
         if kind.within is not None:
             self.written.add(((parent.around(kind.within) or parent).address, kind.name))
+
+    def _without_key(self, node: Map, key: str | None, about: Address) -> None:
+        """Where a node has no key, it is not known what it declares; a misspelled `forEach` is why an expression has no value."""
+        if key is None:
+            self.problems.partial = True
+            for name, entry in node.entries.items():
+                if closest(name, [FOR_EACH]) is not None:
+                    self.problems.add(entry.at, f'unknown field "{name}"{did_you_mean(name, [FOR_EACH])}', about)
 
     def _key_text(self, entry: Entry, about: Address) -> str | None:
         node = entry.node

@@ -52,6 +52,7 @@ USES: dict[str, Use] = {
     "a removal of what something refers to": patch("{match: acme/space/blank, remove: true}"),
     "a value that is an unknown variable": patch("{match: acme/site/docs, set: {title: '${{ vars.brand }}'}}"),
     "null for what cannot be cleared": patch("{match: acme/site/docs, set: {visibility: null}}"),
+    "the folder misspelled": top("", files={"enviroments/staging.yaml": "vars: {}\n"}, options={"environment": "staging"}),
     "removed that is declared": environment("removed:\n  - {address: acme/site/docs, action: delete}\n"),
     "removed that only another environment removes": environment(
         "vars: {}\n", before="removed: [{address: acme/site/docs, action: delete}]\n"

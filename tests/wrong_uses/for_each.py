@@ -38,6 +38,14 @@ USES: dict[str, Use] = {
     "forEach on a section": organization("    teams: {forEach: [a], title: T}"),
     "forEach inside a value": organization("    mergeRules: {reviewers: {forEach: [a]}}"),
     "forEach that is misspelled": node("{foreach: [a], collection: c, title: T}"),
+    "forEach whose elements something refers to": organization(
+        "    content: [{forEach: '${{ vars.product }}', space: '${{ each.key }}', id: spc_a, title: Ab}]\n"
+        "    sites: {d: {title: Docs, structure: [pay]}}",
+        before="vars: {products: {default: [pay]}}\n",
+    ),
+    "a key of forEach that something refers to": organization(
+        "    content: [{forEach: [pay], space: '${{ each.name }}', id: spc_a, title: Ab}]\n    sites: {d: {title: Docs, structure: [pay]}}"
+    ),
     "include inside forEach": node("{forEach: [a], collection: '${{ each.key }}', title: T, content: {include: a.yaml}}"),
     "too many elements": node("{forEach: '${{ range(0, 200000) }}', collection: 'c${{ each.key }}', title: T}"),
     "an included file that does not exist": top("include: [people.yaml]", files={"peopel.yaml": "teams: {}\n"}),

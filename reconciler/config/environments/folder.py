@@ -13,7 +13,7 @@ from typing import Final
 from reconciler.config.source.nodes import Problems
 from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.errors import Problem
-from reconciler.text.suggest import did_you_mean
+from reconciler.text.suggest import closest, did_you_mean
 
 SUFFIX: Final = ".yaml"
 _NAME: Final = re.compile(r"[a-z0-9-]{1,100}", re.ASCII)
@@ -55,6 +55,15 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
     else:
         return f"{ENVIRONMENTS}/{name}{SUFFIX}"
     return None
+
+
+def misspelled(root: Path, problems: Problems) -> None:
+    """Report a folder whose name is nearly that of the environments, where the project has none and one of them is chosen."""
+    near = closest(ENVIRONMENTS, sorted(path.name for path in root.iterdir() if path.is_dir()))
+    if near is not None:
+        problems.found.append(
+            Problem("--env", 0, 0, f"this project has no folder {ENVIRONMENTS}/; rename {near}/ if it has the environments")
+        )
 
 
 def _is_ours(path: Path) -> bool:

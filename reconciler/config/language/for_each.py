@@ -68,7 +68,9 @@ class Generator:
         found = []
         for scope, each in self._elements(entry.node, about):
             key = self._key(entry, scope, about)
-            if key is not None:
+            if key is None:
+                self.problems.partial = True
+            else:
                 found.append(Entry(key, entry.at, self._body(entry.node, scope, each)))
         self.made[id(entry.node)] = found
         if not found:
@@ -83,6 +85,7 @@ class Generator:
         scope: Evaluator = outer.scope if outer is not None else self.evaluation.evaluator
         found = self._value(entry, scope, about)
         if found is None:
+            self.problems.partial = True  # what it would make is not known
             return
         value, places = found
         text = entry.node.text if isinstance(entry.node, Scalar) else f"the list at {_place(entry.node.at)}"
