@@ -70,6 +70,9 @@ def test_an_example_that_breaks_the_schema_would_be_found() -> None:
         ("member.role", "guards.minAdmins objects keep the value admin"),
         ("site-space.default", "the site (defaultSiteSpace)"),
         ("site.structure", "reconciler explain section"),
+        ("environments", "patch            What differs in this environment."),
+        ("patch", "remove           Remove them"),
+        ("vars", "enum             The values that it accepts."),
     ],
 )
 def test_it_says_what_follows_from_the_declaration(cli: Cli, word: str, said: str) -> None:

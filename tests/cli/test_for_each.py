@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.cli.conftest import Cli
@@ -71,6 +73,16 @@ def test_a_removed_element_is_a_removed_resource_with_all_guards(applied: Cli) -
     assert plan.exit_code in (4, 5)
     assert "acme/collection/id\n  ! blocked     is no longer declared, and collection 'Identity' is protected" in plan.stdout
     assert "acme/team/id-writers" in plan.stdout
+
+
+def test_a_renamed_element_keeps_its_objects_with_the_lines_that_the_plan_prints(applied: Cli) -> None:
+    applied.edit("reconciler.yaml", "pay: Payments", "payments: Payments")
+    plan = applied("plan", *SANDBOX, "--full").stdout
+    lines = sorted(set(re.findall(r"add to moved: (\{.*?\})", plan)))
+    assert len(lines) == 3, plan
+    applied.write("reconciler.yaml", (applied.root / "reconciler.yaml").read_text() + f"moved: [{', '.join(lines)}]\n")
+    assert "No changes" not in applied("plan", *SANDBOX).stdout
+    assert applied("apply", "--yes", *SANDBOX).stdout.endswith("Applied without any requests. The plan is now empty.\n")
 
 
 def test_a_value_of_a_generated_resource_is_not_accepted_but_the_value_to_change_is_named(applied: Cli) -> None:

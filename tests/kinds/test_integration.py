@@ -324,6 +324,34 @@ def test_a_removed_integration_is_protected_and_its_delete_says_what_goes_with_i
     assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search"]
 
 
+def test_the_installation_of_an_integration_that_is_deleted_is_deleted_with_it(org: Org) -> None:
+    applied(org, published())
+    tree = published()
+    del tree["integrations"], tree["installations"]["charts"]
+    org.write(tree)
+    assert {str(change.address): change.reason for change in org.plan().changes} == {CHARTS: "no longer declared; it is left unchanged"}
+    org.write(tree, removed=[{"address": MINE, "action": "delete"}])
+    assert {str(change.address): change.reason for change in org.plan().changes} == {
+        CHARTS: f"deleted with {MINE}",
+        MINE: "removed: says so",
+    }
+    applied(org, tree)
+    assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search"]
+
+
+def test_the_first_publication_of_what_existed_says_what_it_may_lose(org: Org) -> None:
+    body = {"title": "Charts", "organization": ORGANIZATION, "visibility": "private", "script": "0", "scopes": [], "icon": "iVBORw0KGgo="}
+    org.call("POST", "/integrations/acme-charts", body)
+    org.write(published(installations=False))
+    (note,) = org.plan().notes
+    assert note.startswith(
+        f"{MINE}: the request replaces the whole integration, and the service never shows its icon, previewImages and runtime"
+    )
+    applied(org, published(installations=False))
+    org.write(published(installations=False, title="Other"))
+    assert org.plan().notes == ()
+
+
 def test_an_integration_that_does_not_exist_is_named(org: Org) -> None:
     org.write({"members": {"ada@acme.example": "admin"}, "installations": {"x": {"integration": {"id": "nobody"}}}})
     plan = org.plan()

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from reconciler import resource
 
 ROOT = Path(__file__).parents[2]
@@ -74,3 +76,17 @@ def test_the_words_that_one_kind_uses_are_those_that_the_decision_counts() -> No
     rows = re.findall(r"^\| (`[^|]+`) \| ([\w-]+) \|", section, flags=re.MULTILINE)
     counted = {word: {kind.replace("-", "_")} for words, kind in rows for word in re.findall(r"`([^`]+)`", words)}
     assert counted == once
+
+
+@pytest.mark.parametrize("name", ["agent_instructions", "adaptive_schema", "installation", "integration", "translation"])
+def test_a_kind_is_forty_lines_besides_its_imports_and_types_of_values(name: str) -> None:
+    text = (ROOT / "reconciler" / "kinds" / f"{name}.py").read_text(encoding="utf-8")
+    lines = text.splitlines()
+    own = [
+        node
+        for node in ast.parse(text).body
+        if not isinstance(node, ast.Import | ast.ImportFrom | ast.Expr)
+        and not (isinstance(node, ast.ClassDef) and ast.unparse(node.bases[0]) == "TypedDict")
+        and not (isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("Annotated["))
+    ]
+    assert sum(bool(line.strip()) for node in own for line in lines[node.lineno - 1 : node.end_lineno]) <= 40
