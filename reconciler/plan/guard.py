@@ -43,7 +43,10 @@ def refuse(found: Sequence[Violation], what: str) -> None:
     violations = [violation for violation in found if violation.level is Severity.ERROR]
     if not violations:
         return
-    lines = [_violated(violation) for violation in violations]
+    alike: dict[tuple[object, ...], list[Violation]] = {}
+    for violation in violations:
+        alike.setdefault((violation.name, violation.source, violation.message, _way(violation)), []).append(violation)
+    lines = [_violated(first, len(others)) for first, *others in alike.values()]
     more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
     ways = "; ".join(dict.fromkeys(violation.remedy for violation in violations if violation.remedy))
     number = len({violation.name for violation in violations})
@@ -53,12 +56,16 @@ def refuse(found: Sequence[Violation], what: str) -> None:
     )
 
 
-def _violated(violation: Violation) -> str:
-    """`policy two-admins (reconciler.yaml:12) at acme: fewer than two admins`."""
+def _violated(violation: Violation, others: int) -> str:
+    """`policy two-admins (reconciler.yaml:12) at acme: fewer than two admins`. `others`: how many more there are of the same."""
     where = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
-    at = f" at {violation.address}" if violation.address is not None else ""
-    by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
-    return f"{violation.name}{where}{at}: {violation.message}{by}"
+    more = f" and {others} more" if others else ""
+    at = f" at {violation.address}{more}" if violation.address is not None else ""
+    return f"{violation.name}{where}{at}: {violation.message}{_way(violation)}"
+
+
+def _way(violation: Violation) -> str:
+    return f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
