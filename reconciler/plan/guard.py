@@ -43,10 +43,10 @@ def refuse(found: Sequence[Violation], what: str) -> None:
     violations = [violation for violation in found if violation.level is Severity.ERROR]
     if not violations:
         return
-    alike: dict[tuple[object, ...], list[Violation]] = {}
+    alike: dict[tuple[str, str], list[Violation]] = {}
     for violation in violations:
-        alike.setdefault((violation.name, violation.source, violation.message, _way(violation)), []).append(violation)
-    lines = [_violated(first, len(others)) for first, *others in alike.values()]
+        alike.setdefault(_violated(violation), []).append(violation)
+    lines = [_said(rule, message, some) for (rule, message), some in alike.items()]
     more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
     ways = "; ".join(dict.fromkeys(violation.remedy for violation in violations if violation.remedy))
     number = len({violation.name for violation in violations})
@@ -56,16 +56,18 @@ def refuse(found: Sequence[Violation], what: str) -> None:
     )
 
 
-def _violated(violation: Violation, others: int) -> str:
-    """`policy two-admins (reconciler.yaml:12) at acme: fewer than two admins`. `others`: how many more there are of the same."""
+def _violated(violation: Violation) -> tuple[str, str]:
+    """The rule with its place, and what is wrong."""
     where = f" ({violation.source.file}:{violation.source.line})" if violation.source is not None else ""
-    more = f" and {others} more" if others else ""
-    at = f" at {violation.address}{more}" if violation.address is not None else ""
-    return f"{violation.name}{where}{at}: {violation.message}{_way(violation)}"
+    by = f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
+    return f"{violation.name}{where}", f"{violation.message}{by}"
 
 
-def _way(violation: Violation) -> str:
-    return f" by {' -> '.join(violation.path)}" if len(violation.path) > 1 else ""
+def _said(rule: str, message: str, alike: Sequence[Violation]) -> str:
+    """`policy two-admins (reconciler.yaml:12) at acme and 2 more: fewer than two admins`."""
+    more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+    at = f" at {alike[0].address}{more}" if alike[0].address is not None else ""
+    return f"{rule}{at}: {message}"
 
 
 def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
