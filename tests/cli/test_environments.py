@@ -164,6 +164,7 @@ exceptions: [{policy: links-expire, address: acme/site/labs/share-link/partners,
 access:
   - {as: {link: partners}, sees: [acme/site/labs]}
   - {as: {claims: {pro: true}}, mustNotSee: [acme/site/labs]}
+  - {as: agent, sees: "${{ ['acme/site/docs'] if env.name == 'nowhere' else [] }}", mustNotSee: [acme/site/docs]}
 lint: {ignore: [{id: vague-name, address: acme/site/labs/share-link/partners}]}
 defaults: {share-link: {active: true}, site: {visibility: public}}
 """
@@ -183,6 +184,9 @@ def test_what_names_something_that_only_this_environment_removes_is_no_mistake(p
     for name in ("production", "staging"):
         done = project("validate", "--env", name, "--lint")
         assert (done.exit_code, "No findings." in done.stdout) == (0, True), done.stdout + done.stderr
+    level = "{policy: links-expire, level: \"${{ 'warning' if env.name == 'staging' else 'error' }}\"}"
+    project.edit("reconciler.yaml", "use: [links-expire]", f"use: [{level}]")
+    assert "policy links-expire: warning -> error" in project("config", "diff", "staging", "production").stdout.splitlines()
 
 
 def test_what_an_environment_stops_declaring_is_deleted_as_its_plan_says(project: Cli) -> None:

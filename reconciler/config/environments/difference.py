@@ -25,6 +25,7 @@ def differences(kinds: Kinds, one: Project, other: Project) -> Iterator[str]:
     yield from _settings(one.settings, other.settings)
     for name in ("prune", "protect", "guards", "access"):
         yield from _line(name, _rule(one.desired, name), _rule(other.desired, name))
+    yield from _policies(one.desired, other.desired)
     names = (str(one.desired.environment), str(other.desired.environment))
     left, right = _declared(one.desired), _declared(other.desired)
     for address in sorted({*left, *right}):
@@ -51,6 +52,15 @@ def _rule(desired: Desired, name: str) -> Any:
     if name == "guards":
         return vars(value)
     return dict(value) if isinstance(value, Mapping) else sorted(value)
+
+
+def _policies(one: Desired, other: Desired) -> Iterator[str]:
+    """Policies that only one of them has, or that have another level, and exceptions."""
+    left, right = ({policy.id: str(policy.level) for policy in desired.policies.rules} for desired in (one, other))
+    for id in dict.fromkeys((*left, *right)):
+        yield from _line(f"policy {id}", left.get(id), right.get(id))
+    here, there = (sorted(desired.policies.exceptions) for desired in (one, other))
+    yield from _line("exceptions", here, there)
 
 
 def _declared(desired: Desired) -> dict[Address, Declared]:
