@@ -114,6 +114,10 @@ class SqliteFile:
 
     def is_current(self) -> bool | None:
         with calm(self.where):
+            if not self._writable and self._file.exists() and self._abandoned:
+                with self._copied() as copy:
+                    if copy is not None:
+                        return copy.is_current()
             if not self._file.exists():
                 return None
             _check_regular(self._file)
@@ -148,6 +152,37 @@ class SqliteFile:
     def _wal(self) -> bool:
         return os.path.exists(f"{self._file}-wal")
 
+    @property
+    def _abandoned(self) -> bool:
+        """Whether a run that was killed left its log, and nobody has the file open: SQLite would create a third file to read it."""
+        return self._wal and not os.path.exists(f"{self._file}-shm")
+
+    @contextmanager
+    def _copied(self) -> Iterator[SqliteFile | None]:
+        """A copy of the file and its log, where SQLite may create what it likes; None where someone opened it meanwhile."""
+        from shutil import copyfile  # only where they are wanted
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix="reconciler-state-") as folder:
+            path, log = Path(folder, self._file.name), Path(f"{self._file}-wal")
+            try:
+                before = self._stamp(), os.stat(log).st_mtime_ns
+                copyfile(self._file, path)
+                copyfile(log, f"{path}-wal")
+                same = self._abandoned and before == (self._stamp(), os.stat(log).st_mtime_ns)
+            except FileNotFoundError:
+                same = False
+            if not same:
+                yield None
+                return
+            Path(f"{path}-shm").touch(mode=0o600)
+            copy = SqliteFile(path, create=False, busy_seconds=self._busy)
+            copy.where = self.where
+            try:
+                yield copy
+            finally:
+                copy.close()
+
     def _stamp(self) -> tuple[int, ...]:
         """What changes when someone writes to the file, or opens it to write."""
         found = os.stat(self._file)
@@ -158,6 +193,11 @@ class SqliteFile:
             return None
         _check_regular(self._file)
         for _ in range(READ_ATTEMPTS):
+            if self._abandoned:
+                with self._copied() as copy:
+                    if copy is not None:
+                        return copy.read(work)
+                continue
             before = self._stamp()
             try:
                 with self._engine.begin() as connection:

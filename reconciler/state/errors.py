@@ -50,7 +50,10 @@ _POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, what to do
     "55P03": ("was locked by another program for too long", BUSY),
     "57014": ("took too long to answer", "Run again; if it happens again, check the load of the server."),
     "53": ("has no resources left", "Run again; if it happens again, check the load and the connection limit of the server."),
-    "42501": ("denies access", "Grant this user the right to create and use the schema `reconciler`."),
+    "42501": (
+        "denies access",
+        "Grant this role the rights in the schema `reconciler` that docs/state.md lists: to read, or to write.",
+    ),
     "28": ("refuses the login", "Check the user and the password; set the password in PGPASSWORD or ~/.pgpass."),
     "3D": ("does not exist on that server", "Create it, or pass another with --state."),
     "25006": ("cannot be written: the server is read-only", "Use the primary server, not a standby."),

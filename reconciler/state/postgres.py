@@ -11,7 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import URL, Connection, create_engine, event, text
+from sqlalchemy import URL, Connection, create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError
@@ -21,6 +22,7 @@ from reconciler.text.install import installing
 
 SCHEMA: Final = "reconciler"
 CONNECT_SECONDS: Final = 5
+DENIED: Final = ("42501", "25006")  # SQLSTATE: a right is missing, or the server or the role only reads
 PREPARE_LOCK: Final = 0x7265636F6E63  # any number of our own: two runs must not make the tables at once
 SESSION: Final = (  # every wait has a deadline, and a commit is on the disk
     "SET lock_timeout = '5s'",
@@ -62,15 +64,31 @@ class Postgres:
                 raise
 
     def read(self, work: Callable[[Connection], T]) -> T | None:
-        with calm(self.where), self._engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+        with calm(self.where), self._reading(readonly=True) as connection:
+            current = migrations.is_current(connection, self.where)
+            if current is not False:
+                return work(connection) if current else None
+        with calm(self.where), self._reading(readonly=False) as connection:
+            found, ours = migrations.found_version(connection), 1 + len(migrations.MIGRATIONS)
+            try:
+                self._prepare(connection)  # and rolled back at the end: a reading migrates nothing
+            except DBAPIError as error:
+                if getattr(error.orig, "sqlstate", None) not in DENIED:
+                    raise
+                raise StateError(
+                    f"{self.where} was written by an older version: its schema is {found}, and a role that can only read needs {ours}",
+                    hint="Run `reconciler apply` once with the role that can write: it upgrades the tables.",
+                ) from error
+            return work(connection)
+
+    @contextmanager
+    def _reading(self, *, readonly: bool) -> Iterator[Connection]:
+        """A transaction that sees one moment and leaves nothing. `readonly`: the server refuses every write in it."""
+        with self._engine.connect() as connection:
+            connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=readonly)
             transaction = connection.begin()
             try:
-                current = migrations.is_current(connection, self.where)
-                if current is None:
-                    return None
-                if not current:
-                    self._prepare(connection)  # and taken back below: a reading migrates nothing
-                return work(connection)
+                yield connection
             finally:
                 transaction.rollback()
 
@@ -88,7 +106,7 @@ class Postgres:
 
     def _prepare(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": PREPARE_LOCK})
-        if migrations.is_current(connection, self.where) is None:
+        if not inspect(connection).has_schema(SCHEMA):  # an administrator may have created it: then nobody else needs that right
             connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
         migrations.prepare(connection, self.where)
 

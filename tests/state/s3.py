@@ -56,6 +56,7 @@ class Proxy:
         self.counted: Counter[str] = Counter()
         self.requests: list[tuple[str, str]] = []
         self.next: list[str] = []  # what becomes of the next writes: a way, or "" for nothing
+        self.reads_only = False  # whether it denies every write, as to a role that may only get and list objects
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"proxy": self})
         self._listening = _Server(("127.0.0.1", 0), handler)
@@ -66,10 +67,12 @@ class Proxy:
 
     def calm(self) -> None:
         """Nothing goes wrong any more."""
-        self.rate, self.next = 0.0, []
+        self.rate, self.next, self.reads_only = 0.0, [], False
 
     def way(self, method: str, path: str) -> str:
         """What becomes of a request."""
+        if self.reads_only and method not in ("GET", "HEAD"):
+            return "denied"
         if method == "PUT" and self.next:
             return self.next.pop(0)
         if self.chance.random() >= self.rate:

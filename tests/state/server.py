@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -33,6 +34,29 @@ def missing() -> None:
     if "postgres" in os.environ.get(REQUIRE, ""):
         pytest.fail(f"{REQUIRE} asks for PostgreSQL, but there is {reason}")
     pytest.skip(reason)
+
+
+@contextmanager
+def database(url: str) -> Iterator[str]:
+    """The URL of an empty database of its own on the server."""
+    name = f"d{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+        yield url.replace("/postgres", f"/{name}")
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def documented_roles(url: str) -> tuple[str, str]:
+    """The URLs of the two roles that the statements in docs/state.md create: the one that applies, and the one that reads."""
+    page = (Path(__file__).parents[2] / "docs" / "state.md").read_text(encoding="utf-8")
+    statements = page.partition("```sql\n")[2].partition("```")[0]
+    names = [f"{name}_{uuid4().hex[:8]}" for name in ("docs_apply", "docs_plan")]
+    for name in names:
+        statements = statements.replace(name.rpartition("_")[0], name)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statements)
+    applies, reads = (url.replace("tests@", f"{name}@") for name in names)
+    return applies, reads
 
 
 @contextmanager

@@ -139,9 +139,10 @@ def _current(path: Path, scope: Scope) -> Iterator[tuple[sqlite3.Connection, Any
 
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    if not path.is_file():
+    log, shared = (Path(f"{path}-{name}").exists() for name in ("wal", "shm"))
+    if not path.is_file() or log > shared:  # SQLite would create the third file
         raise _Unusual
-    mode = "mode=ro" if Path(f"{path}-wal").exists() else "immutable=1"
+    mode = "mode=ro" if log else "immutable=1"
     with closing(sqlite3.connect(f"file:{quote(str(path))}?{mode}", uri=True, timeout=1.0, isolation_level=None)) as connection:
         yield connection
 
