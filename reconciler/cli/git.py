@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -74,6 +74,19 @@ class Repository:
             )
         id = done.stdout.decode().split()[0]
         return one if id == one.id else Commit(f"where it left {one.name}", id)
+
+    def differs(self, commit: Commit, names: Iterable[str]) -> bool:
+        """Whether a file below the folder differs from the commit, or one of `names`, which are relative to the folder, is not in it.
+
+        Raises `ReconcilerError` where git cannot compare.
+        """
+        changed = _git(self.folder, "diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", commit.id, "--", ".")
+        listed = _git(self.folder, "ls-tree", "-r", "-z", "--name-only", commit.id, ".")
+        for done in (changed, listed):
+            if done.returncode != 0:
+                raise ReconcilerError(f"git cannot compare the files with {commit}: {_said(done)}")
+        tracked = {os.fsdecode(name) for name in listed.stdout.split(b"\0")}
+        return bool(changed.stdout) or any(name not in tracked for name in names if not name.startswith(("/", "../")))
 
     @contextmanager
     def files(self, commit: Commit) -> Iterator[Path]:

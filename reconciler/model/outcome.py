@@ -48,10 +48,15 @@ class Edited:
 
 @dataclass(frozen=True)
 class Withheld:
-    """What a saved plan did not bring about. `refused`: addresses it shows, with the reason; `new`: addresses it does not show."""
+    """What a saved plan did not bring about. `refused`: addresses it shows, with the reason; `new`: addresses it does not show.
+
+    `origin`: who created the file, from which commit, as it says. `same`: whether it was created from the same evaluated configuration.
+    """
 
     refused: Mapping[str, str]
     new: tuple[str, ...] = ()
+    origin: Mapping[str, Any] | None = None
+    same: bool | None = None
 
 
 @dataclass(frozen=True)

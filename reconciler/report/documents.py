@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 
 from reconciler.address import Address, bare
@@ -100,7 +100,14 @@ def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
         "project": outcome.plan.project,
         "environment": outcome.plan.environment,
         **results_document(outcome),
-        "savedPlan": None if held is None else {"refused": refused, "new": list(held.new)},
+        "savedPlan": None
+        if held is None
+        else {
+            "refused": refused,
+            "new": list(held.new),
+            "origin": cast("plan_types.OriginData | None", held.origin),
+            "sameConfiguration": held.same,
+        },
     }
 
 

@@ -20,7 +20,7 @@ from reconciler.report.documents import plan_document
 from reconciler.resource import UNSET, Foreign, Kind, Kinds
 
 if TYPE_CHECKING:
-    from reconciler.report.schemas.plan import ConsentData, OptionsData, PlanData, SavedPlanDocument
+    from reconciler.report.schemas.plan import ConsentData, OptionsData, OriginData, PlanData, SavedPlanDocument
 
 NAMES: Final = {"format", "project", "environment", "createdAt", "address", "kind", "actions", "cause", "verb", "method"}
 SHOWN: Final = frozenset(NAMES | {"flag", "of", "parent", "previous", "sort", "rule", "level"})
@@ -43,6 +43,7 @@ class Made:
     lineage: str
     serial: int
     options: OptionsData
+    origin: OriginData | None = None
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Digests:
 
     def of(self, value: Any) -> str:
         """The same for the same value, whatever the order of its keys."""
-        plain = value if self.key is not None else self.mask(json.loads(_canonical(value)))
-        text = _canonical(plain).encode()
+        plain = value if self.key is not None else self.mask(json.loads(canonical(value)))
+        text = canonical(plain).encode()
         if self.key is not None:
             return "hmac-sha256:" + hmac.new(self.key, text, hashlib.sha256).hexdigest()
         return "sha256:" + hashlib.sha256(text).hexdigest()
@@ -90,7 +91,7 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
     """The whole file as data."""
     configuration = digests.of(made.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
-    return {
+    document: SavedPlanDocument = {
         **masked,
         "madeBy": made.version,
         "service": made.service,
@@ -103,6 +104,9 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
         "consents": [digests.consent(kinds, consent) for consent in _own(plan)],
         "requests": [{"step": step.id, "digest": digests.request(kinds[step.kind], step)} for step in plan.steps],
     }
+    if made.origin is not None:
+        document["origin"] = {**made.origin, "actor": digests.mask(made.origin["actor"]), "run": digests.mask(made.origin["run"])}
+    return document
 
 
 def _own(plan: Plan) -> list[Consent]:
@@ -115,10 +119,11 @@ def _own(plan: Plan) -> list[Consent]:
 
 def digest_of(document: Mapping[str, Any]) -> str:
     """The digest under which a saved plan is remembered; layout and order of keys do not matter."""
-    return hashlib.sha256(_canonical(document).encode()).hexdigest()
+    return hashlib.sha256(canonical(document).encode()).hexdigest()
 
 
-def _canonical(value: Any) -> str:
+def canonical(value: Any) -> str:
+    """The same text for the same value, whatever the order of its keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_encoded)
 
 
@@ -132,7 +137,7 @@ def _encoded(value: Any) -> Any:
         case Mapping():
             return dict(value)
         case set() | frozenset():
-            return {"set": sorted(_canonical(part) for part in value)}
+            return {"set": sorted(canonical(part) for part in value)}
         case datetime():
             return value.isoformat()
         case _ if value is UNSET:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @shared.state()
 @shared.creating()
 @click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply exactly what this saved plan shows.")
+@shared.require_commit()
 @click.option("--partial", is_flag=True, help="With --plan: if part of it is no longer valid, apply the rest.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
 @click.option(
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 @shared.output(formats=("text", "json"))
 @click.pass_obj
 def command(
-    screen: Screen, /, file: Path | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"],
+    screen: Screen, /, file: Path | None, require_commit: str | None, partial: bool, yes: bool, on_error: Literal["continue", "stop"],
     verify: Literal["written", "full"], full: bool, report: tuple[tuple[str, Path], ...], **words: Any,
 ) -> int:  # fmt: skip
     """Apply the project: resolve the requests in doubt of earlier runs, plan, ask for confirmation, apply, verify.
@@ -74,8 +75,10 @@ def command(
     options = Options.of(screen, words)
     use = None
     if file is not None:
-        use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes)
+        use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes, commit=require_commit)
         options = use.options
+    elif require_commit is not None:
+        raise UsageError("--require-commit requires --plan FILE", hint="Without a saved plan, apply uses the files as they are.")
     elif partial:
         raise UsageError("--partial requires --plan FILE", hint="To apply part of a plan without a file, use --target GLOB.")
     elif not yes and not screen.can_ask:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
+from reconciler.errors import UsageError
 
 
 @click.command("plan", short_help="Show what would change.")
@@ -25,14 +27,16 @@ from reconciler.cli.terminal.screen import Screen
 @click.option(
     "--out", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Save the plan to a file that only you can read."
 )
+@shared.commit()
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
 @click.option("--full", is_flag=True, help="Show every change on lines of its own.")
 @reports.option()
 @shared.output(formats=("text", *reports.FORMATS))
 @click.pass_obj
 def command(
-    screen: Screen, /, out: Path | None, detailed_exitcode: bool, full: bool, report: tuple[tuple[str, Path], ...], **words: Any
-) -> int:
+    screen: Screen, /, out: Path | None, commit: str | None, detailed_exitcode: bool, full: bool,
+    report: tuple[tuple[str, Path], ...], **words: Any,
+) -> int:  # fmt: skip
     """Show what would change, and why. Sends only GET requests and writes nothing.
 
     \b
@@ -41,17 +45,24 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
     from reconciler.cli import exits
+    from reconciler.cli.saved.signature import signing_key
     from reconciler.cli.wiring.unchanged import Unchanged
 
     options = Options.of(screen, words)
+    typed = click.get_current_context().get_parameter_source("commit") is ParameterSource.COMMANDLINE
+    if typed and out is None:
+        raise UsageError("--commit requires --out FILE", hint="Only a saved plan records a commit.")
+    if out is not None:
+        signing_key(screen)  # a key that cannot be used is reported before anything is read
     unchanged = Unchanged.of(options, screen.width, full) if out is None and not report else None
     if unchanged is not None and (says := unchanged.recall(screen)) is not None:
         screen.spans(says)
         return exits.DONE
 
+    from reconciler.cli.saved.origin import origin
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import plan_file, run
-    from reconciler.cli.wiring.connect import connect, load, now, open_store
+    from reconciler.cli.wiring.connect import connect, load, now, open_store, who
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
 
@@ -93,7 +104,7 @@ def command(
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
-        made = plan_file.made_of(options, project, state, service.identity)
+        made = plan_file.made_of(options, project, state, service.identity, origin(project, who(), commit=commit))
         digests = plan_file.digests_of(screen, state.lineage, key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)
     return exits.of_plan(plan, detailed=detailed_exitcode)

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from reconciler.cli.wiring.plan_file import Saved
     from reconciler.cli.wiring.run import Planned, Session
     from reconciler.cli.wiring.unseen import Unseen
+    from reconciler.config import Project
     from reconciler.model import Outcome, Withheld
+    from reconciler.report.schemas.plan import OriginData
     from reconciler.state import Store
 
 FRESH: Final = 10.0  # seconds; what was read longer ago is read again before anything is sent
@@ -32,7 +34,10 @@ AGAIN: Final = "Create a new one: reconciler plan --out FILE."
 
 @dataclass
 class Use:
-    """One use of a saved plan. `options`: of the command line, with what the file says the run is about."""
+    """One use of a saved plan. `options`: of the command line, with what the file says the run is about.
+
+    `same`: whether the evaluated configuration is that of the file; None where it does not say.
+    """
 
     screen: Screen
     options: Options
@@ -40,6 +45,7 @@ class Use:
     partial: bool
     ask: bool
     approval: Approval | None = field(default=None, init=False)
+    same: bool | None = field(default=None, init=False)
 
     def check(self, project: str, service: Service) -> None:
         """Raise `StalePlan` where the file was made for something else."""
@@ -68,6 +74,7 @@ class Use:
         from reconciler.plan.guard import guard
 
         self._check_state(session, store)
+        self._compare(session.project, store)
         planned = self._approved(session, store)
         while True:
             assert self.approval is not None
@@ -125,7 +132,7 @@ class Use:
         from reconciler.model import Withheld
 
         assert self.approval is not None
-        return Withheld(self.approval.refused, self.approval.new)
+        return Withheld(self.approval.refused, self.approval.new, self.saved.document.get("origin"), self.same)
 
     def _check_state(self, session: Session, store: Store) -> None:
         lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage
@@ -137,6 +144,21 @@ class Use:
                     f"{self.saved.path} was already used by run {run.id} of {run.who}",
                     hint=f"reconciler show {run.id[:8]} shows what it did. For what is left: reconciler plan --out FILE.",
                 )
+
+    def _compare(self, project: Project, store: Store) -> None:
+        """Say whether the files still mean what they meant, whatever their commit: a merge or a squash of it means the same."""
+        from reconciler.cli.wiring.plan_file import digests_of
+
+        then = self.saved.document["digests"]["configuration"]
+        if then is None:
+            return
+        self.same = then == digests_of(self.screen, self.saved.document["digests"]["lineage"], store.digest_key()).of(project.digest)
+        if self.same:
+            self.screen.say("The evaluated configuration is the one that the plan was created from.")
+        else:
+            self.screen.say(
+                "The evaluated configuration changed since the plan was created; only addresses whose plan is the same are applied."
+            )
 
     def _approved(self, session: Session, store: Store) -> Planned:
         """Plan afresh, and narrow that to the file."""
@@ -205,13 +227,24 @@ class Use:
         )
 
 
-def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: bool) -> Use:
-    """The use of a file; what the run is about comes from there. Raises `UsageError`."""
+def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: bool, commit: str | None = None) -> Use:
+    """The use of a file; what the run is about comes from there. `commit`: the beginning of the id that it must have been created from.
+
+    Raises `UsageError`, `Refused` where it is not signed as it should be, `StalePlan` where it is of another commit.
+    """
+    from reconciler.cli.saved import signature
+    from reconciler.cli.saved.origin import sentence
     from reconciler.cli.wiring.plan_file import read
 
     if options.target or options.exclude or options.allow_replace:
         raise UsageError("--plan FILE already selects the addresses", hint="Remove --target, --exclude and --allow-replace.")
     saved = read(path)
+    signature.check(screen, path, saved.document)
+    origin = saved.document.get("origin")
+    if commit is not None:
+        _check_commit(path, origin, commit)
+    if origin is not None:
+        screen.say(sentence(origin))
     said = saved.document["options"]
     about = replace(
         options,
@@ -220,6 +253,16 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
         allow_replace=_globs(path, said["allowReplace"]),
     )
     return Use(screen, about, saved, partial, ask)
+
+
+def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
+    """Raise `StalePlan` where the file was created from something else than the commit."""
+    recorded = origin["commit"] if origin is not None else None
+    if recorded is None:
+        hint = "Create it in a clone of the repository, or with plan --out FILE --commit SHA."
+        raise StalePlan(f"{path} does not say from which commit it was created, and --require-commit asks for {commit}", hint=hint)
+    if not recorded.startswith(commit):
+        raise StalePlan(f"{path} was created from commit {recorded}, and --require-commit asks for {commit}", hint=AGAIN)
 
 
 def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from reconciler.config import Project
     from reconciler.model import State
     from reconciler.report.saved import Digests, Made
-    from reconciler.report.schemas.plan import OptionsData, SavedPlanDocument
+    from reconciler.report.schemas.plan import OptionsData, OriginData, SavedPlanDocument
     from reconciler.resource import Kinds
 
 SIZE_MAX: Final = 20 * 1024 * 1024  # bytes; a plan of 10,000 objects has about 13 million
@@ -36,23 +36,28 @@ class Saved:
 
 
 def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: Made, digests: Digests, created_at: datetime) -> None:
-    """Save a plan where only its owner can read it."""
+    """Save a plan where only its owner can read it; signed where the environment has a key."""
+    from reconciler.cli.saved import signature
     from reconciler.report.saved import saved_plan
     from reconciler.text.escape import as_json
 
+    key = signature.signing_key(screen)
     document = saved_plan(planned.plan, kinds, planned.actual, created_at=created_at, made=made, digests=digests)
     text = as_json(document, indent=1) + "\n"
+    if key is not None:
+        document["signature"] = signature.sign(json.loads(text), key)  # of what a reader of the file gets
+        text = as_json(document, indent=1) + "\n"
     if _too_large(text.encode("utf-8", "replace")):
         raise UsageError("the plan is too large to be saved", hint="Save it in parts: --target GLOB.")
     try:
         write_private(path, text)
     except OSError as error:
         raise UsageError(f"the plan cannot be saved to {path}: {(error.strerror or 'unknown reason').lower()}") from error
-    screen.say(f"Saved the plan to {path}.")
+    screen.say(f"Saved the {'signed ' if key is not None else ''}plan to {path}.")
 
 
-def made_of(options: Options, project: Project, state: State, service: str) -> Made:
-    """What a plan of now is made from and with. `service`: its identity."""
+def made_of(options: Options, project: Project, state: State, service: str, origin: OriginData | None = None) -> Made:
+    """What a plan of now is made from and with. `service`: its identity. `origin`: who creates it from which commit, if it is saved."""
     from reconciler import __version__
     from reconciler.report.saved import Made
 
@@ -63,7 +68,7 @@ def made_of(options: Options, project: Project, state: State, service: str) -> M
         "allowDelete": options.allow_delete,
         "allowExposure": [str(glob) for glob in options.allow_exposure],
     }
-    return Made(__version__, service, project.digest, state.lineage, state.serial, said)
+    return Made(__version__, service, project.digest, state.lineage, state.serial, said, origin)
 
 
 def digests_of(screen: Screen, lineage: str, key: bytes) -> Digests:

@@ -141,6 +141,8 @@ class PlanDocument(PlanData, total=False):
     preconditions: Annotated[Any, t.doc("Only in a saved plan: the object of each change, as it was.")]
     consents: Annotated[Any, t.doc("Only in a saved plan: what it allows to open.")]
     requests: Annotated[Any, t.doc("Only in a saved plan: what each step sends.")]
+    origin: Annotated[Any, t.doc("Only in a saved plan: who created it, from which commit.")]
+    signature: Annotated[Any, t.doc("Only in a saved plan: proves that it comes from whoever has the key.")]
 
 
 class OptionsData(t.Record):
@@ -177,6 +179,15 @@ class RequestDigestData(t.Record):
     digest: Annotated[t.Text, t.doc("Of everything the request sends and touches.")]
 
 
+class OriginData(t.Record):
+    """Shown, and compared only with --require-commit."""
+
+    commit: Annotated[t.CommitId | None, t.doc("The commit of the files; of a pull request, its last one. Null where nobody knows it.")]
+    modified: Annotated[bool | None, t.doc("Whether files of the project differed from the commit; null outside a git repository.")]
+    actor: Annotated[t.Text | None, t.doc("Who started the CI job, or the user and the machine.")]
+    run: Annotated[t.Text | None, t.doc("The URL of the CI job; null outside of one.")]
+
+
 class SavedPlanDocument(PlanData):
     """What `plan --out` writes and `apply --plan` reads."""
 
@@ -187,3 +198,5 @@ class SavedPlanDocument(PlanData):
     preconditions: Annotated[t.Items[PreconditionData], t.doc("The object of each change, as it was.")]
     consents: Annotated[t.Items[ConsentData], t.doc("What it allows to open.")]
     requests: Annotated[t.Items[RequestDigestData], t.doc("What each step sends.")]
+    origin: NotRequired[Annotated[OriginData, t.doc("Absent in files of older versions.")]]
+    signature: NotRequired[Annotated[t.Signature, t.doc("An HMAC of all the rest, made with RECONCILER_PLAN_KEY. Absent: not signed.")]]

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 from reconciler.model import RunStatus, Status, What
 from reconciler.report.checks import Level
 from reconciler.report.schemas import types as t
+from reconciler.report.schemas.plan import OriginData
 
 
 class ResultsSummaryData(t.Record):
@@ -50,6 +51,10 @@ class ResultsData(t.Record):
 class WithheldData(t.Record):
     refused: Annotated[t.Items[t.ReasonData], t.doc("What the file shows and was not done, because it does not hold any more.")]
     new: Annotated[t.Items[t.AddressText], t.doc("What would change although the file does not show it; it was not done.")]
+    origin: NotRequired[Annotated[OriginData | None, t.doc("Who created the file, from which commit; null where it does not say that.")]]
+    sameConfiguration: NotRequired[
+        Annotated[bool | None, t.doc("Whether the evaluated configuration is that of the file; null where it was created without a state.")]
+    ]
 
 
 class OutcomeDocument(ResultsData):
