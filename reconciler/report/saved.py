@@ -91,7 +91,7 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
     """The whole file as data."""
     configuration = digests.of(made.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
-    document: SavedPlanDocument = {
+    document: SavedPlanDocument = {  # type: ignore[typeddict-item]  # what is absent is not in the plan either
         **masked,
         "madeBy": made.version,
         "service": made.service,

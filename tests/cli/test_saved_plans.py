@@ -146,6 +146,8 @@ def test_the_outcome_as_json_says_what_was_refused_and_what_went_on(changed: Cli
     left = {
         "refused": [{"address": "acme/team/writers", "reason": "the object changed since the plan was saved"}],
         "new": ["acme/site/docs"],
+        "origin": saved(changed)["origin"],
+        "sameConfiguration": False,
     }
     words = ("apply", "p", "--plan", "plan.json", "--format", "json", "--report", "json=r.json", "--report", "markdown=r.md")
     result = changed(*words)
