@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, UsageError
+from reconciler.forges.job import job, recognised
 
 if TYPE_CHECKING:
     from reconciler.config import Project
@@ -28,47 +29,39 @@ _URL: Final = re.compile(r"https?://[!-~]+")
 
 
 @dataclass(frozen=True)
-class Job:
-    """What a CI system says of its job. `commit`: what it checked out; `head`: the last commit of the pull request, "" outside of one."""
+class CiJob:
+    """What a CI system says of its job. `commit`: what it checked out; `head`: the last commit of the pull request, or the same."""
 
-    commit: str
-    head: str
-    actor: str
-    run: str
-
-
-def _github(environ: Mapping[str, str]) -> Job:
-    run = "{GITHUB_SERVER_URL}/{GITHUB_REPOSITORY}/actions/runs/{GITHUB_RUN_ID}"
-    head = _head(environ.get("GITHUB_EVENT_PATH", "")) if environ.get("GITHUB_EVENT_NAME") == "pull_request" else ""
-    return Job(environ.get("GITHUB_SHA", ""), head, environ.get("GITHUB_ACTOR", ""), _filled(run, environ))
+    commit: str = ""
+    head: str = ""
+    actor: str = ""
+    run: str = ""
 
 
-def _gitlab(environ: Mapping[str, str]) -> Job:
-    head = environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", "")  # only where the pipeline runs for the merged result
-    return Job(environ.get("CI_COMMIT_SHA", ""), head, environ.get("GITLAB_USER_LOGIN", ""), environ.get("CI_JOB_URL", ""))
-
-
-def _bitbucket(environ: Mapping[str, str]) -> Job:
-    run = "https://bitbucket.org/{BITBUCKET_REPO_FULL_NAME}/pipelines/results/{BITBUCKET_BUILD_NUMBER}"
-    return Job(environ.get("BITBUCKET_COMMIT", ""), "", environ.get("BITBUCKET_STEP_TRIGGERER_UUID", ""), _filled(run, environ))
-
-
-SYSTEMS: Final[Mapping[str, Callable[[Mapping[str, str]], Job]]] = {
-    "GITHUB_ACTIONS": _github,
-    "GITLAB_CI": _gitlab,
-    "BITBUCKET_BUILD_NUMBER": _bitbucket,
+VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
+    "github": ("GITHUB_SHA", "GITHUB_ACTOR"),
+    "gitlab": ("CI_COMMIT_SHA", "GITLAB_USER_LOGIN"),
+    "bitbucket": ("BITBUCKET_COMMIT", "BITBUCKET_STEP_TRIGGERER_UUID"),
 }
-"""By the variable that says that a job runs there."""
+"""Of the commit that is checked out, and of whoever started the job."""
 
 
-def job(environ: Mapping[str, str]) -> Job | None:
-    """The CI job that this process is part of."""
-    return next((read(environ) for variable, read in SYSTEMS.items() if environ.get(variable)), None)
+def ci_job(environ: Mapping[str, str]) -> CiJob | None:
+    """The CI job that this process is part of; None outside of one."""
+    forge = recognised(environ)
+    if forge is None:
+        return None
+    commit, actor = (environ.get(variable, "") for variable in VARIABLES[forge])
+    try:
+        known = job(forge, environ, _event(environ))
+    except UsageError:  # the URL of the API cannot be used, which is no matter here
+        return CiJob(commit, commit, actor)
+    return CiJob(commit, known.commit, actor, known.run_url)
 
 
 def origin(project: Project, who: str, *, commit: str | None = None, environ: Mapping[str, str] = os.environ) -> OriginData:
     """Where a plan of the project is created now. `who`: the user outside a pipeline; `commit`: what the command line says."""
-    there, (checked_out, modified) = job(environ), _checked_out(project)
+    there, (checked_out, modified) = ci_job(environ), _checked_out(project)
     actor, run = (there.actor, there.run) if there is not None else (who, "")
     return {
         "commit": commit or _commit(there, checked_out),
@@ -78,7 +71,7 @@ def origin(project: Project, who: str, *, commit: str | None = None, environ: Ma
     }
 
 
-def _commit(there: Job | None, checked_out: str | None) -> str | None:
+def _commit(there: CiJob | None, checked_out: str | None) -> str | None:
     """The commit of the files: the pull request's where git has the merge of it, which nobody else ever sees."""
     if there is None or checked_out not in (None, there.commit):
         return checked_out
@@ -98,23 +91,16 @@ def _checked_out(project: Project) -> tuple[str | None, bool]:
         return None, False
 
 
-def _head(path: str) -> str:
-    """The last commit of the pull request that an event of GitHub is about."""
+def _event(environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """GitHub's event, where it is a pull request whose files are checked out: others name pull requests too, and have other files."""
+    if environ.get("GITHUB_EVENT_NAME") != "pull_request":
+        return {}
     try:
-        with Path(path).open("rb") as file:
-            found: Any = json.loads(file.read(EVENT_MAX))
-        for name in ("pull_request", "head", "sha"):
-            found = found[name]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return found if isinstance(found, str) else ""
-
-
-def _filled(template: str, environ: Mapping[str, str]) -> str:
-    try:
-        return template.format_map(environ)
-    except KeyError:
-        return ""
+        with Path(environ.get("GITHUB_EVENT_PATH", "")).open("rb") as file:
+            found = json.loads(file.read(EVENT_MAX))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def sentence(found: OriginData) -> str:
