@@ -91,8 +91,8 @@ def saved_plan(plan: Plan, kinds: Kinds, actual: Actual, *, created_at: datetime
     """The whole file as data."""
     configuration = digests.of(made.configuration) if digests.key is not None else None
     masked: PlanData = _masked(plan_document(plan, created_at=created_at), digests.mask)
-    document: SavedPlanDocument = {  # type: ignore[typeddict-item]  # what is absent is not in the plan either
-        **masked,
+    document: SavedPlanDocument = {
+        **masked,  # type: ignore[typeddict-item]  # what is absent is not in the plan either
         "madeBy": made.version,
         "service": made.service,
         "options": made.options,
