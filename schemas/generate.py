@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from reconciler.config.schema import dumped
+from reconciler.config.schemas import catalog
 from reconciler.kinds import load
 from reconciler.report.schemas.documents import dumped as reports
 
@@ -21,7 +22,7 @@ EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
 
 def texts() -> dict[str, str]:
     """The schemas as they should be, by file name."""
-    return {"config.schema.json": dumped(load()), **reports(), "service.openapi.json": service()}
+    return {"config.schema.json": dumped(load()), **reports(), "catalog.json": catalog.dumped(), "service.openapi.json": service()}
 
 
 def service() -> str:

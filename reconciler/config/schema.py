@@ -16,31 +16,29 @@ from reconciler.config.access import schema as access
 from reconciler.config.language.accepted import variable_schema
 from reconciler.config.policies.schema import rules
 from reconciler.config.rules import lint_schema
+from reconciler.config.schemas.alternatives import EXPRESSION, TEXT, Schema, chosen, either, loosened, or_expression, takes_null
 from reconciler.config.source.nodes import FOR_EACH
 from reconciler.config.source.split import INCLUDE
 from reconciler.config.values import adapter
 from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, Access, Service
 from reconciler.resource import Field, Kind, Kinds
 
-Schema = dict[str, Any]
-
+ID = "https://www.schemastore.org/docs-reconciler.json"  # the name that never changes; also where SchemaStore would publish it
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-EXPRESSION: Schema = {"$ref": "#/$defs/expression"}
-TEXT: Schema = {"$ref": "#/$defs/text"}
 KEY: Schema = {"$ref": "#/$defs/key"}
 LOOP: Schema = {
     "description": "One resource for each element of a list or a map: each.key, each.value and each.index are its values.",
-    "anyOf": [{"type": "array"}, {"type": "object"}, EXPRESSION],
+    **either([{"type": "array"}, {"type": "object"}, EXPRESSION]),
 }
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
 WELL_FORMED = r"^(?![\s\S]*(?<!\$)\$\{\{(?:\s*\}\}|(?![\s\S]*\}\})))"  # a text without one that is empty or does not end
 INCLUDED = r"^(?!.*\$\{\{)(?![/~]|environments/|reconciler\.yaml$)(?!(?:.*/)?\.)(?!.*\.(?:enc|sops)\.ya?ml$).+$"
 LITERAL: Schema = {"not": {"type": "string", "pattern": WHOLE}}
-KEYS: Schema = {"anyOf": [{"pattern": f"^{KEY_PATTERN}$"}, {"pattern": r"\$\{\{"}]}  # an expression is a key inside forEach
+KEYS: Schema = {"pattern": rf"^{KEY_PATTERN}$|\$\{{\{{"}  # an expression is a key inside forEach
 FILES_OF_SECRETS: Schema = {
     "description": "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
-    "anyOf": [{"type": "string", "pattern": ENCRYPTED_NAME}, {"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}],
+    **either([{"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}, {"type": "string", "pattern": ENCRYPTED_NAME}]),
 }
 COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
@@ -73,10 +71,24 @@ def schema(kinds: Kinds) -> dict[str, Any]:
             definitions[f"{host}.{section}"] = made.items(members)
     return {
         "$schema": DIALECT,
+        "$id": ID,
         "title": "A project of Reconciler, or a file it includes",
-        "anyOf": [{"$ref": "#/$defs/project"}, {"$ref": "#/$defs/fragment"}, {"$ref": "#/$defs/part"}, {"$ref": "#/$defs/environment"}],
+        **_files(kinds),
         "$defs": {**definitions, **made.types},
     }
+
+
+def _files(kinds: Kinds) -> Schema:
+    """Which file it is: a project file by its first keys, a fragment by the key of its organization, an environment by its patches."""
+    scalar = {"type": ["string", "number", "boolean"]}
+    project, fragment, part, environment = ({"$ref": f"#/$defs/{name}"} for name in ("project", "fragment", "part", "environment"))
+    cases: list[tuple[Schema, Schema]] = [
+        ({"anyOf": [{"required": ["version"]}, {"required": ["project"]}], "type": "object"}, project),
+        ({"type": "array"}, part),
+    ]
+    cases += [({"type": "object", "required": [root.name], "properties": {root.name: scalar}}, fragment) for root in kinds.roots]
+    cases.append(({"type": "object", "required": ["patch"], "properties": {"patch": {"type": "array"}}}, environment))
+    return chosen(cases, {"anyOf": [fragment, part, environment]})
 
 
 def dumped(kinds: Kinds) -> str:
@@ -109,7 +121,7 @@ class _Maker:
                             Service.MEMBER: _text(
                                 "The e-mail of the member who owns the token; must have access to everything and stay an admin."
                             ),
-                            Service.TIMEOUT: _value({"description": "Seconds for one request, including retries.", **seconds}),
+                            Service.TIMEOUT: or_expression({"description": "Seconds for one request, including retries.", **seconds}),
                         },
                         "The service that runs read and change.",
                     ),
@@ -120,14 +132,14 @@ class _Maker:
                 },
                 "recovery": _map(
                     {
-                        "settle": _value(
+                        "settle": or_expression(
                             {
                                 "description": "Seconds after which a request in doubt can no longer take effect.",
                                 "type": "number",
                                 "minimum": 0,
                             }
                         ),
-                        "createStrategy": _value({"enum": list(CREATE_STRATEGIES)}),
+                        "createStrategy": or_expression({"enum": list(CREATE_STRATEGIES)}),
                     }
                 ),
                 "include": {
@@ -144,7 +156,7 @@ class _Maker:
                 },
                 "prune": _map(
                     {
-                        name: {"description": f"Default: {kind.prune}.", **_value({"enum": list(PRUNE_SCOPES)})}
+                        name: {"description": f"Default: {kind.prune}.", **or_expression({"enum": list(PRUNE_SCOPES)})}
                         for name, kind in self.kinds.items()
                     },
                     "What happens to objects whose lines are removed, by kind.",
@@ -154,12 +166,12 @@ class _Maker:
                     {
                         "maxDelete": _map(
                             {
-                                "percent": _value({"type": "number", "minimum": 0, "maximum": 100}),
-                                "atLeast": _value({"type": "integer", "minimum": 0}),
+                                "percent": or_expression({"type": "number", "minimum": 0, "maximum": 100}),
+                                "atLeast": or_expression({"type": "integer", "minimum": 0}),
                             },
                             "How much a run may delete without further consent: a share of the managed objects, but always this number.",
                         ),
-                        "minAdmins": _value({"description": "The admins that no run removes.", "type": "integer", "minimum": 0}),
+                        "minAdmins": or_expression({"description": "The admins that no run removes.", "type": "integer", "minimum": 0}),
                     },
                     "Limits for one run.",
                 ),
@@ -221,13 +233,10 @@ class _Maker:
             "minProperties": 1,
             "propertyNames": names,
         }
-        patches: list[Schema] = [{**_map({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}]
-        patches.append(
-            _map(
-                {"match": match, "remove": {"description": "Remove them, with everything in them.", "const": True}},
-                required=("match", "remove"),
-            )
-        )
+        changed = {**_map({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}
+        remove = {"description": "Remove them, with everything in them.", "const": True}
+        removed = _map({"match": match, "remove": remove}, required=("match", "remove"))
+        patch = chosen([({"required": ["remove"]}, removed)], changed)
         values = {"description": "Values of variables that the project file declares.", "type": "object", "additionalProperties": LITERAL}
         made = _map(
             {
@@ -236,7 +245,7 @@ class _Maker:
                 Service.SECTION: project[Service.SECTION],
                 "state": project["state"],
                 **roots,
-                "patch": {"description": "What differs in this environment.", "type": "array", "items": {"anyOf": patches}},
+                "patch": {"description": "What differs in this environment.", "type": "array", "items": patch},
                 "removed": project["removed"],
             },
             "The file of an environment: environments/NAME.yaml.",
@@ -260,7 +269,7 @@ class _Maker:
         if kind.place.value_is is not None:
             return {kind.place.value_is: {"$ref": own}}
         made = self.definition(kind)
-        path = f"{own}/properties" if "properties" in made else f"{own}/anyOf/0/properties"
+        path = f"{own}/properties" if "properties" in made else f"{own}/then/properties"
         tag = [] if kind.place.tag is None or kind.place.tag not in kind.fields else [kind.place.tag]
         names = [*tag, *self._fields(kind), "id", "protect", "adopt", *(["expect"] if kind.expectable else [])]
         return {name: {"$ref": f"{path}/{name}"} for name in dict.fromkeys(names)}
@@ -269,7 +278,7 @@ class _Maker:
         """The schema of a list that is split into files."""
         doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
         name = {"type": "string", "pattern": INCLUDED}
-        made = _map({INCLUDE: {"description": doc, "anyOf": [name, {"type": "array", "items": name, "minItems": 1}]}}, required=(INCLUDE,))
+        made = _map({INCLUDE: {"description": doc, **either([{"type": "array", "items": name, "minItems": 1}, name])}}, required=(INCLUDE,))
         return {"description": "Split into files.", **made}
 
     def unsplit(self) -> Schema:
@@ -314,24 +323,26 @@ class _Maker:
         reserved = {
             **({FOR_EACH: LOOP} if kind.place.value_is is None else {}),
             "id": _text("The id of an existing object to adopt."),
-            "previously": _value({"description": "The keys that it had before.", "type": "array", "items": {"anyOf": [KEY, EXPRESSION]}}),
-            "protect": _value({"description": "Whether its deletion requires consent.", "type": "boolean"}),
-            "adopt": _value({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
+            "previously": or_expression(
+                {"description": "The keys that it had before.", "type": "array", "items": {"anyOf": [KEY, EXPRESSION]}}
+            ),
+            "protect": or_expression({"description": "Whether its deletion requires consent.", "type": "boolean"}),
+            "adopt": or_expression({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
             **({"expect": _expect(kind)} if kind.expectable else {}),
         }
-        flag = _value({"description": "The default: the one that readers see first.", "type": "boolean"})
+        flag = or_expression({"description": "The default: the one that readers see first.", "type": "boolean"})
         flags = dict.fromkeys(self.kinds.flags(kind.name), flag)
         full = _map({**self._fields(kind), **flags, **self._sections(kind), **reserved}, kind.doc)
         if self._sections(kind):
             full |= {"if": {"required": [FOR_EACH]}, "then": {"$ref": "#/$defs/unsplit"}}
         if not kind.place.in_list and kind.place.bare_is is not None:
-            return {"description": kind.doc, "anyOf": [full, self._field(kind, kind.fields[kind.place.bare_is])]}
+            return {"description": kind.doc, **chosen([({"type": "object"}, full)], self._field(kind, kind.fields[kind.place.bare_is]))}
         return full
 
     def node(self, kind: Kind) -> Schema:
         """An item of an ordered list."""
         tag = str(kind.place.tag)
-        key = {"anyOf": [KEY, EXPRESSION]}  # an expression inside forEach
+        key = either([KEY, EXPRESSION])  # an expression inside forEach
         own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **key}
         body = self.resource(kind)
         body["properties"] = {
@@ -342,10 +353,21 @@ class _Maker:
         return {**body, "required": [tag]}
 
     def items(self, members: tuple[Kind, ...]) -> Schema:
-        options: list[Schema] = [{"$ref": f"#/$defs/{kind.name}"} for kind in members]
-        options += [{"anyOf": [KEY, EXPRESSION]} for kind in members if kind.place.bare_is is not None][:1]
+        """A list, or the files that contain it. The word that a node begins with says what it is."""
         doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
-        return {"description": doc, "anyOf": [{"type": "array", "items": {"anyOf": options}}, {"$ref": "#/$defs/split"}]}
+        tags = {str(kind.place.tag): kind for kind in members}
+        cases = [({"required": [tag]}, {"$ref": f"#/$defs/{kind.name}"}) for tag, kind in tags.items()]
+        words = list(dict.fromkeys(name for kind in members for name in self.node(kind)["properties"]))
+        known = {"propertyNames": {"enum": words}}
+        node = chosen([*cases, (known, {"anyOf": [{"required": [tag]} for tag in tags]})], known)
+        bare = any(kind.place.bare_is is not None for kind in members)
+        item = chosen([({"type": "object"}, node)], {"anyOf": [KEY, EXPRESSION]}) if bare else {"type": "object", **node}
+        return {
+            "description": doc,
+            **chosen(
+                [({"type": "array"}, {"items": item}), ({"type": "object"}, {"$ref": "#/$defs/split"})], {"type": ["array", "object"]}
+            ),
+        }
 
     def _sections(self, kind: Kind) -> Schema:
         maps = {section: self._section(entry) for section, entry in self.kinds.sections(kind.name).items()}
@@ -359,7 +381,7 @@ class _Maker:
             "description": kind.doc,
             "type": "object",
             "propertyNames": KEYS,
-            "properties": {INCLUDE: {"anyOf": [files, entry]}},
+            "properties": {INCLUDE: chosen([({"type": "object"}, entry)], {"anyOf": [files, entry]})},
             "additionalProperties": entry,
         }
 
@@ -369,10 +391,10 @@ class _Maker:
     def _field(self, kind: Kind, field: Field) -> Schema:
         made = copy.deepcopy(adapter(field.type).json_schema(ref_template=f"#/$defs/{kind.name}.{{model}}"))
         for name, definition in made.pop("$defs", {}).items():
-            self.types[f"{kind.name}.{name}"] = _loosened(definition)
-        if field.clear and not _takes_null(made):
+            self.types[f"{kind.name}.{name}"] = loosened(definition)
+        if field.clear and not takes_null(made):
             made = {"anyOf": [made, {"type": "null"}]}
-        value = _value(_loosened(made))
+        value = or_expression(loosened(made))
         doc = " ".join(part for part in (field.doc, value.get("description", "")) if part)
         return {"description": doc, **{name: part for name, part in value.items() if name != "description"}} if doc else value
 
@@ -392,16 +414,6 @@ def _text(doc: str) -> Schema:
     return {"description": doc, **TEXT}
 
 
-def _value(made: Schema) -> Schema:
-    """The same, or an expression; the description stays outside, where editors look for it."""
-    doc = {"description": made["description"]} if "description" in made else {}
-    bare = {name: part for name, part in made.items() if name != "description"}
-    if bare == TEXT:
-        return {**doc, **TEXT}  # an expression is a text
-    options = bare["anyOf"] if set(bare) == {"anyOf"} else [bare]
-    return {**doc, "anyOf": [*options, EXPRESSION]}
-
-
 def _ending(kind: Kind) -> str:
     """How an address or a pattern ends that matches resources of one kind only."""
     if kind.within is None:
@@ -413,26 +425,3 @@ def _expect(kind: Kind) -> Schema:
     """The assertions about what the service derives."""
     names = {name: {"description": f"The {name} that the service is expected to derive.", **TEXT} for name in kind.expectable}
     return _map(names, "What the service is expected to derive; the plan blocks the resource if it derives something else.")
-
-
-def _takes_null(made: Schema) -> bool:
-    return made.get("type") == "null" or any(_takes_null(option) for option in made.get("anyOf", []))
-
-
-def _loosened(made: Any) -> Any:
-    """What pydantic says of a type, with expressions allowed inside it and texts written plainly."""
-    if isinstance(made, list):
-        return [_loosened(part) for part in made]
-    if not isinstance(made, dict):
-        return made
-    out = {name: _loosened(part) for name, part in made.items() if name not in ("title", "uniqueItems", "properties")}
-    if out.get("type") == "string" and "enum" not in out and "const" not in out:
-        del out["type"]
-        out |= TEXT
-    if "properties" in made:
-        out["properties"] = {name: _value(_loosened(part)) for name, part in made["properties"].items()}
-        if "additionalProperties" not in out and "title" in made:
-            out["additionalProperties"] = False  # a TypedDict; what a kind writes itself has no title and says what it means
-    if isinstance(out.get("items"), dict):
-        out["items"] = _value(out["items"])
-    return out

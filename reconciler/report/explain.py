@@ -104,7 +104,7 @@ def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     made = definitions[kind.name]
     if kind.place.value_is is not None:
         return {kind.place.value_is: str(made["description"])}
-    properties: dict[str, Any] = made["properties"] if "properties" in made else made["anyOf"][0]["properties"]
+    properties: dict[str, Any] = made["properties"] if "properties" in made else made["then"]["properties"]
 
     def said(word: dict[str, Any]) -> str:
         return str(word.get("description") or said(definitions[word["$ref"].rpartition("/")[2]]))

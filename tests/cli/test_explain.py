@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,9 +93,46 @@ def test_a_slip_is_told_what_was_probably_meant(cli: Cli, word: str, meant: str)
 
 def test_schemas_are_listed_and_printed_as_they_are_checked_in(cli: Cli) -> None:
     names = [line.split()[0] for line in cli("schema").stdout.splitlines()]
-    assert sorted(names) == sorted(path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json"))
+    assert sorted(names) == sorted(["catalog", *(path.name.removesuffix(".schema.json") for path in SCHEMAS.glob("*.schema.json"))])
     for name in names:
-        assert json.loads(cli("schema", name).stdout) == json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+        file = SCHEMAS / ("catalog.json" if name == "catalog" else f"{name}.schema.json")
+        assert json.loads(cli("schema", name).stdout) == json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_every_schema_has_an_id_of_its_own_that_names_the_version_of_its_format() -> None:
+    made = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in SCHEMAS.glob("*.schema.json")}
+    ids = {name: schema["$id"] for name, schema in made.items()}
+    assert len(set(ids.values())) == len(ids)
+    assert ids["config.schema.json"] == "https://www.schemastore.org/docs-reconciler.json"
+    assert ids["plan.schema.json"] == "urn:docs-reconciler:plan:1"
+
+
+def test_the_entry_for_the_catalog_of_schemastore_is_what_its_schema_asks_for() -> None:
+    entry = json.loads((SCHEMAS / "catalog.json").read_text(encoding="utf-8"))
+    assert set(entry) == {"name", "description", "fileMatch", "url"}, "the required keys and no unknown ones"
+    assert entry["url"] == json.loads((SCHEMAS / "config.schema.json").read_text(encoding="utf-8"))["$id"]
+    assert entry["url"].startswith("https://")
+
+
+def test_schemas_are_written_into_the_project_for_editors_and_name_what_is_wrong(cli: Cli) -> None:
+    assert cli("init", "p").exit_code == 0
+    shutil.rmtree(cli.root / "p" / ".reconciler")
+    (cli.root / "p" / "sub").mkdir()
+    written = cli("-C", "p/sub", "schema", "--write")
+    assert written.exit_code == 0
+    folder = cli.root / "p" / ".reconciler"
+    assert {path.name for path in folder.iterdir()} == {path.name for path in SCHEMAS.glob("*.schema.json")}
+    modeline = (cli.root / "p" / "reconciler.yaml").read_text(encoding="utf-8").splitlines()[0].partition("$schema=")[2]
+    checked = ("check_jsonschema", "--schemafile", str(cli.root / "p" / modeline), str(cli.root / "p" / "reconciler.yaml"))
+    assert subprocess.run([sys.executable, "-m", *checked], capture_output=True, check=False).returncode == 0
+    cli.edit("p/reconciler.yaml", "{section: guides, title", "{section: guides, titel")
+    wrong = subprocess.run([sys.executable, "-m", *checked], capture_output=True, text=True, check=False)
+    assert "$.organizations.acme.sites.docs.structure[0]: Additional properties are not allowed ('titel' was unexpected)" in wrong.stdout
+    assert "not valid under any" not in wrong.stdout
+    cli.edit("p/reconciler.yaml", "# yaml-language-server", "# no-language-server")
+    assert "# yaml-language-server: $schema=.reconciler/config.schema.json" in cli("schema", "config", "--write", "--project", "p").stderr
+    assert cli("schema", "--write").exit_code == 3
+    assert cli("schema", "catalog", "--write", "--project", "p").exit_code == 3
 
 
 def test_a_schema_that_does_not_exist_is_told_what_there_is(cli: Cli) -> None:

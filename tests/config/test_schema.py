@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.config import schema
 from reconciler.config.language.evaluate import Files
+from reconciler.config.schema import schema
 from reconciler.config.source.nodes import Problems, plain
 from reconciler.kinds import load as kinds
 from tests.config.corpus import BROKEN, GOOD
@@ -92,7 +92,43 @@ def test_every_field_and_kind_is_described() -> None:
         assert made["description"] == kind.doc
         if kind.place.value_is is not None:
             continue  # its only field is the whole value
-        properties = made.get("properties") or made["anyOf"][0]["properties"]
+        properties = made.get("properties") or made["then"]["properties"]
         for name, field in kind.fields.items():
             if field.written and field.doc:
                 assert properties[name]["description"].startswith(field.doc)
+
+
+@pytest.mark.parametrize(
+    ("path", "wrong", "says"),
+    [
+        ("sites/docs/structure/0", {"section": "a", "titel": "A"}, "Additional properties are not allowed ('titel' was unexpected)"),
+        ("sites/docs/structure/0", {"sectoin": "a"}, "'sectoin' is not one of ["),
+        ("sites/docs/structure", 5, "5 is not of type 'array', 'object'"),
+        ("content/0", {"space": "a", "protekt": True}, "Additional properties are not allowed ('protekt' was unexpected)"),
+        ("content/0/template", "maybe", "'maybe' is not of type 'boolean'"),
+        ("sites/docs/visibility", "publc", "'publc' is not one of ["),
+        ("members/ada@acme.example", "admn", "'admn' is not one of ["),
+        ("members/ada@acme.example", {"rol": "admin"}, "Additional properties are not allowed ('rol' was unexpected)"),
+        ("content/0/template", "${{ }}", "'${{ }}' does not match"),
+    ],
+)
+def test_an_editor_names_the_mistake_and_its_place(path: str, wrong: Any, says: str) -> None:
+    acme: dict[str, Any] = {
+        "id": "org_acme",
+        "content": [{"space": "a"}],
+        "sites": {"docs": {"title": "Documentation", "structure": [{"section": "a"}]}},
+        "members": {},
+    }
+    holder: Any = acme
+    *parents, last = [int(part) if part.isdigit() else part for part in path.split("/")]
+    for part in parents:
+        holder = holder[part]
+    holder[last] = wrong
+    for file in (
+        {"version": 1, "project": "p", "organizations": {"acme": acme}},
+        {"organization": "acme", **{name: acme[name] for name in acme if name != "id"}},
+    ):
+        errors = {"/".join(map(str, error.absolute_path)): error.message for error in validator().iter_errors(file)}
+        at = next(place for place in errors if place.endswith(path))
+        assert errors[at].startswith(says)
+        assert list(errors) == [at]

@@ -1,41 +1,82 @@
-"""`reconciler schema`: the JSON Schemas of what is read and written."""
+"""`reconciler schema`: the JSON Schemas of what is read and written, printed or put where editors find them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
 
 import click
 
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
-SUFFIX = ".schema.json"
+SUFFIX: Final = ".schema.json"
+CATALOG: Final = "catalog"
+FOLDER: Final = ".reconciler"
+MODELINE: Final = "# yaml-language-server: $schema="
 
 
 @click.command("schema", short_help="Print JSON Schemas.")
-@click.argument("name", metavar="[NAME]", default="")
+@click.argument("name", metavar="[NAME]", default="", shell_complete=completion.schemas)
+@click.option("--write", is_flag=True, allow_from_autoenv=False, help="Write the schema, or all schemas, into the project for editors.")
+@shared.project_path(nearest=False)
 @shared.output()
 @click.pass_obj
-def command(screen: Screen, /, name: str, **words: Any) -> None:
+def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     """Print the JSON Schema of project files (config), or of a document that --format json prints. Without an argument, list the schemas.
+    `catalog` is the entry of the config schema in the catalog of SchemaStore.
+
+    --write puts them into the folder .reconciler of the project. A project file whose first line is
+    `# yaml-language-server: $schema=.reconciler/config.schema.json` is then checked while you edit it.
 
     \b
-    Example:
-      reconciler schema config > .reconciler/config.schema.json
+    Examples:
+      reconciler schema plan
+      reconciler schema --write
     """
     from reconciler.config.schema import schema
+    from reconciler.config.schemas.catalog import entry
     from reconciler.kinds import load as load_kinds
     from reconciler.report.schemas.documents import schemas
     from reconciler.report.table import table
     from reconciler.text.suggest import did_you_mean
 
-    Options.of(screen, words)
+    options = Options.of(screen, words)
     known = {"config": schema(load_kinds()), **{file.removesuffix(SUFFIX): made for file, made in schemas().items()}}
-    if not name:
-        screen.out(table([(each, str(made["title"])) for each, made in known.items()]))
-    elif name not in known:
+    if name and name not in known and (name != CATALOG or write):
         raise UsageError(f"there is no schema {name!r}{did_you_mean(name, known)}", hint="reconciler schema lists them.")
+    if write:
+        project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
+        _write(screen, project, {name: known[name]} if name else known)
+    elif not name:
+        screen.out(
+            table([*((each, str(made["title"])) for each, made in known.items()), (CATALOG, "An entry of the catalog of SchemaStore")])
+        )
     else:
-        screen.document(known[name])
+        screen.document(entry() if name == CATALOG else known[name])
+
+
+def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
+    """Put schemas into the project, and say which line refers to the one of its files. Raises `UsageError`."""
+    from reconciler.cli.atomic_file import write_whole
+    from reconciler.cli.project_folder import PROJECT_FILE
+    from reconciler.text.escape import as_json
+
+    file = project / PROJECT_FILE if project.is_dir() else project
+    folder = file.parent / FOLDER
+    try:
+        begin = file.read_text(encoding="utf-8", errors="replace")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, made in known.items():
+            write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
+    except OSError as error:
+        reason = (error.strerror or "no reason given").lower()
+        raise UsageError(f"{error.filename or folder} cannot be used: {reason}", hint="Name a project: --project PATH.") from error
+    screen.say(f"Wrote {len(known)} schema{'s' if len(known) != 1 else ''} to {folder}.")
+    line = f"{MODELINE}{FOLDER}/config{SUFFIX}"
+    if "config" in known and MODELINE not in begin:
+        screen.say(f"Write this as the first line of {file}, so that editors use it:\n{line}")

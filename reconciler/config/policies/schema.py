@@ -8,6 +8,7 @@ from typing import Any
 from reconciler.config.policies.keys import EXCEPTION, POLICY, SECTIONS, USE
 from reconciler.config.policies.names import ACTIONS
 from reconciler.config.policies.ready import ready
+from reconciler.config.schemas.alternatives import either
 from reconciler.model import Severity
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kinds
@@ -38,13 +39,13 @@ def rules(kinds: Kinds) -> Schema:
         ("id", "on", "assert", "message"),
     )
     used = {"enum": list(ready())}
-    use = {"anyOf": [used, _map(USE, {"policy": used, "level": levels}, ("policy",)), expression]}
+    use = either([used, _map(USE, {"policy": used, "level": levels}, ("policy",)), expression])
     day = {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}
     exception = _map(
         EXCEPTION, {"policy": TEXT, "address": TEXT, "until": {"anyOf": [day, expression]}, "reason": TEXT}, ("policy", "until", "reason")
     )
     items = {"policies": policy, "use": use, "exceptions": exception}
-    return {name: {"description": doc, "anyOf": [{"type": "array", "items": items[name]}, expression]} for name, doc in SECTIONS.items()}
+    return {name: {"description": doc, **either([{"type": "array", "items": items[name]}, expression])} for name, doc in SECTIONS.items()}
 
 
 def _map(docs: Mapping[str, str], values: Mapping[str, Schema], required: tuple[str, ...]) -> Schema:

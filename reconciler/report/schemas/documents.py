@@ -49,10 +49,14 @@ class _Schema(GenerateJsonSchema):
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The JSON Schema of every document, by its file's name."""
-    return {
-        f"{name}.schema.json": {"$schema": DRAFT, "title": title, **TypeAdapter(document).json_schema(schema_generator=_Schema)}
-        for name, (title, document) in DOCUMENTS.items()
-    }
+    return {f"{name}.schema.json": _schema(name, *document) for name, document in DOCUMENTS.items()}
+
+
+def _schema(name: str, title: str, document: Any) -> dict[str, Any]:
+    """One of them; its `$id` changes only with the version of its format."""
+    made = TypeAdapter(document).json_schema(schema_generator=_Schema)
+    form = str(made.get("properties", {}).get("format", {}).get("const", ""))
+    return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **made}
 
 
 def dumped() -> dict[str, str]:
