@@ -9,8 +9,9 @@ from collections.abc import Iterator
 import click
 
 from reconciler.cli import main
+from reconciler.cli.environment import variable
 
-COMMON = ("--color", "--quiet", "--verbose", "--help")
+COMMON = ("--color", "--quiet", "--verbose", "--log-format", "--log-file", "--help")
 """Options of every command: they are listed once."""
 
 HELP = click.Option(["-h", "--help"], is_flag=True, help="Show this message and exit.")
@@ -19,15 +20,19 @@ INTRO = """\
 # Commands
 
 Generated from the command line; `reconciler COMMAND --help` prints the same. `PROJECT` is the directory of a project or its project file;
-the default is the current directory. Every command ends with one of the [exit codes](exit-codes.md).
+by default it is that of the current directory, or of the nearest directory above it. Every command ends with one of
+the [exit codes](exit-codes.md). A variable in a table says the same as its option
+([set options once](../how-to/set-options-once.md)).
 """
+
+DIRECTORY = "`-C DIR`, before the command, runs it in another directory: the paths of all other options are relative to it.\n"
 
 
 def page() -> str:
     """Every command with its options, in the order of `reconciler --help`."""
     commands = list(_commands(main, click.Context(main, info_name="reconciler")))
     common = [param for _, context in commands[:1] for param in _options(context) if _is_common(param)]
-    parts = [INTRO, "## Options of every command\n", _table(common, commands[0][1])]
+    parts = [INTRO, "## Options of every command\n", _table(common, commands[0][1]), DIRECTORY]
     parts += [_section(command, context) for command, context in commands]
     return "\n".join(parts)
 
@@ -93,7 +98,11 @@ def _table(options: list[click.Option], context: click.Context) -> str:
         if isinstance(option.type, click.Choice):  # a bar would end the cell
             name = name.partition(" [")[0]
             text += f" One of {', '.join(f'`{choice}`' for choice in option.type.choices)}."
-        lines.append(f"| `{name}` | {_cell(text)} |")
+        name, text = f"`{name}`", _cell(text)
+        known = variable(option)
+        if known is not None and known not in text and "--help" not in option.opts:
+            text += f" Variable: `{known}`."
+        lines.append(f"| {name} | {text} |")
     return "\n".join(lines) + "\n"
 
 

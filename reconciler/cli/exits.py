@@ -32,6 +32,9 @@ MEANINGS: Final = {
 }
 """What each code means, for the docs."""
 
+ALWAYS: Final = (DONE, FAILED, WRONG, INTERRUPTED, TERMINATED)
+"""The codes with which any command can end."""
+
 PRECEDENCE: Final = (INTERRUPTED, TERMINATED, WRONG, LOCKED, FAILED, REFUSED, PARTLY, PENDING, DONE)
 
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from reconciler.cli import completion
+
 if TYPE_CHECKING:
     from reconciler.address import Address, Glob
     from reconciler.cli.terminal.screen import Screen
@@ -75,6 +77,26 @@ def _files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) 
     return tuple(found)
 
 
+def _env_files(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Set the variables of the files, as if the environment had them; what it has already stays. Raises `ConfigError`."""
+    if ctx.resilient_parsing or not names:
+        return names
+    from reconciler.cli import env_file
+    from reconciler.errors import ConfigError
+
+    values: dict[str, str] = {}
+    problems = []
+    for name, text in _files(ctx, param, names):
+        given, wrong = env_file.read("standard input" if name == STDIN else name, text)
+        values |= given
+        problems += wrong
+    if problems:
+        raise ConfigError(problems, sensitive=frozenset(values.values()))
+    for name, value in values.items():
+        os.environ.setdefault(name, value)
+    return names
+
+
 def _all(*decorators: Decorator) -> Decorator:
     def decorate(function: Command) -> Command:
         for decorator in reversed(decorators):
@@ -84,18 +106,52 @@ def _all(*decorators: Decorator) -> Decorator:
     return decorate
 
 
-def project() -> Decorator:
-    """The project, its environment and its variables."""
-    return _all(
-        click.argument("project", type=click.Path(path_type=Path), default=Path()),
-        *reading(),
-    )
+def project(*, nearest: bool = True) -> Decorator:
+    """The project, its environment and its variables. `nearest`: without a project, the nearest one above the current folder is meant."""
+    return _all(project_argument(nearest=nearest), *reading())
+
+
+def project_argument(*, nearest: bool = True) -> Decorator:
+    """The project alone."""
+    return click.argument("project", type=click.Path(path_type=Path), default=Path(), callback=_nearest if nearest else None)
+
+
+def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
+    """The project that is named, or else the nearest one."""
+    from click.core import ParameterSource
+
+    return value if ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT else nearest_project(ctx)
+
+
+def nearest_project(ctx: click.Context) -> Path:
+    """The project of the current folder, or of the nearest folder above it; which one that is, is said."""
+    from reconciler.cli.project_folder import nearest
+    from reconciler.cli.terminal.screen import Screen
+
+    here = Path.cwd()
+    project, screen = nearest(here), ctx.find_object(Screen)
+    if project != Path() and screen is not None and not ctx.resilient_parsing:
+        folder = os.path.normpath(here / project)
+        screen.say(f"Using the project in {folder}.", event="project", folder=folder)
+    return project
 
 
 def reading() -> tuple[Decorator, ...]:
     return (
-        click.option("--env", metavar="NAME", help="The environment: environments/NAME.yaml. Each has a state of its own."),
-        click.option("--var", metavar="NAME=VALUE", multiple=True, callback=_pairs, help="Set a variable."),
+        click.option(
+            "--env",
+            metavar="NAME",
+            shell_complete=completion.environments,
+            help="The environment: environments/NAME.yaml. Each has a state of its own.",
+        ),
+        click.option(
+            "--var",
+            metavar="NAME=VALUE",
+            multiple=True,
+            callback=_pairs,
+            allow_from_autoenv=False,  # each variable has one of its own: RECONCILER_VAR_NAME
+            help="Set a variable.",
+        ),
         click.option(
             "--var-file",
             metavar="FILE",
@@ -103,12 +159,26 @@ def reading() -> tuple[Decorator, ...]:
             callback=_files,
             help="Read variables from a YAML or JSON file, or with - from standard input. Repeatable; --var wins.",
         ),
-        click.option("--public-var", metavar="NAME", multiple=True, help="Declare that a variable from the environment is not a secret."),
+        click.option(
+            "--env-file",
+            metavar="FILE",
+            multiple=True,
+            callback=_env_files,
+            help="Read RECONCILER_VAR_NAME=VALUE lines, as if the environment had them. Repeatable; the environment wins.",
+        ),
+        click.option(
+            "--public-var",
+            metavar="NAME",
+            multiple=True,
+            allow_from_autoenv=False,
+            help="Declare that a variable from the environment is not a secret.",
+        ),
         click.option(
             "--allow-file",
             metavar="PATH",
             multiple=True,
             type=click.Path(path_type=Path),
+            allow_from_autoenv=False,
             help="Allow expressions to read this file, or the files in this folder, outside the project. Repeatable.",
         ),
     )
@@ -116,16 +186,17 @@ def reading() -> tuple[Decorator, ...]:
 
 def compared() -> Decorator:
     """The project and its variables, where the environments are arguments."""
-    return _all(_project_path(), *reading()[1:])  # without --env
+    return _all(project_path(), *reading()[1:])  # without --env
 
 
-def _project_path() -> Decorator:
+def project_path(*, nearest: bool = True) -> Decorator:
     return click.option(
         "--project",
         type=click.Path(path_type=Path),
         default=Path(),
         metavar="PATH",
-        help="Directory or project file. Default: the current directory.",
+        callback=_nearest if nearest else None,
+        help="Directory or project file. Default: the project of the current directory, or the nearest one above it.",
     )
 
 
@@ -136,7 +207,7 @@ def project_words() -> Decorator:
 
 def project_option() -> Decorator:
     """The same where the arguments are something else."""
-    return _all(_project_path(), *reading())
+    return _all(project_path(), *reading())
 
 
 def service() -> Decorator:
@@ -199,6 +270,7 @@ def creating() -> Decorator:
     return click.option(
         "--create-state",
         is_flag=True,
+        allow_from_autoenv=False,
         help="Create the state if it has never seen this project. Required without a terminal for --state, RECONCILER_STATE and servers.",
     )
 
@@ -211,9 +283,17 @@ def targets() -> Decorator:
             metavar="GLOB",
             multiple=True,
             callback=_glob,
+            shell_complete=completion.addresses,
             help="Limit the run to matching addresses and what they require. Repeatable.",
         ),
-        click.option("--exclude", metavar="GLOB", multiple=True, callback=_glob, help="Exclude matching addresses. Repeatable."),
+        click.option(
+            "--exclude",
+            metavar="GLOB",
+            multiple=True,
+            callback=_glob,
+            shell_complete=completion.addresses,
+            help="Exclude matching addresses. Repeatable.",
+        ),
     )
 
 
@@ -226,27 +306,46 @@ def selection() -> Decorator:
             metavar="ADDRESS",
             multiple=True,
             callback=_glob,
+            shell_complete=completion.addresses,
+            allow_from_autoenv=False,
             help="Allow matching objects to be deleted and recreated. Repeatable.",
         ),
     )
 
 
+def yes() -> Decorator:
+    """Consent to what is planned."""
+    return click.option("-y", "--yes", is_flag=True, allow_from_autoenv=False, help="Do not ask for confirmation. Guards still apply.")
+
+
 def absences() -> Decorator:
     """How much may be gone without being taken for an outage."""
     return click.option(
-        "--accept-gone", type=click.IntRange(0), metavar="N", help="Accept up to N tracked objects as deleted outside Reconciler."
-    )  # fmt: skip
+        "--accept-gone",
+        type=click.IntRange(0),
+        metavar="N",
+        allow_from_autoenv=False,
+        help="Accept up to N tracked objects as deleted outside Reconciler.",
+    )
 
 
 def guards() -> Decorator:
     """What this run may do although a guard would refuse it."""
     return _all(
-        click.option("--allow-delete", type=click.IntRange(0), metavar="N", help="Allow up to N deletions, instead of guards.maxDelete."),
+        click.option(
+            "--allow-delete",
+            type=click.IntRange(0),
+            metavar="N",
+            allow_from_autoenv=False,
+            help="Allow up to N deletions, instead of guards.maxDelete.",
+        ),
         click.option(
             "--allow-exposure",
             metavar="ADDRESS",
             multiple=True,
             callback=_glob,
+            shell_complete=completion.addresses,
+            allow_from_autoenv=False,
             help="Allow matching addresses to become public or lose a protection. Repeatable.",
         ),
     )
@@ -267,8 +366,6 @@ def output(*, formats: tuple[str, ...] = ()) -> Decorator:
             default="auto",
             help="Color the output; also NO_COLOR and FORCE_COLOR.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="Suppress progress messages."),
-        click.option("-v", "--verbose", is_flag=True, help="Show every request, without secrets."),
     )
 
 
@@ -280,6 +377,7 @@ class Options:
     env: str | None = None
     var: Mapping[str, str] = field(default_factory=dict)
     var_file: tuple[tuple[str, bytes], ...] = ()
+    env_file: tuple[str, ...] = ()
     public_var: tuple[str, ...] = ()
     allow_file: tuple[Path, ...] = ()
     sandbox: Path | None = None
@@ -299,7 +397,7 @@ class Options:
     @classmethod
     def of(cls, screen: Screen, words: Mapping[str, Any]) -> Options:
         """The options among the words of a command; how to write goes to the screen."""
-        screen.color, screen.quiet, screen.verbose = words.get("color", "auto"), words.get("quiet", False), words.get("verbose", False)
+        screen.color = words.get("color", "auto")
         known = {name: value for name, value in words.items() if name in cls.__dataclass_fields__}
         return cls(**known)
 
@@ -310,7 +408,7 @@ class Options:
             return ()
         from reconciler.config.language.given import STANDARD_INPUT, VariableFile
 
-        folder = (self.project if self.project.is_dir() else self.project.parent).absolute()
+        folder = Path(os.path.normpath((self.project if self.project.is_dir() else self.project.parent).absolute()))
         named = []
         for name, text in self.var_file:
             path = Path(os.path.normpath(Path(name).absolute()))
@@ -341,6 +439,7 @@ class Options:
         words += [f"--env={self.env}"] if self.env else []
         words += [f"--var={name}={value}" for name, value in self.var.items()]
         words += [f"--var-file={name}" for name, _ in self.var_file]
+        words += [f"--env-file={name}" for name in self.env_file]
         words += [f"--public-var={name}" for name in self.public_var]
         words += [f"--allow-file={near(path)}" for path in self.allow_file]
         for name, values in self._globs().items():

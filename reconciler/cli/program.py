@@ -9,44 +9,53 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 import click
 
 from reconciler import __version__
-from reconciler.cli import exits
+from reconciler.cli import everywhere, exits
 from reconciler.cli.terminal import signals
 from reconciler.cli.terminal.screen import Screen
 
 COLLECTING: Final = (100_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
+COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
 ADDRESSES = ("reconciler_state", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy")  # may hold a password
+
+READS: Final = (exits.REFUSED, exits.PARTLY)
+PLANS: Final = (*READS, exits.PENDING)
+WRITES: Final = (*READS, exits.LOCKED)
+"""Exit codes that many commands have beside those of every command."""
 
 
 class Lazy(NamedTuple):
-    """Where a command lives, and what the list of commands says of it."""
+    """Where a command lives, what the list of commands says of it, and the exit codes that it has beside those that every command has."""
 
     module: str
     says: str
+    codes: tuple[int, ...] = ()
 
 
 COMMANDS: Mapping[str, Lazy] = {
     "init": Lazy("reconciler.cli.commands.init", "Create a small project."),
-    "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service."),
-    "plan": Lazy("reconciler.cli.commands.plan", "Show what would change."),
-    "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation."),
-    "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler."),
-    "diff": Lazy("reconciler.cli.commands.diff", "Show what a change of the files means, without the service."),
-    "access": Lazy("reconciler.cli.commands.access", "Show who can read what, now and after the plan."),
-    "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph."),
-    "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project."),
-    "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address."),
+    "validate": Lazy("reconciler.cli.commands.validate", "Check a project without contacting the service.", (exits.REFUSED,)),
+    "plan": Lazy("reconciler.cli.commands.plan", "Show what would change.", PLANS),
+    "apply": Lazy("reconciler.cli.commands.apply", "Apply changes after confirmation.", WRITES),
+    "drift": Lazy("reconciler.cli.commands.drift", "Show what was changed outside Reconciler.", (*WRITES, exits.PENDING)),
+    "diff": Lazy(
+        "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)
+    ),
+    "access": Lazy("reconciler.cli.commands.access", "Show who can read what, now and after the plan.", READS),
+    "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph.", READS),
+    "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project.", WRITES),
+    "adopt": Lazy("reconciler.cli.commands.adopt", "Track an existing object at an address.", WRITES),
     "history": Lazy("reconciler.cli.commands.history:history_command", "List runs: who ran what, when, and what it did."),
     "show": Lazy("reconciler.cli.commands.history:show_command", "Show what a run did, request by request."),
-    "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run."),
-    "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples."),
+    "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
+    "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
@@ -54,6 +63,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request."),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
+    "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),
     "sandbox": Lazy("reconciler.cli.commands.sandbox", "Run and control the embedded sandbox."),
 }
@@ -67,6 +77,8 @@ class LazyGroup(click.Group):
         words |= {"invoke_without_command": True, "no_args_is_help": False, "callback": _help_unless_invoked}
         super().__init__(*args, **words)
         self.by_name = commands_by_name
+        self.path: tuple[str, ...] = ()
+        self.params = [*self.params, *everywhere.options()]
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.by_name)
@@ -77,7 +89,37 @@ class LazyGroup(click.Group):
             return None
         module, _, name = lazy.module.partition(":")
         command: click.Command = getattr(importlib.import_module(module), name or "command")
+        self._complete(cmd_name, command, lazy)
         return command
+
+    def _complete(self, name: str, command: click.Command, lazy: Lazy) -> None:
+        """Give a command what every command has: the common options, their variables, and the end of its help."""
+        if isinstance(command, LazyGroup):
+            command.path = (*self.path, name)
+        elif command.epilog is None:
+            from reconciler.cli.environment import read_from_environment
+            from reconciler.cli.help import end
+
+            command.params = [*command.params, *everywhere.options()]
+            read_from_environment(command.params)
+            command.epilog = end((*self.path, name), lazy.codes)
+
+    def codes(self) -> Collection[int]:
+        """The exit codes of its commands, beside those that every command has."""
+        return frozenset(code for lazy in self.by_name.values() for code in lazy.codes)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from reconciler.cli.help import end
+
+        self.epilog = end(self.path, self.codes())
+        super().format_epilog(ctx, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """The names of its commands, without importing them, and its options."""
+        from click.shell_completion import CompletionItem
+
+        names = [CompletionItem(name, help=lazy.says) for name, lazy in self.by_name.items() if name.startswith(incomplete)]
+        return [*names, *(click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else ())]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -97,6 +139,11 @@ class LazyGroup(click.Group):
 def _help_unless_invoked(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+    elif ctx.parent is None and ctx.obj is not None:
+        from reconciler.cli.environment import warnings
+
+        for warning in warnings():
+            ctx.obj.warn(warning)
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -114,7 +161,14 @@ class Program(LazyGroup):
             option = click.Option(
                 ["--version"], is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
             )
-            self.params.append(option)
+            self.params = [everywhere.directory(), *self.params, option]
+        from reconciler.cli.environment import read_from_environment
+
+        read_from_environment(self.params)
+
+    def codes(self) -> Collection[int]:
+        """All of them."""
+        return exits.MEANINGS
 
     def main(
         self,
@@ -127,19 +181,23 @@ class Program(LazyGroup):
         """Run a command line; exits with its code. With `standalone_mode=False` it is click's own, which raises."""
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        if (instruction := os.environ.get(COMPLETING)) is not None:
+            _complete(self, instruction)
+            sys.exit(exits.DONE)
         gc.set_threshold(*COLLECTING)
         _open_what_is_closed()
-        screen = Screen()
-        screen.hide(_given_secrets(sys.argv[1:] if args is None else args))
-        with signals.ending() as ending:
-            work = partial(super().main, args, prog_name, complete_var, False, obj=screen, **extra)
-            code = self._code(screen, lambda: ending.run(work))
+        screen, words = Screen(), list(sys.argv[1:] if args is None else args)
+        screen.hide(_given_secrets(words))
+        with signals.ending() as ending, everywhere.variables_kept():
+            work = partial(super().main, words, prog_name, complete_var, False, obj=screen, **extra)
+            code = self._code(screen, lambda: ending.run(work), words)
+        screen.ended(code)
         screen.close()
         if screen.lost is not None and code == exits.DONE and not screen.acted:
             code = exits.FAILED
         sys.exit(code)
 
-    def _code(self, screen: Screen, run: Callable[[], Any]) -> int:
+    def _code(self, screen: Screen, run: Callable[[], Any], words: Sequence[str]) -> int:
         try:
             result = run()
         except click.exceptions.Exit as error:
@@ -151,7 +209,7 @@ class Program(LazyGroup):
             screen.error("terminated")
             return exits.TERMINATED
         except click.ClickException as error:
-            screen.usage(error)
+            _usage(screen, error, words)
             return exits.WRONG
         except BrokenPipeError:
             screen.broken()
@@ -159,8 +217,15 @@ class Program(LazyGroup):
         except SystemExit as error:  # click exits by itself when a pipe breaks under its help
             return error.code if isinstance(error.code, int) else exits.FAILED
         except Exception as error:
-            return _failed(screen, error)
+            return _failed(screen, error, words)
         return result if isinstance(result, int) and not isinstance(result, bool) else exits.DONE
+
+
+def _complete(program: Program, instruction: str) -> None:
+    """Answer a shell that completes a line."""
+    from reconciler.cli.completion import answer
+
+    click.echo(answer(program, instruction).encode())
 
 
 def _given_secrets(words: Sequence[str]) -> list[str]:
@@ -182,15 +247,30 @@ def _open_what_is_closed() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  open until the end
 
 
-def _failed(screen: Screen, error: Exception) -> int:
+def _usage(screen: Screen, error: click.ClickException, words: Sequence[str]) -> None:
+    """Say what is wrong with the command line, or with the variable that says the same as an option."""
+    if f"{everywhere.LOG_FORMAT}=json" in words or f"{everywhere.LOG_FORMAT} json" in " ".join(words):
+        screen.log_format = "json"  # the error may have come before that option
+    context, param = getattr(error, "ctx", None), getattr(error, "param", None)
+    if isinstance(error, click.BadParameter) and context is not None and param is not None:
+        from click.core import ParameterSource
+
+        if context.get_parameter_source(param.name) is ParameterSource.ENVIRONMENT:
+            error = click.BadParameter(error.message, context, param_hint=f"{param.envvar} ({param.opts[0]})")
+    screen.usage(error)
+
+
+def _failed(screen: Screen, error: Exception, words: Sequence[str]) -> int:
     """Say what went wrong; what nobody foresaw is a defect."""
+    from reconciler.cli.environment import origin
     from reconciler.errors import ConfigError, ReconcilerError
 
     match error:
         case ConfigError():
             screen.problems(error)
         case ReconcilerError():
-            screen.error(error.message, hint=error.hint)
+            hints = [hint for hint in (error.hint, origin(error.message, words)) if hint]
+            screen.error(error.message, hint="\n".join(hints) or None)
         case _:
             screen.defect(error)
     code = error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED

@@ -53,8 +53,8 @@ class Listener(Protocol):
     def queued(self) -> None:
         """A request is to be sent as soon as the limits allow it; a retry is one of its own."""
 
-    def request(self, method: str, path: str) -> None:
-        """A request is being sent."""
+    def request(self, method: str, path: str, attempt: int) -> None:
+        """A request is being sent, for the first time (1) or again. What is heard of it later is heard in the same task."""
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         """It was answered; `status` is None where it was not."""
@@ -72,7 +72,7 @@ class Silent:
     def queued(self) -> None:
         """Nothing."""
 
-    def request(self, method: str, path: str) -> None:
+    def request(self, method: str, path: str, attempt: int) -> None:
         """Nothing."""
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
@@ -264,7 +264,7 @@ class Conversation:
                 if self._pace.is_hopeless(sent):
                     raise _HeldBack("it was not sent, because the service has refused all requests for 10 minutes (429)")
                 self.requests += 1
-                self._listener.request(method, path)
+                self._listener.request(method, path, number)
                 outcome = await self._exchange.run(
                     method, url, content,
                     seconds=min(self._timeout, until - sent), wall=self._clock.wall(),

@@ -7,20 +7,40 @@ import functools
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
-from reconciler.cli import main
+from reconciler.cli import exits, main
+from reconciler.cli.program import LazyGroup
 from tests.request_bodies import foreign
 
 CLEAN = dict.fromkeys(
-    ("RECONCILER_TOKEN", "RECONCILER_BASE_URL", "RECONCILER_STATE", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM"), None
+    (
+        "RECONCILER_TOKEN", "RECONCILER_BASE_URL", "RECONCILER_STATE", "OTEL_EXPORTER_OTLP_ENDPOINT",
+        "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM",
+    ),
+    None,
 )  # fmt: skip
+
+
+def documented(words: Sequence[str]) -> frozenset[int]:
+    """The exit codes in the help of the command that these words name."""
+    group: LazyGroup | None = main
+    codes: Collection[int] = main.codes()
+    for word in words:
+        if group is None or word not in group.by_name:
+            continue
+        command, codes = group.get_command(click.Context(group), word), group.by_name[word].codes
+        group = command if isinstance(command, LazyGroup) else None
+        if group is not None:
+            codes = group.codes()
+    return frozenset({*exits.ALWAYS, *codes})
 
 
 @dataclass
@@ -36,6 +56,7 @@ class Cli:
             result = CliRunner().invoke(main, [str(word) for word in words], env={**CLEAN, **home, **self.env, **env}, input=input)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         assert "Traceback" not in result.stderr + result.stdout
+        assert result.exit_code in documented(words), f"the help of {words} does not list exit code {result.exit_code}"
         return result
 
     def json(self, *words: str) -> Any:

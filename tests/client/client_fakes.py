@@ -202,7 +202,7 @@ class Notes:
     def queued(self) -> None:
         """Not written down: a request follows."""
 
-    def request(self, method: str, path: str) -> None:
+    def request(self, method: str, path: str, attempt: int) -> None:
         self.lines.append(("request", method, path))
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.address import bare
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @click.command("adopt", short_help="Track an existing object at an address.")
-@click.argument("address", callback=shared.address)
+@click.argument("address", callback=shared.address, shell_complete=completion.addresses)
 @click.argument("id", required=False)
 @shared.project()
 @shared.service()

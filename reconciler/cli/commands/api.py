@@ -34,9 +34,17 @@ _SELECTION = re.compile(r"\.([A-Za-z_][\w-]*)|\.?\[(\d*)\]|\.?\[\"([^\"]*)\"\]")
     "fields",
     metavar="KEY=VALUE",
     multiple=True,
+    allow_from_autoenv=False,
     help="Add a field to the body, or to the query of a GET. a[b]=c nests, a[]=c adds to a list.",
 )
-@click.option("--input", "given", metavar="FILE", type=click.File("rb"), help="Read the body as JSON from a file; - is standard input.")
+@click.option(
+    "--input",
+    "given",
+    metavar="FILE",
+    type=click.File("rb"),
+    allow_from_autoenv=False,
+    help="Read the body as JSON from a file; - is standard input.",
+)
 @click.option("--paginate", is_flag=True, help="Read all pages of a list, and print its items.")
 @click.option("--jq", metavar="EXPR", help="Select part of the response, for example .items[].title.")
 @shared.project_option()

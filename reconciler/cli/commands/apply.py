@@ -28,10 +28,17 @@ if TYPE_CHECKING:
 @shared.service()
 @shared.state()
 @shared.creating()
-@click.option("--plan", "file", type=click.Path(path_type=Path), metavar="FILE", help="Apply exactly what this saved plan shows.")
+@click.option(
+    "--plan",
+    "file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    allow_from_autoenv=False,
+    help="Apply exactly what this saved plan shows.",
+)
 @shared.require_commit()
-@click.option("--partial", is_flag=True, help="With --plan: if part of it is no longer valid, apply the rest.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
+@click.option("--partial", is_flag=True, allow_from_autoenv=False, help="With --plan: if part of it is no longer valid, apply the rest.")
+@shared.yes()
 @click.option(
     "--on-error",
     type=click.Choice(["continue", "stop"]),

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
@@ -66,8 +67,8 @@ def render_command(screen: Screen, /, **words: Any) -> None:
 
 
 @click.command("diff", short_help="Show what differs between two environments.")
-@click.argument("one", metavar="ENV")
-@click.argument("other", metavar="ENV")
+@click.argument("one", metavar="ENV", shell_complete=completion.environments)
+@click.argument("other", metavar="ENV", shell_complete=completion.environments)
 @shared.compared()
 @shared.output()
 @click.pass_obj

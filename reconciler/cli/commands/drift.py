@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal import reports
@@ -22,7 +23,14 @@ from reconciler.cli.terminal.screen import Screen
 @shared.service()
 @shared.state()
 @click.option("--coverage", is_flag=True, help="Read every list, and show how much is managed.")
-@click.option("--accept", metavar="ADDRESS[.FIELD]", multiple=True, help="Accept a change into the YAML. Repeatable.")
+@click.option(
+    "--accept",
+    metavar="ADDRESS[.FIELD]",
+    multiple=True,
+    shell_complete=completion.addresses,
+    allow_from_autoenv=False,
+    help="Accept a change into the YAML. Repeatable.",
+)
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -13,7 +14,7 @@ from reconciler.errors import UsageError
 
 
 @click.command("explain", short_help="Describe a kind or a field.")
-@click.argument("word", metavar="[KIND[.FIELD]]", default="")
+@click.argument("word", metavar="[KIND[.FIELD]]", default="", shell_complete=completion.kinds)
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, word: str, **words: Any) -> None:

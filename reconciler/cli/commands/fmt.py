@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("fmt", short_help="Format the files of a project.")
-@click.argument("project", type=click.Path(path_type=Path), default=Path())
+@shared.project_argument()
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; show what would change, and exit with 1 if a file would.")
 @shared.output()

@@ -56,7 +56,7 @@ IGNORED = "/.reconciler/\n"
 
 @click.command("init", short_help="Create a small project.")
 @click.argument("directory", type=click.Path(path_type=Path, file_okay=False), metavar="[DIR]", default=Path())
-@click.option("--sandbox", is_flag=True, help="Create a project that is ready to run on the embedded sandbox.")
+@click.option("--sandbox", is_flag=True, allow_from_autoenv=False, help="Create a project that is ready to run on the embedded sandbox.")
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> None:

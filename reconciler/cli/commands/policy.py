@@ -94,7 +94,7 @@ def _described(policy: Policy, width: int) -> str:
 
 @click.command("test", short_help="Run policies against examples.")
 @click.argument("file", type=click.Path(path_type=Path))
-@shared.project()
+@shared.project(nearest=False)
 @shared.output()
 @click.pass_obj
 def test_command(screen: Screen, /, file: Path, **words: Any) -> int:

@@ -39,7 +39,12 @@ DB = click.option("--db", type=click.Path(path_type=Path), required=True, metava
 @click.command("serve", short_help="Serve a sandbox on this machine.")
 @DB
 @click.option("--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The port on 127.0.0.1; 0 chooses a free one.")
-@click.option("--token", metavar="T", help="The token of the control endpoints; without a seed, also the access token of the first admin.")
+@click.option(
+    "--token",
+    metavar="T",
+    allow_from_autoenv=False,  # RECONCILER_TOKEN is for the service
+    help="The token of the control endpoints; without a seed, also the access token of the first admin.",
+)
 @shared.output()
 @click.pass_obj
 def serve_command(screen: Screen, /, db: Path, port: int, token: str | None, **words: Any) -> None:

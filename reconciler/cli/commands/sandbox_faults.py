@@ -36,7 +36,14 @@ command = LazyGroup(
 
 @click.command("set", short_help="Replace the active rules.")
 @click.argument("file", type=click.Path(path_type=Path), required=False, metavar="[RULES.yaml]")
-@click.option("--rule", "inline", metavar="JSON", multiple=True, help="Add a rule as JSON, after those of the file. Repeatable.")
+@click.option(
+    "--rule",
+    "inline",
+    metavar="JSON",
+    multiple=True,
+    allow_from_autoenv=False,
+    help="Add a rule as JSON, after those of the file. Repeatable.",
+)
 @where()
 @shared.output()
 @click.pass_obj
@@ -111,7 +118,7 @@ def log_command(screen: Screen, /, **words: Any) -> None:
 
 
 @click.command("clear", short_help="Remove all rules.")
-@click.option("--log", "whole", is_flag=True, help="Also clear the log.")
+@click.option("--log", "whole", is_flag=True, allow_from_autoenv=False, help="Also clear the log.")
 @where()
 @shared.output()
 @click.pass_obj

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.address import bare
+from reconciler.cli import completion, exits
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.program import Lazy, LazyGroup
@@ -24,11 +25,19 @@ command = LazyGroup(
     commands_by_name={
         "list": Lazy(f"{__name__}:list_command", "List tracked objects: address, kind, id."),
         "show": Lazy(f"{__name__}:show_command", "Show what the state records about an address."),
-        "mv": Lazy("reconciler.cli.commands.state_mv", "Move what is tracked to another address, or from another project name."),
-        "forget": Lazy(f"{__name__}:forget_command", "Stop managing an address, or close its requests in doubt."),
+        "mv": Lazy(
+            "reconciler.cli.commands.state_mv",
+            "Move what is tracked to another address, or from another project name.",
+            (exits.REFUSED, exits.LOCKED),
+        ),
+        "forget": Lazy(f"{__name__}:forget_command", "Stop managing an address, or close its requests in doubt.", (exits.LOCKED,)),
         "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "Export the state as one JSON document."),
-        "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Import an exported state."),
-        "unlock": Lazy("reconciler.cli.commands.state_unlock", "Show who holds the state, or take the lease from a run that hangs."),
+        "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Import an exported state.", (exits.REFUSED, exits.LOCKED)),
+        "unlock": Lazy(
+            "reconciler.cli.commands.state_unlock",
+            "Show who holds the state, or take the lease from a run that hangs.",
+            (exits.REFUSED, exits.LOCKED),
+        ),
     },
     short_help="Inspect and change the state.",
     help="""Inspect and change the state: the object at each address, what was sent, and what was seen after it.
@@ -69,7 +78,7 @@ def list_command(screen: Screen, /, **words: Any) -> None:
 
 
 @click.command("show", short_help="Show what the state records about an address.")
-@click.argument("address", callback=shared.address)
+@click.argument("address", callback=shared.address, shell_complete=completion.addresses)
 @shared.project()
 @shared.service()
 @shared.state()
@@ -116,9 +125,11 @@ def show_command(screen: Screen, /, address: Address, **words: Any) -> None:
 
 
 @click.command("forget", short_help="Stop managing an address, or close its requests in doubt.")
-@click.argument("address", callback=shared.address)
+@click.argument("address", callback=shared.address, shell_complete=completion.addresses)
 @shared.project()
-@click.option("--in-doubt", is_flag=True, help="Close its requests in doubt as not done; the object stays tracked.")
+@click.option(
+    "--in-doubt", is_flag=True, allow_from_autoenv=False, help="Close its requests in doubt as not done; the object stays tracked."
+)
 @shared.service()
 @shared.state()
 @click.pass_obj

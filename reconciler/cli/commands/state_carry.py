@@ -71,7 +71,12 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
 @click.command("push", short_help="Import an exported state.")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True, allow_dash=True))
 @shared.project()
-@click.option("--force", is_flag=True, help="Overwrite another state or a newer one. Requests in doubt are never overwritten.")
+@click.option(
+    "--force",
+    is_flag=True,
+    allow_from_autoenv=False,
+    help="Overwrite another state or a newer one. Requests in doubt are never overwritten.",
+)
 @shared.service()
 @shared.state()
 @click.pass_obj

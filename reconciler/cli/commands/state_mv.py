@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.address import bare
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -19,8 +20,14 @@ if TYPE_CHECKING:
 
 
 @click.command("mv", short_help="Move what is tracked to another address, or from another project name.")
-@click.argument("words", metavar="{FROM TO | --project OLD} [PROJECT]", nargs=-1)
-@click.option("--project", "old", metavar="OLD", help="Move everything that the project OLD tracked, with its history, to this project.")
+@click.argument("words", metavar="{FROM TO | --project OLD} [PROJECT]", nargs=-1, shell_complete=completion.addresses)
+@click.option(
+    "--project",
+    "old",
+    metavar="OLD",
+    allow_from_autoenv=False,
+    help="Move everything that the project OLD tracked, with its history, to this project.",
+)
 @shared.project_words()
 @shared.service()
 @shared.state()
@@ -44,7 +51,7 @@ def command(screen: Screen, /, words: tuple[str, ...], old: str | None, **more: 
     if not most - 1 <= len(words) <= most:
         given = "--project OLD [PROJECT]" if old is not None else "FROM TO [PROJECT]"
         raise click.UsageError(f"it takes {given}", ctx=ctx)
-    project = Path(words[-1]) if len(words) == most else Path()
+    project = Path(words[-1]) if len(words) == most else shared.nearest_project(ctx)
     options = Options.of(screen, {**more, "project": project})
     if old is not None:
         rename_project(screen, options, old)

@@ -21,7 +21,7 @@ ONLY_SHOWS: Final = "Nothing was unlocked: without --force this command only sho
 
 @click.command("unlock", short_help="Show who holds the state, or take the lease from a run that hangs.")
 @shared.project()
-@click.option("--force", metavar="RUN", help="Take the lease from this run; it can no longer write.")
+@click.option("--force", metavar="RUN", allow_from_autoenv=False, help="Take the lease from this run; it can no longer write.")
 @shared.service()
 @shared.state()
 @click.pass_obj

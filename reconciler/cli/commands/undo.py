@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 
 
 @click.command("undo", short_help="Plan and apply the reverse of a run.")
-@click.argument("run")
+@click.argument("run", shell_complete=completion.runs)
 @shared.project()
 @shared.guards()
 @shared.absences()
 @shared.service()
 @shared.state()
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Guards still apply.")
+@shared.yes()
 @click.option(
     "--on-error",
     type=click.Choice(["continue", "stop"]),

@@ -28,7 +28,9 @@ VALID: Final = "valid.json"  # only "valid" is ever remembered, with the sentenc
 @click.command("validate", short_help="Check a project without contacting the service.")
 @shared.project()
 @click.option("--lint", is_flag=True, help="Also report what is allowed and probably a mistake. Warnings do not change the exit code.")
-@click.option("--fix", is_flag=True, help="Correct in the files what needs no decision; comments stay. Implies --lint.")
+@click.option(
+    "--fix", is_flag=True, allow_from_autoenv=False, help="Correct in the files what needs no decision; comments stay. Implies --lint."
+)
 @click.option("--strict", is_flag=True, help="Exit with 3 for warnings too. Implies --lint.")
 @shared.service()
 @shared.state()

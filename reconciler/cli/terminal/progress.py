@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.terminal.screen import Screen
@@ -25,6 +26,12 @@ LASTING: Final = 2.0  # seconds of silence, at most
 SHOWN: Final = 0.1  # seconds between two changes of the bar
 LOOKING: Final = "Reading again what was written"
 
+_STEP: Final[ContextVar[Step | None]] = ContextVar("step", default=None)
+"""The step whose requests a task sends."""
+
+_REQUEST: Final[ContextVar[int]] = ContextVar("request", default=0)
+"""The number of the request that a task waits for."""
+
 
 class Narration:
     """Tells how far a run is. `every`: seconds between lines where there is no terminal."""
@@ -35,6 +42,7 @@ class Narration:
         self._bar: Bar | None = None
         self._what = self._where = ""
         self._lock = threading.Lock()
+        self._sent = 0
         self._restart()
 
     def _restart(self, steps: Sequence[Step] = ()) -> None:
@@ -49,13 +57,15 @@ class Narration:
         """A part of the run, named in the present: `Reading acme-docs`. `steps`: what it carries out. `where`: what it reads from."""
         self._what, self._where = what, f" from {where}" if where else ""
         self._restart(steps)
-        if self.screen.quiet:
-            yield
-        elif self.screen.live:
+        live = self.screen.live and not self.screen.quiet
+        _ = self.screen.traces  # begin before the first request
+        self._tell("info", "phase", f"{what}{self._where} …", shown=not live)
+        if live:
             with self._live():
                 yield
+        elif self.screen.quiet:
+            yield
         else:
-            self.screen.say(f"{what}{self._where} …")
             with self._heartbeat():
                 yield
 
@@ -94,9 +104,9 @@ class Narration:
 
         def beat() -> None:
             if named_after is not None and not (named_after and over.wait(named_after)):
-                self.screen.say(f"{self._what} …")
+                self.screen.say(f"{self._what} …", event="phase")
             while not over.wait(self._every):
-                self.screen.say(f"{self._what}{self._where}: {self._so_far()}")
+                self.screen.say(f"{self._what}{self._where}: {self._so_far()}", event="progress", **self._tally.counts())
 
         thread = threading.Thread(target=beat, daemon=True, name="narration")
         thread.start()
@@ -122,9 +132,12 @@ class Narration:
             running = list(self._running.values())
         return _first(running) if running else ""
 
-    def _line(self, text: str) -> None:
+    def _tell(self, level: str, event: str, text: str, *, shown: bool = True, **facts: Any) -> None:
+        """Log an event, and show it in a line of its own: above the bar where there is one."""
+        if not self.screen.event(level, event, text, **facts) or not shown or self.screen.quiet:
+            return
         if self._bar is None:
-            self.screen.say(text)
+            self.screen.line(text)
         else:
             self._bar.line(self.screen.masked(text))
 
@@ -142,21 +155,37 @@ class Narration:
     def queued(self) -> None:
         self._tally.queued += 1
 
-    def request(self, method: str, path: str) -> None:
+    def request(self, method: str, path: str, attempt: int) -> None:
         self._path = f"{method} {path}"
+        self._sent += 1
+        _REQUEST.set(self._sent)
+        self._tell("debug", "sending", f"{method} /v1{path}", shown=False, **self._facts(method, path), attempt=attempt)
+        if self.screen.traces is not None:
+            step = _STEP.get()
+            of = {"reconciler.address": str(step.address), "reconciler.verb": step.verb} if step is not None else {}
+            self.screen.traces.request_began(self._sent, method, path, attempt, {**self.screen.service, **of})
 
     def answer(self, method: str, path: str, status: int | None, seconds: float) -> None:
         self._tally.answered += 1
         self._moved()
-        if self.screen.verbose:
-            self._line(f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms")
+        text = f"{method} /v1{path} {status or 'no answer'} {seconds * 1000:.0f} ms"
+        facts = {**self._facts(method, path), "status": status, "milliseconds": round(seconds * 1000)}
+        self._tell("debug", "request", text, shown=self.screen.verbose, **facts)
+        if self.screen.traces is not None:
+            self.screen.traces.request_ended(_REQUEST.get(), status)
+
+    def _facts(self, method: str, path: str) -> dict[str, Any]:
+        """What is known of the request that this task sends."""
+        step = _STEP.get()
+        of = {"address": str(step.address), "verb": step.verb, "step": step.id} if step is not None else {}
+        return {"request": _REQUEST.get(), "method": method, "path": f"/v1{path}", **of}
 
     def read(self, objects: int) -> None:
         self._tally.objects += objects
 
     def waiting(self, seconds: float, why: str) -> None:
-        if seconds >= TOLD:
-            self._line(f"Waiting {seconds:.0f} s: {why}")
+        level = "info" if seconds >= TOLD else "debug"
+        self._tell(level, "waiting", f"Waiting {seconds:.0f} s: {why}", shown=seconds >= TOLD, seconds=round(seconds, 3))
 
     # -- the apply -------------------------------------------------------------------------------------------------------------------
 
@@ -167,9 +196,17 @@ class Narration:
     def began(self, step: Step) -> None:
         with self._lock:
             self._running[step.id] = str(step.address)
+        _STEP.set(step)  # in the task of this step
+        if self.screen.traces is not None:
+            self.screen.traces.step_began(step)
 
     def ended(self, result: Result) -> None:
         self.screen.acted = self.screen.acted or result.status == "done"
+        step, why = result.step, f": {result.error}" if result.error else ""
+        facts = {"address": str(step.address), "verb": step.verb, "step": step.id, "status": str(result.status.value)}
+        self._tell("debug", "step", f"{step.verb} {step.address} {result.status.value}{why}", shown=False, **facts)
+        if self.screen.traces is not None:
+            self.screen.traces.step_ended(result)
         with self._lock:
             self._running.pop(result.step.id, None)
         self._tally.ended(result.step.address, failed=result.status == "failed")
@@ -179,8 +216,7 @@ class Narration:
         with self._lock:
             self._restart()
         self.stage(LOOKING)
-        if self._bar is None:
-            self.screen.say(f"{LOOKING} …")
+        self._tell("info", "phase", f"{LOOKING} …", shown=self._bar is None)
 
 
 def _first(running: Sequence[str]) -> str:

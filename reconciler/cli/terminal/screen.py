@@ -7,18 +7,24 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Mapping
 from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from reconciler import __version__
+
 if TYPE_CHECKING:
+    from reconciler.cli.terminal.log import LogFile
+    from reconciler.cli.terminal.traces import Traces
     from reconciler.errors import ConfigError
     from reconciler.text.redact import Mask
 
 T = TypeVar("T")
 
 VARIABLES: Final = "RECONCILER_VAR_"
+LOG_FORMATS: Final = ("text", "json")
 WIDTH: Final = 100  # columns of a terminal that does not say how wide it is
 COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
     "head": {"bold": True},
@@ -33,10 +39,20 @@ COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 class Screen:
-    """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied."""
+    """The two streams of one run. `lost`: why results could not be written; `acted`: something was applied.
+
+    `log_format`: how narration is written, and lines of the log file. `command`: what runs, without its options.
+    `began`: when it was started, in nanoseconds since 1970. `about` and `service`: what traces say of the run and of requests.
+    """
 
     def __init__(self) -> None:
-        self.color, self.quiet, self.verbose = "auto", False, False
+        self.color, self.quiet, self.verbose, self.log_format = "auto", False, False, "text"
+        self.command, self.began = "", time.time_ns()
+        self.about: dict[str, str | int] = {}
+        self.service: dict[str, str | int] = {}
+        self._traces: Traces | None = None
+        self._traced = False
+        self._log: LogFile | None = None
         self.lost: str | None = None
         self.acted = False
         self._hidden: set[str] = set()
@@ -51,7 +67,7 @@ class Screen:
     @property
     def live(self) -> bool:
         """Whether somebody watches stderr."""
-        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        return sys.stderr.isatty() and os.environ.get("TERM") != "dumb" and self.log_format == "text"
 
     @property
     def can_ask(self) -> bool:
@@ -126,7 +142,9 @@ class Screen:
 
     def narrate_spans(self, spans: Iterable[tuple[str, str]]) -> None:
         """A report that is not the result."""
-        self._tell(self._painted(spans, sys.stderr))
+        spans = tuple(spans)
+        if self.event("info", "report", "".join(text for _, text in spans)):
+            self._tell(self._painted(spans, sys.stderr))
 
     def _painted(self, spans: Iterable[tuple[str, str]], stream: IO[str]) -> str:
         if not self.colored(stream):
@@ -139,18 +157,22 @@ class Screen:
 
         self._write(as_json(self.masked_data(document)) + "\n")
 
-    def say(self, text: str) -> None:
-        """Narration; silent where that was asked for."""
-        if not self.quiet:
-            self._line(text)
+    def say(self, text: str, *, event: str = "message", **facts: Any) -> None:
+        """Narration; silent where that was asked for. `event` and `facts`: what it is in a log."""
+        if self.event("info", event, text, **facts) and not self.quiet:
+            self.line(text)
 
     def warn(self, text: str) -> None:
         """What a reader must know whatever the result is; also where they asked for no narration."""
+        if not self.event("warning", "warning", text):
+            return
         head = click.style("warning:", fg="yellow", bold=True) if self.colored(sys.stderr) else "warning:"
         self._tell(head + " " + "\n         ".join(self._lines(text)) + "\n")
 
     def error(self, message: str, *, hint: str | None = None) -> None:
         """What went wrong, in one sentence, and the way past it."""
+        if not self.event("error", "error", message, hint=hint):
+            return
         head = click.style("error:", fg="red", bold=True) if self.colored(sys.stderr) else "error:"
         self._tell(head + " " + "\n       ".join(self._lines(message)) + "\n")
         if hint:
@@ -159,14 +181,16 @@ class Screen:
     def usage(self, error: click.ClickException) -> None:
         """What click says of a command line."""
         context = getattr(error, "ctx", None)
-        if context is not None:
+        if context is not None and self.log_format == "text":
             self._tell(context.get_usage() + "\n")
         self.error(error.format_message(), hint=f"{context.command_path} --help explains it." if context is not None else None)
 
     def problems(self, error: ConfigError) -> None:
         """Every problem of a project, one a line."""
         for problem in error.problems:
-            self._line(str(problem))
+            place = {"file": problem.file, "line": problem.line or None, "column": problem.column or None}
+            if self.event("error", "problem", problem.message, **place):
+                self.line(str(problem))
         number = len(error.problems)
         rest = ", and the rest was not checked" if error.more else ""
         self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
@@ -175,25 +199,77 @@ class Screen:
         """Something nobody foresaw; its traceback only on request, and masked: also what the environment gives to variables."""
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
         self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
-        if self.verbose:
-            import traceback
+        import traceback
 
-            for line in "".join(traceback.format_exception(error)).splitlines():
-                self._line(line)
+        trace = "".join(traceback.format_exception(error))
+        if self.event("debug", "traceback", trace) and self.verbose:
+            for line in trace.splitlines():
+                self.line(line)
+
+    # -- the log -----------------------------------------------------------------------------------------------------------------------
+
+    def log_to(self, path: str) -> None:
+        """Keep every event in this file from now on. Raises `UsageError`."""
+        from reconciler.cli.terminal.log import LogFile
+        from reconciler.errors import UsageError
+
+        try:
+            opened = LogFile(path)
+        except OSError as error:
+            reason = (error.strerror or "no reason given").lower()
+            raise UsageError(f"the log file {path} cannot be written: {reason}", hint="Pass --log-file FILE with another file.") from None
+        if self._log is not None:
+            self._log.close()
+        self._log = opened
+        self.event("debug", "start", f"{self.command}, version {__version__}", command=self.command, version=__version__)
+
+    def ended(self, code: int) -> None:
+        """Log how the program ends, and end its traces."""
+        if self._traces is not None and (lost := self._traces.end(code, self.about)) is not None:
+            self.say(f"Not all traces were delivered: {lost}.", event="traces")
+        self.event("debug", "end", f"{self.command} ends with exit code {code}", command=self.command, exitCode=code)
+
+    @property
+    def traces(self) -> Traces | None:
+        """Where spans are recorded; None where nobody asked for traces. A program that asks for them has some from now on."""
+        if not self._traced:
+            from reconciler.cli.terminal import tracing
+
+            self._traced = True
+            self._traces = tracing.begin(self) if tracing.is_wanted() else None
+        return self._traces
+
+    def event(self, level: str, name: str, message: str, **facts: Any) -> bool:
+        """Log an event: to the log file, and to stderr where that is JSON. Returns whether stderr still lacks it, because it is text."""
+        as_json = self.log_format == "json"
+        if self._log is None and not as_json:
+            return True
+        from reconciler.cli.terminal import log
+
+        line = log.line(self.masked_data(log.event(level, name, message, facts)), self.log_format)
+        if self._log is not None:
+            self._log.write(line)
+        if as_json and (self.verbose or level != "debug") and not (self.quiet and level == "info"):
+            self._put(line)
+        return not as_json
 
     def _lines(self, text: str) -> list[str]:
         from reconciler.text.escape import terminal
 
         return [terminal(line) for line in self.masked(text).splitlines()] or [""]
 
-    def _line(self, text: str) -> None:
+    def line(self, text: str) -> None:
+        """A line on stderr, and nowhere else."""
         self._tell("\n".join(self._lines(text)) + "\n")
 
     def _tell(self, text: str) -> None:
         from reconciler.text.escape import log
 
+        self._put(log(self.masked(text)))
+
+    def _put(self, text: str) -> None:
         try:
-            sys.stderr.write(log(self.masked(text)))
+            sys.stderr.write(text)
             sys.stderr.flush()
         except OSError:
             return  # nobody listens; the work goes on
@@ -221,11 +297,16 @@ class Screen:
             return
 
     def close(self) -> None:
-        """Write what click left in the buffer."""
+        """Write what click left in the buffer, and end the log."""
         try:
             sys.stdout.flush()
         except OSError:
             self.broken()
+        if self._log is not None:
+            opened, self._log = self._log, None
+            opened.close()
+            if opened.lost:
+                self.warn(f"the log file {opened.path} is not complete: {opened.lost}")
 
 
 def _columns(stream: IO[str]) -> int:

@@ -47,6 +47,11 @@ class Tally:
         seconds = max(now - since, 0.001)
         return (self.answered - answered) / seconds, (self.done - done) / seconds
 
+    def counts(self) -> dict[str, int]:
+        """How far it is, for a log."""
+        made = {"answered": self.answered, "requests": self.queued, "objects": self.objects}
+        return {**made, "done": self.done, "failed": self.failed, "steps": self.steps} if self.steps else made
+
     def facts(self, now: float, *, between: str = "") -> str:
         """`412 of 1,206 requests, 105 a second; 4,310 objects; about 8 s left`. `between`: said before the time."""
         rate = self._rate(now)

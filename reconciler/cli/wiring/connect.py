@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from reconciler.cli import exits
 from reconciler.cli.options import Options, near
@@ -65,6 +66,9 @@ def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True
     except ConfigError as error:
         screen.hide([*unnamed(options.public_var), *error.sensitive])  # which variables are secrets was not found out
         raise
+    screen.about["reconciler.project"] = project.settings.project
+    if options.env:
+        screen.about["reconciler.environment"] = options.env
     screen.hide(project.sensitive)
     secrets = list(_secrets(project, kinds))
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
@@ -140,8 +144,10 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
 
 def _settings(screen: Screen, options: Options, project: Project | None, url: str, token: str) -> Settings:
     from reconciler.client import Settings
+    from reconciler.client.settings import PORTS
 
-    plain = Settings(url, token)
+    plain, host = Settings(url, token), urlsplit(url)
+    screen.service = {"server.address": host.hostname or "", "server.port": host.port or PORTS[host.scheme], "url.full": url}
     return Settings(
         url, token, timeout=project.settings.timeout if project is not None else plain.timeout,
         max_concurrency=options.max_concurrency or plain.max_concurrency, max_rps=options.max_rps,

@@ -46,7 +46,7 @@ class Seal:
         `text`: of the project file. `state`: the URL that was passed. Which state it is must not depend on anything that is sealed: a file
         that only a sealed one named could have come with it.
         """
-        file = _state_file(root, text, state or os.environ.get(STATE))
+        file = written_state(root, text, state or os.environ.get(STATE))
         secret = digest_key(file) if file is not None else None
         if file is None or secret is None:
             return None
@@ -84,7 +84,7 @@ class Seal:
         return hmac.digest(self.key, message, "sha256").hex().encode()
 
 
-def _state_file(root: Path, text: bytes, given: str | None) -> Path | None:
+def written_state(root: Path, text: bytes, given: str | None) -> Path | None:
     """The file of the state, as far as it can be told without reading YAML."""
     if given:
         path = given.removeprefix(_SQLITE)

@@ -34,6 +34,15 @@ LEFT JOIN outcomes ON outcomes.id = latest.id
 WHERE journal.state = ?1 GROUP BY journal.run, journal.verb, outcomes.status ORDER BY min(journal.id)
 """
 
+_ADDRESSES: Final = """
+SELECT DISTINCT address FROM bindings JOIN states ON states.id = bindings.state
+WHERE states.environment = ?2 AND (states.project = ?1 OR ?1 NOT IN (SELECT project FROM states)) ORDER BY address
+"""
+_COMMANDS: Final = """
+SELECT runs.id, command, started FROM runs JOIN states ON states.id = runs.state
+WHERE states.environment = ?2 AND (states.project = ?1 OR ?1 NOT IN (SELECT project FROM states)) ORDER BY started DESC
+"""
+
 Scope = tuple[str, str, str]
 """Project, environment ("" for none) and service."""
 
@@ -115,6 +124,24 @@ def read_runs(path: Path, scope: Scope) -> tuple[Run, ...] | None:
         )  # fmt: skip
     except _UNUSUAL:
         return None
+
+
+def tracked_addresses(path: Path, project: str, environment: str) -> list[str]:
+    """The addresses that the states of a project track, on whichever service; of every project where that one has no state there."""
+    return [row[0] for row in _of_project(path, _ADDRESSES, project, environment)]
+
+
+def recorded_runs(path: Path, project: str, environment: str) -> list[tuple[str, str, str]]:
+    """The id, the command and the begin of each run of the states of a project, newest first."""
+    return [(row[0], row[1], row[2]) for row in _of_project(path, _COMMANDS, project, environment)]
+
+
+def _of_project(path: Path, statement: str, project: str, environment: str) -> list[Any]:
+    try:
+        with _opened(path) as connection:
+            return connection.execute(statement, (project, environment)).fetchall()
+    except _UNUSUAL:
+        return []
 
 
 class _Unusual(Exception):

@@ -1,0 +1,81 @@
+"""Files of `--env-file`: values for the variables of a project, one a line, as the environment would give them.
+
+In: the bytes of a file. Out: values by name. A file belongs to the project, and whoever proposes a change can edit it; so it sets nothing
+but `RECONCILER_VAR_…`: not the token, not where it is sent, not the state. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from reconciler.cli.terminal.screen import VARIABLES
+from reconciler.errors import Problem
+
+_LINE: Final = re.compile(r"[ \t]*(?:export[ \t]+)?(?P<name>[^\s=#'\"]+)[ \t]*=[ \t]*", re.ASCII)
+_NAME: Final = re.compile(VARIABLES + r"[A-Za-z0-9_]+", re.ASCII)
+_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "$": "$", "`": "`"}
+_QUOTED: Final = {"'": re.compile(r"'([^']*)'"), '"': re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)}
+_PLAIN: Final = re.compile(r"[^\n]*?(?=[ \t]+#|[ \t]*\r?(?:\n|\Z))")
+_REST: Final = re.compile(r"[ \t]*(?:#[^\n]*)?\r?(?:\n|\Z)")
+FORM: Final = f"write {VARIABLES}NAME=VALUE"
+
+
+def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
+    """The values of a file, and what is wrong with it. A later line wins. Nothing in a value is expanded."""
+    try:
+        rest = text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return {}, [Problem(name, text[: error.start].count(b"\n") + 1, 1, "the file is not UTF-8")]
+    values: dict[str, str] = {}
+    problems: list[Problem] = []
+    at = 0
+    while at < len(rest):
+        line = rest.count("\n", 0, at) + 1
+        if (blank := _REST.match(rest, at)) is not None and blank.end() > at:
+            at = blank.end()
+            continue
+        begin = _LINE.match(rest, at)
+        if begin is None:
+            problems.append(Problem(name, line, 1, f"it is not NAME=VALUE; {FORM}"))
+            at = _next_line(rest, at)
+            continue
+        if _NAME.fullmatch(begin["name"]) is None:
+            problems.append(Problem(name, line, begin.start("name") - at + 1, _refused(begin["name"])))
+        value = _value(rest, begin.end())
+        end = _REST.match(rest, value[1]) if value is not None else None
+        if value is None or end is None:
+            said = "the quote is not closed" if value is None else "there is text after the closing quote"
+            problems.append(Problem(name, line, begin.end() - at + 1, said))
+            at = _next_line(rest, at)
+            continue
+        values[begin["name"]] = value[0]
+        at = end.end()
+    return values, problems
+
+
+def _refused(name: str) -> str:
+    return f"{name} cannot be set in a file of variables, only names that begin with {VARIABLES}; set it in the environment"
+
+
+def _value(text: str, at: int) -> tuple[str, int] | None:
+    """The value that begins there, and where it ends; None where its quote is not closed."""
+    quote = text[at : at + 1]
+    if quote not in _QUOTED:
+        plain = _PLAIN.match(text, at)
+        assert plain is not None
+        return plain[0], plain.end()
+    quoted = _QUOTED[quote].match(text, at)
+    if quoted is None:
+        return None
+    value = quoted[1]
+    return (re.sub(r"\\(.)", _unescaped, value, flags=re.DOTALL) if quote == '"' else value), quoted.end()
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    return _ESCAPES.get(match[1], match[0])
+
+
+def _next_line(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end < 0 else end + 1

@@ -1,0 +1,89 @@
+"""Options that come from the environment: `--max-rps 5` is also `RECONCILER_MAX_RPS=5`, on every command that has the option.
+
+An option that gives consent, or chooses what is done, has no variable (`allow_from_autoenv=False` where it is declared): it is typed. What
+the environment of every job says once must not confirm what nobody looked at. Forbidden: importing anything that is not light.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import click
+
+from reconciler.cli.terminal.screen import VARIABLES
+
+PREFIX: Final = "RECONCILER_"
+READ_LATER: Final = (
+    "--state",
+    "--base-url",
+    "--token",
+)  # whoever uses them reads the variable: what it says counts for less than the option
+OTHERS: Final = {"--var-file": "RECONCILER_VARS_FILE"}  # RECONCILER_VAR_FILE may be a project's own variable
+TESTS: Final = "RECONCILER_TEST_"
+
+KNOWN: Final = frozenset({
+    "ADVANCE", "AS", "BASELINE", "BASE_URL", "CHECK", "COLOR", "CONDITION", "COVERAGE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF",
+    "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FORMAT", "FROM", "FULL", "JQ", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY",
+    "MAX_RPS", "MEMBER", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PORT", "PROJECT", "QUIET", "REPORT", "SANDBOX", "SEED", "STATE",
+    "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY",
+})  # fmt: skip
+"""Every variable without its prefix. A test compares it with the options of all commands."""
+
+TYPED: Final = frozenset({
+    "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "CREATE_STATE", "DRY_RUN", "FIELD", "FIX",
+    "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "RULE", "WRITE", "YES",
+})  # fmt: skip
+"""What options that must be typed would be called. The same test compares it."""
+
+
+def long_name(param: click.Parameter) -> str | None:
+    """`--max-rps`; None of an option that has only a letter, and of an argument."""
+    return next((name for name in param.opts if name.startswith("--")), None)
+
+
+def variable(param: click.Parameter) -> str | None:
+    """The variable that says the same as an option; None where it must be typed."""
+    if isinstance(param, click.Argument):
+        return f"{PREFIX}PROJECT" if param.name == "project" else None
+    name = long_name(param)
+    if not isinstance(param, click.Option) or name is None or not param.allow_from_autoenv or name.startswith("--allow-"):
+        return None
+    return OTHERS.get(name, PREFIX + name.removeprefix("--").replace("-", "_").upper())
+
+
+def read_from_environment(params: Sequence[click.Parameter]) -> None:
+    """Let click read each option's variable where the option is not written."""
+    for param in params:
+        if param.envvar is None and long_name(param) not in READ_LATER:
+            param.envvar = variable(param)
+
+
+def warnings() -> Iterator[str]:
+    """A sentence for each variable that is set, and does not do what its name says."""
+    for name in sorted(os.environ):
+        word = name.removeprefix(PREFIX)
+        if word == name or word in KNOWN or name.startswith((VARIABLES, TESTS)):
+            continue
+        option = f"--{word.lower().replace('_', '-')}"
+        if word in TYPED:
+            yield f"{name} is ignored: {option} is never read from the environment. Write it on the command line."
+            continue
+        import difflib
+
+        near = difflib.get_close_matches(word, KNOWN, n=1, cutoff=0.8)
+        if near:
+            yield f"{name} is ignored: no option has that name. Did you mean {PREFIX}{near[0]}?"
+
+
+def origin(message: str, words: Sequence[str]) -> str | None:
+    """A remark on the options that a message mentions and that the environment gave, not the command line."""
+    for name in sorted(os.environ):
+        word = name.removeprefix(PREFIX)
+        if word == name or word not in KNOWN or not os.environ[name]:
+            continue
+        option = next((option for option, other in OTHERS.items() if other == name), f"--{word.lower().replace('_', '-')}")
+        if f"{option} " in f"{message} " and not any(given == option or given.startswith(f"{option}=") for given in words):
+            return f"{option} comes from {name}."
+    return None

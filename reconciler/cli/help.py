@@ -1,0 +1,46 @@
+"""How every help ends: the exit codes of the command, and where the documentation of it is.
+
+Which repository the documentation is in is known to a release only: its metadata say it. Elsewhere the file in the repository is named.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from reconciler import __version__
+from reconciler.cli import exits
+
+PAGE: Final = "docs/reference/commands.md"
+BESIDE: Final = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # the package
+METADATA: Final = os.path.join(BESIDE, f"docs_reconciler-{__version__}.dist-info", "METADATA")
+SOURCE: Final = "Project-URL: Source, "
+
+
+def end(path: Sequence[str], codes: Collection[int]) -> str:
+    """The last paragraphs of a help. `path`: the words of the command. `codes`: its exit codes beside those that every command has."""
+    listed = sorted({*exits.ALWAYS, *codes})
+    lines = [f"  {code:<4} {exits.MEANINGS[code].replace('`', '')}" for code in listed]
+    fragment = f"#{'-'.join(path)}" if path else ""
+    return "\n".join(["\b", "Exit codes:", *lines, "", f"Documentation: {page(PAGE)}{fragment}"])
+
+
+def page(name: str) -> str:
+    """Where a page of the documentation is: a URL in a release, else the name of its file in the repository."""
+    source = repository(METADATA)
+    return f"{source}/blob/v{__version__}/{name}" if source else name
+
+
+def repository(metadata: str) -> str:
+    """The URL of the repository by the metadata of a distribution; "" where they do not exist or do not say it."""
+    try:
+        with open(metadata, encoding="utf-8") as file:
+            for line in file:
+                if line.startswith(SOURCE):
+                    return line.removeprefix(SOURCE).strip()
+                if not line.strip():
+                    break
+    except (OSError, ValueError):
+        pass
+    return ""

@@ -1,0 +1,58 @@
+"""What is said and done during a run as events: the form of a line, and the file that keeps all of them.
+
+An event has a time, a level, a name and a message; what else it has depends on its name (docs/how-to/log-and-trace.md). Names and fields
+are stable. Forbidden: masking, which the screen has done.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from reconciler.text.escape import as_json, log, terminal
+
+MODE: Final = 0o600
+OWN: Final = ("time", "level", "event", "message")
+
+
+def event(level: str, name: str, message: str, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """An event that happens now, without the facts that are not known."""
+    time = datetime.now(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
+    known = {fact: value for fact, value in facts.items() if value is not None}
+    return {"time": time, "level": level, "event": name, "message": message, **known}
+
+
+def line(event: Mapping[str, Any], form: str) -> str:
+    """An event on one line: as JSON, or as `TIME LEVEL EVENT MESSAGE fact=value`."""
+    if form == "json":
+        return as_json(event, indent=None) + "\n"
+    message = " | ".join(terminal(part) for part in str(event["message"]).splitlines() if part.strip())
+    facts = " ".join(f"{name}={as_json(value, indent=None)}" for name, value in event.items() if name not in OWN)
+    return log(f"{event['time']} {event['level']:<7} {event['event']}: {message}{f'  {facts}' if facts else ''}\n")
+
+
+class LogFile:
+    """A file that only its owner can read, to which lines are appended. `lost`: why it cannot be written any more."""
+
+    def __init__(self, path: str) -> None:
+        """Raises OSError."""
+        self.path, self.lost = path, ""
+        self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, MODE)
+        status = os.fstat(self._handle)
+        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) != MODE:
+            os.fchmod(self._handle, MODE)
+
+    def write(self, text: str) -> None:
+        """Append a line, whole also where several processes write. What cannot be written does not end a run."""
+        if self.lost:
+            return
+        try:
+            os.write(self._handle, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            self.lost = (error.strerror or type(error).__name__).lower()
+
+    def close(self) -> None:
+        os.close(self._handle)
