@@ -48,9 +48,10 @@ def addresses(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The addresses that the state tracks."""
     from reconciler.state.tables.direct import tracked_addresses
 
-    file, project = _state(ctx)
+    params = _params(ctx)
+    file, project = _state(params)
     if file is not None:
-        for address in tracked_addresses(file, project, ctx.params.get("env") or ""):
+        for address in tracked_addresses(file, project, params.get("env") or ""):
             yield address, ""
 
 
@@ -60,16 +61,17 @@ def runs(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     from reconciler.state.tables.direct import recorded_runs
 
     yield "last", "the newest run that sent anything"
-    file, project = _state(ctx)
+    params = _params(ctx)
+    file, project = _state(params)
     if file is not None:
-        for id, command, started in recorded_runs(file, project, ctx.params.get("env") or ""):
+        for id, command, started in recorded_runs(file, project, params.get("env") or ""):
             yield id, f"{command}, {started[:16].replace('T', ' ')}"
 
 
 @_completer
 def environments(ctx: click.Context, _: str) -> Iterator[tuple[str, str]]:
     """The environments of the project."""
-    for file in sorted((_root(ctx) / "environments").glob("*.yaml")):
+    for file in sorted((_file(_params(ctx)).parent / "environments").glob("*.yaml")):
         yield file.stem, ""
 
 
@@ -97,26 +99,33 @@ def schemas(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
         yield name.removesuffix(".schema.json"), str(schema["title"])
 
 
-def _file(ctx: click.Context) -> Path:
+def _params(ctx: click.Context) -> dict[str, Any]:
+    """The parameters of the line. click keeps none of them where the value of the last option is what is completed."""
+    words: list[str] = list(ctx.find_root().obj or ())
+    if not words or not words[-1].startswith("-"):
+        return ctx.params
+    at = 0
+    for name in ctx.command_path.split()[1:]:
+        at = words.index(name, at) + 1
+    return ctx.command.make_context(ctx.info_name, words[at:-1], parent=ctx.parent, resilient_parsing=True).params
+
+
+def _file(params: dict[str, Any]) -> Path:
     """The project file that the line means."""
-    project = Path(ctx.params.get("project") or Path())
+    project = Path(params.get("project") or Path())
     return project / PROJECT_FILE if project.is_dir() else project
 
 
-def _root(ctx: click.Context) -> Path:
-    return _file(ctx).parent
-
-
-def _state(ctx: click.Context) -> tuple[Path | None, str]:
+def _state(params: dict[str, Any]) -> tuple[Path | None, str]:
     """The file of the state, None where it is on a server, in a bucket or not known; and the name of the project, "" where that is not."""
     from reconciler.cli.wiring.sealed import STATE, written_state
 
-    file = _file(ctx)
+    file = _file(params)
     text = file.read_bytes()
     named = _PROJECT.search(text.decode("utf-8", "replace"))
-    given = ctx.params.get("state") or os.environ.get(STATE)
-    environment = file.parent / "environments" / f"{ctx.params.get('env')}.yaml"
-    if not given and ctx.params.get("env") and environment.is_file() and b"state:" in (own := environment.read_bytes()):
+    given = params.get("state") or os.environ.get(STATE)
+    environment = file.parent / "environments" / f"{params.get('env')}.yaml"
+    if not given and params.get("env") and environment.is_file() and b"state:" in (own := environment.read_bytes()):
         text = own
     return written_state(file.parent, text, given), named[1] if named else ""
 
@@ -140,7 +149,15 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null || complete -F
 """
 
 
-class Bash(BashComplete):
+class _Whole(ShellComplete):
+    """Lets the completers see all words of the line."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> Candidates:
+        self.ctx_args = {"obj": args}
+        return super().get_completions(args, incomplete)
+
+
+class Bash(_Whole, BashComplete):
     """Bash ends a word at `@`, `=` and `:`, which addresses contain. So the line is read here, and the end of a word is answered."""
 
     source_template = BASH
@@ -160,7 +177,7 @@ class Bash(BashComplete):
         return f"{item.type},{item.value[cut:] if item.value.startswith(typed[:cut]) else item.value}"
 
 
-class Zsh(ZshComplete):
+class Zsh(_Whole, ZshComplete):
     """Zsh replaces the whole word, the option before `=` included."""
 
     def get_completion_args(self) -> tuple[list[str], str]:
@@ -171,7 +188,7 @@ class Zsh(ZshComplete):
         return super().format_completion(_with_option(self.word, item))
 
 
-class Fish(FishComplete):
+class Fish(_Whole, FishComplete):
     """So does fish; and it ends a remark at a comma."""
 
     def get_completion_args(self) -> tuple[list[str], str]:

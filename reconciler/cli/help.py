@@ -15,6 +15,7 @@ from reconciler.cli import exits
 PAGE: Final = "docs/reference/commands.md"
 BESIDE: Final = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))  # the package
 METADATA: Final = os.path.join(BESIDE, f"docs_reconciler-{__version__}.dist-info", "METADATA")
+ENVIRONMENT: Final = "Options can be set in the environment: --log-format is RECONCILER_LOG_FORMAT. Consent cannot."
 SOURCE: Final = "Project-URL: Source, "
 
 
@@ -23,7 +24,7 @@ def end(path: Sequence[str], codes: Collection[int]) -> str:
     listed = sorted({*exits.ALWAYS, *codes})
     lines = [f"  {code:<4} {exits.MEANINGS[code].replace('`', '')}" for code in listed]
     fragment = f"#{'-'.join(path)}" if path else ""
-    return "\n".join(["\b", "Exit codes:", *lines, "", f"Documentation: {page(PAGE)}{fragment}"])
+    return "\n".join(["\b", "Exit codes:", *lines, "", ENVIRONMENT, "", f"Documentation: {page(PAGE)}{fragment}"])
 
 
 def page(name: str) -> str:

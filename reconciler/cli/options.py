@@ -124,10 +124,12 @@ def _nearest(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
 
 
 def nearest_project(ctx: click.Context) -> Path:
-    """The project of the current folder, or of the nearest folder above it; which one that is, is said."""
+    """The project of RECONCILER_PROJECT, of the current folder, or of the nearest folder above it; which one that is, is said."""
     from reconciler.cli.project_folder import nearest
     from reconciler.cli.terminal.screen import Screen
 
+    if given := os.environ.get("RECONCILER_PROJECT"):
+        return Path(given)
     here = Path.cwd()
     project, screen = nearest(here), ctx.find_object(Screen)
     if project != Path() and screen is not None and not ctx.resilient_parsing:

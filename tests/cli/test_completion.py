@@ -19,7 +19,7 @@ from reconciler.cli import completion, main
 from tests.cli.conftest import Cli, applied_project
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 60  # until a shell must have answered, on a machine that pauses
+SECONDS = 30  # until a shell must have answered, on a machine that pauses
 
 
 def shell(name: str) -> str:
@@ -77,9 +77,9 @@ def typed(handle: int, text: str, *, until: str) -> str:
 
 
 LINES = (
-    ("reconciler state show acme/member/ada@ac\t", "acme/member/ada@acme.example"),
-    ("reconciler plan --target=acme/te\t", "--target=acme/team/writers"),
-    ("reconciler expl\t", "explain"),
+    ("reconciler state show acme/member/ada@ac\t", "me.example"),
+    ("reconciler plan --target=acme/te\t", "am/writers"),
+    ("reconciler expl\t", "ain"),
 )
 
 
@@ -95,7 +95,7 @@ def test_a_shell_completes_addresses_from_the_state_and_commands(applied: Cli, n
         typed(handle, f"{setup}; echo re''ady\n", until="ready")
         for line, expected in LINES:
             typed(handle, line, until=expected)
-            typed(handle, "\x15\x03echo ne''xt\n", until="next")
+            typed(handle, "\x15echo ne''xt\n", until="next")
 
 
 def test_fish_completes_them_too_with_a_word_on_each(applied: Cli) -> None:
@@ -124,7 +124,7 @@ def complete(cli: Cli, line: str, **env: str) -> list[str]:
     }
     done = cli(env=given)
     assert (done.exit_code, done.stderr) == (0, "")
-    return [candidate.partition(",")[2] for candidate in done.stdout.splitlines() if candidate]
+    return [candidate.partition(",")[2] for candidate in done.stdout.splitlines() if candidate.startswith("plain,")]
 
 
 def test_what_is_completed_follows_the_project_that_the_line_names(applied: Cli) -> None:

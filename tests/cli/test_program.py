@@ -14,10 +14,12 @@ from click.testing import CliRunner, Result
 
 from reconciler import errors
 from reconciler.cli import exits, main, program
+from reconciler.cli.help import repository
 from reconciler.cli.program import COMMANDS, Lazy, LazyGroup, Program
 from reconciler.errors import ConfigError, Problem, ReconcilerError
 from tests.cli.conftest import Cli
 
+ROOT = Path(__file__).parents[2]
 HEAVY = ("pydantic", "httpx", "aiohttp", "sqlalchemy", "rich", "yaml", "jinja2", "fastapi", "uvicorn", "deepdiff", "asyncio")
 BARE = "import click\n@click.group()\ndef main(): 'x'\n@main.command()\ndef a(): 'y'\nmain(prog_name='x', args=['--help'])"
 OURS = "from reconciler.cli import main; main(prog_name='reconciler', args=['--help'])"
@@ -61,6 +63,29 @@ def test_every_command_says_in_its_help_what_it_does_with_an_example(line: str, 
 @pytest.mark.parametrize(("line", "command", "lazy"), ALL, ids=[line for line, _, _ in ALL])
 def test_every_option_is_explained(line: str, command: click.Command, lazy: Lazy) -> None:
     assert [param.name for param in command.params if isinstance(param, click.Option) and not param.help] == []
+
+
+def test_every_help_ends_with_its_exit_codes_and_the_place_of_its_documentation() -> None:
+    page = (ROOT / "docs" / "reference" / "commands.md").read_text(encoding="utf-8")
+    headings = {line.strip("# ").replace(" ", "-") for line in page.splitlines() if line.startswith("##")}
+    for line, command, lazy in ALL:
+        words = line.split()[1:]
+        help = command.get_help(click.Context(command, info_name=words[-1]))
+        _, _, end = help.rpartition("Exit codes:")
+        codes = [int(row.split()[0]) for row in end.partition("Options can")[0].splitlines() if row.strip()]
+        own = command.codes() if isinstance(command, LazyGroup) else lazy.codes
+        assert codes == sorted({*exits.ALWAYS, *own}), line
+        assert help.endswith(f"Documentation: docs/reference/commands.md#{'-'.join(words)}")
+        assert "-".join(words) in headings
+    assert "Documentation: docs/reference/commands.md\n" in CliRunner().invoke(main, ["--help"]).stdout
+
+
+def test_the_help_of_a_release_leads_to_its_repository(tmp_path: Path) -> None:
+    metadata = tmp_path / "METADATA"
+    metadata.write_text("Metadata-Version: 2.4\nProject-URL: Source, https://git.example/docs\n\nProject-URL: Source, https://no.example\n")
+    assert repository(str(metadata)) == "https://git.example/docs"
+    metadata.write_text("Metadata-Version: 2.4\n\nProject-URL: Source, https://no.example\n")
+    assert repository(str(metadata)) == ""
 
 
 def test_help_imports_nothing_of_the_engine() -> None:

@@ -44,8 +44,7 @@ class Traces:
     """The spans of one program. `hide`: masks a text. `began`: when it was started, in nanoseconds since 1970."""
 
     def __init__(self, command: str, began: int, hide: Callable[[Any], Any]) -> None:
-        logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
-        logging.getLogger("opentelemetry").propagate = False  # what it has to say is said once, at the end
+        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL + 1)  # what it has to say is said once, at the end
         self._hide = hide
         session = requests.Session()
         session.request = self._noted(session.request)  # type: ignore[method-assign]
@@ -130,10 +129,11 @@ class Traces:
         until = time.monotonic() + FLUSH
         while ending.is_alive() and not self._failed and time.monotonic() < until:
             ending.join(LOOK)
-        if self._failed:
-            return "the collector cannot be reached, or refuses them"
-        if ending.is_alive():
-            return f"the collector did not answer within {FLUSH:g} s"
+        if self._failed or ending.is_alive():
+            self._exporter.shutdown()  # no more attempts
+            return (
+                "the collector cannot be reached, or refuses them" if self._failed else f"the collector did not answer within {FLUSH:g} s"
+            )
         return f"the collector did not accept {self._exporter.lost:,} spans" if self._exporter.lost else None
 
 
