@@ -25,9 +25,10 @@ TESTS: Final = "RECONCILER_TEST_"
 
 KNOWN: Final = frozenset({
     "ADVANCE", "AS", "BASELINE", "BASE_URL", "CHECK", "COLOR", "CONDITION", "COVERAGE", "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF",
-    "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FORMAT", "FROM", "FULL", "JQ", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY",
-    "MAX_RPS", "MEMBER", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PORT", "PROJECT", "QUIET", "REPORT", "SANDBOX", "SEED", "STATE",
-    "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY",
+    "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FORGE", "FORMAT", "FROM", "FULL", "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT",
+    "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PORT", "PROJECT", "PULL", "QUIET",
+    "REPORT", "REPORT_URL", "REPOSITORY", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "STATE", "STEPS", "STRICT", "TARGET", "TO", "TOKEN",
+    "VARS_FILE", "VERBOSE", "VERIFY",
 })  # fmt: skip
 """Every variable without its prefix. A test compares it with the options of all commands."""
 

@@ -61,7 +61,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind or a field."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
-    "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request."),
+    "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
     "completion": Lazy("reconciler.cli.commands.completion", "Print the completion script of a shell."),
     "api": Lazy("reconciler.cli.commands.api", "Send one authenticated request."),

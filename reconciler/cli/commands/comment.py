@@ -48,7 +48,7 @@ _TOKEN: Final = re.compile(r"[!-~]+")
 @click.option("--pull", type=click.IntRange(1), metavar="NUMBER", help="The pull request or merge request. Default: that of the CI.")
 @click.option("--run-url", metavar="URL", help="The URL of the run. Default: that of the CI.")
 @click.option("--report-url", metavar="URL", help="The URL of the HTML report.")
-@click.option("--dry-run", is_flag=True, help="Print the comment that would be written if none existed.")
+@click.option("--dry-run", is_flag=True, allow_from_autoenv=False, help="Print the comment that would be written if none existed.")
 @shared.output()
 @click.pass_obj
 def command(
