@@ -141,7 +141,7 @@ def test_what_is_completed_follows_the_project_that_the_line_names(applied: Cli)
     assert complete(applied, "reconciler plan --form") == ["--format"]
     assert complete(applied, "reconciler plan --format js") == ["json"]
     assert complete(applied, "reconciler state ") == ["list", "show", "mv", "forget", "pull", "push", "unlock"]
-    run = complete(applied, "reconciler show ")
+    run = complete(applied, "reconciler -C p show ")
     assert len(run) == 2
     assert run[0] == "last"
 

@@ -36,12 +36,12 @@ def named(made: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     return [event for event in made if event["event"] == name]
 
 
-@pytest.mark.parametrize("place", ["before", "after", "both", "environment"])
+@pytest.mark.parametrize("place", ["before", "after", "environment"])
 def test_how_much_is_said_can_be_written_before_or_after_the_command(cli: Cli, place: str) -> None:
     initialised(cli)
     for option, name, shown in (("-v", "VERBOSE", True), ("-q", "QUIET", False)):
-        before = [option] if place in ("before", "both") else []
-        after = [option] if place in ("after", "both") else []
+        before = [option] if place == "before" else []
+        after = [option] if place == "after" else []
         done = cli(*before, "plan", "p", *after, env={f"RECONCILER_{name}": "1"} if place == "environment" else {})
         assert done.exit_code == 0
         assert ("GET /v1/orgs/org_acme 200" in done.stderr) == shown
