@@ -325,17 +325,17 @@ def test_a_removed_integration_is_protected_and_its_delete_says_what_goes_with_i
 
 
 def test_the_installation_of_an_integration_that_is_deleted_is_deleted_with_it(org: Org) -> None:
-    applied(org, published())
+    applied(org, published(), protect=["integration"])
     tree = published()
     del tree["integrations"], tree["installations"]["charts"]
-    org.write(tree)
+    org.write(tree, protect=["integration"])
     assert {str(change.address): change.reason for change in org.plan().changes} == {CHARTS: "no longer declared; it is left unchanged"}
-    org.write(tree, removed=[{"address": MINE, "action": "delete"}])
+    org.write(tree, protect=["integration"], removed=[{"address": MINE, "action": "delete"}])
     assert {str(change.address): change.reason for change in org.plan().changes} == {
         CHARTS: f"deleted with {MINE}",
         MINE: "removed: says so",
     }
-    applied(org, tree)
+    org.apply()
     assert [item["name"] for item in org.call("GET", "/integrations")["items"]] == ["vendor-search"]
 
 

@@ -177,7 +177,7 @@ def test_an_entry_of_ignore_takes_patterns_and_settings(tmp_path: Path) -> None:
         ([{"id": "vague-name", "address": "acme//x"}], "pattern 'acme//x': a segment is empty"),
         ([{"id": "vague-name", "adress": "acme"}], 'unknown key "adress" in lint.ignore; did you mean "address"?'),
         (["vague-name"], 'lint.ignore contains "vague-name"; write {id: RULE'),
-        ("vague-name", 'lint.ignore must be a list, not "vague-name"; write [] for none'),
+        ("vague-name", 'lint.ignore must be a list, not "vague-name"; write [{id: RULE}]'),
     ],
 )
 def test_a_wrong_entry_of_ignore_is_an_error_at_its_line(ignore: Any, problem: str, tmp_path: Path) -> None:

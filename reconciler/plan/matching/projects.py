@@ -13,6 +13,7 @@ from shlex import quote
 from reconciler.address import Address
 from reconciler.model import Blocked, Declared, Desired, State
 from reconciler.plan.matching.renames import carried, renames
+from reconciler.text.suggest import a
 
 
 class Projects:
@@ -48,8 +49,8 @@ class Projects:
         return Blocked(
             declared.address,
             f"would be created a second time: {declared.address} is tracked under the project name {name!r}",
-            f"if this project had that name before: reconciler state mv --project {quote(name)}; if not, and it should have a "
-            f"{declared.kind} of its own, write adopt: never",
+            f"if this project had that name before: reconciler state mv --project {quote(name)}; if not, and it should have "
+            f"{a(declared.kind)} of its own, write adopt: never",
             declared.source,
         )
 
