@@ -66,7 +66,7 @@ class Job:
     def headlines(self) -> dict[str, str]:
         """What is said of each name."""
         parts = [part for body in self.bodies for part in getattr(comment_of(body), "parts", ())]
-        return {part.name: part.head[2].split("**")[1] for part in parts}
+        return {part.name: "\n".join(part.head).split("**")[1] for part in parts}
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_a_plan_becomes_a_comment_that_later_runs_update(job: Job) -> None:
     assert [part.others for part in comment_of(job.bodies[0]).parts] == entries  # type: ignore[union-attr]
     assert "The comment needs no update." in job("saved.json", GITHUB_RUN_ID="3").stderr
     assert job(job.write("plan.json", of("docs"))).exit_code == 0
-    assert "**No changes.**" in job.github.bodies(job.pull, minimized=True)[0]
+    assert "Plan of `docs`: **No changes.** · commit `aaaaaaaaaa`" in job.github.bodies(job.pull, minimized=True)[0]
     assert job.bodies == []
 
 

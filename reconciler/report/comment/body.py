@@ -16,7 +16,7 @@ from reconciler.report.comment.part import Dialect, Part, code, mark, marked, re
 from reconciler.report.words import count
 
 HEADING: Final = "### Reconciler"
-COMPARED: Final = ("plan", "diff")
+COMPARED: Final = ("plan", "diff", "findings")
 """Kinds of which each run of a commit makes one: a part of an older commit is out of date."""
 
 

@@ -86,7 +86,8 @@ def part(content: Content, name: str, origin: Origin) -> Part:
     notes = () if content.quiet else content.notes
     left = [f"- {count(len(notes) - NOTES, 'more remark')}: see the HTML or JSON report."] if len(notes) > NOTES else []
     remarks = ["", *(f"- {code(note, NOTE_MAX)}" for note in notes[:NOTES]), *left] if notes else []
-    head = (f"#### {TITLES[content.kind]} of {code(name)}", "", about, *remarks)
+    title = f"{TITLES[content.kind]} of {code(name)}"
+    head = (f"{title}: {about}",) if content.quiet else (f"#### {title}", "", about, *remarks)
     urgent, others = (tuple(map(entry_text, entries)) for entries in (content.urgent, content.others))
     digest = sha256("\0".join([*head, *urgent, "", *others]).encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return Part(name, content.kind, origin.run, commit, content.quiet, digest, head, urgent, others, len(urgent), len(others))
