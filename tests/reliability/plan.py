@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.reliability.result import Result
 
-EXPERIMENTS = ("kill", "environments", "sigkill", "signals", "faults", "races", "statements", "pace", "edits", "marker")
+EXPERIMENTS = ("kill", "environments", "sigkill", "signals", "faults", "races", "projects", "statements", "pace", "edits", "marker")
 DATABASES = ("sqlite", "postgres", "bucket", "s3")
 TRANSFERS = ("transfers-mixed", "transfers-parts", "transfers-swapped")
 """Scenarios of several organizations, see `tests.transfers.steps`."""
@@ -132,6 +132,12 @@ def _races(long: bool) -> Iterator[Job]:
             yield Job("races", database, {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
             if long and seed < PROCESSES + 3:
                 yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 10})
+
+
+def _projects(long: bool) -> Iterator[Job]:
+    for database in DATABASES if long else ():
+        for name in ("transfers-mixed", "transfers-swapped"):
+            yield Job("projects", database, {"name": name, "runs": 30 if database == "postgres" else 10})
 
 
 def _statements(long: bool) -> Iterator[Job]:
