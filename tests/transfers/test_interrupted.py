@@ -17,6 +17,7 @@ from tests.reliability.kill import Camera
 from tests.reliability.seen import as_lists_show, difference
 from tests.reliability.world import Image, World, commits
 from tests.transfers import steps
+from tests.transfers.two import TWO_SEED, collection, document, space
 from tests.undo.undoing import Undone, runs, undo
 
 
@@ -104,3 +105,28 @@ def test_a_killed_undo_of_transfers_is_undone_again(start: Start) -> None:
         start.undone(run)
         world.later()
         start.as_before(image.case)
+
+
+@sampled
+def test_a_run_that_continues_a_killed_one_asks_nothing_that_was_consented_to(tmp_path: Path) -> None:
+    """Members of the new organization come to it at once by its own level, and by that of a collection once it is moved there."""
+    world = World(tmp_path, seed=TWO_SEED, database=Sqlite(tmp_path), chance=random.Random(0))
+    inside = collection("product", space("one", defaultLevel="comment"), defaultLevel="read")
+    world.write(document([inside], [collection("help", defaultLevel="create")], protect=[]))
+    world.apply()
+    there = collection("product", space("one", of="base", defaultLevel="edit"), defaultLevel="read")
+    line = ("acme/collection/product", "beta/collection/product")
+    world.write(document([], [collection("help", there, defaultLevel="create")], line, protect=[]))
+    (asked,) = [exposure for exposure in world.plan().exposures if exposure.asked]
+    assert asked.readers == ("admins of beta", "members of beta (edit)", "members of beta through its container (create)")
+    camera = Camera(world)
+    world.watch = camera
+    with commits(world):
+        world.apply()
+    world.watch = None
+    for image in camera.images[:: stride(5)]:
+        world.put(image)
+        with world.store() as store:
+            consented = store.read().consents
+        assert not consented or [exposure for exposure in world.plan().exposures if exposure.asked] == [], image.case
+    world.service.connection.close()
