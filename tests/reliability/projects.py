@@ -90,9 +90,10 @@ class Both:
             return f"at {self.nth} {self.at}: the first ended with {plain(error)}"
         finally:
             world.watch = None
-        where, locked = f"at {self.nth} {self.at}", isinstance(self.ended, Locked) or "locked" in str(self.ended)
+        where, broke = f"at {self.nth} {self.at}", isinstance(self.ended, Exception)
+        locked = isinstance(self.ended, Locked) or (broke and "locked" in str(self.ended))
         result.counted["the second had to wait" if locked else "both at once"] += 1
-        if isinstance(self.ended, Exception) and not locked:
+        if broke and not locked:
             return f"{where}: the second ended with {plain(self.ended)}"
         failed = [str(one.step.address) for one in first.results if one.status is not Status.DONE]
         if failed:
