@@ -136,8 +136,10 @@ def one(base: Base, k: int, act: str, fresh: float, way: tuple[float, float], ch
 
 def _today(world: World, address: str) -> str:
     """What the run's plan calls an object: what is transferred has its new address there before it has it in the state."""
-    renames = {str(old): str(new) for step in world.made.steps for old, new in step.renames.items()} if world.made is not None else {}
-    return renames.get(address, address)
+    if world.made is None:
+        return address
+    renames = {old: new for some in (world.made.memory.rename, *(step.renames for step in world.made.steps)) for old, new in some.items()}
+    return {str(old): str(new) for old, new in renames.items()}.get(address, address)
 
 
 def judged(base: Base, outcome: Outcome | None, person: Person, address: str, window: float, counted: Counter[str]) -> str | None:

@@ -45,6 +45,12 @@ def test_a_variant_that_shows_another_space_does_so_before_the_transfer(org: Two
     assert sent(outcome) == ["update acme/site/docs/site-space/guides", "transfer beta/space/guides"]
 
 
+def test_a_site_may_show_what_leaves_the_collection_before_that_is_transferred(org: Two) -> None:
+    org.applied([collection("product", space("guides"), space("stays"))], [], acme_more=site("stays"))
+    outcome = org.applied([space("stays")], [collection("product", space("guides", of="base"))], PRODUCT, acme_more=site("stays"))
+    assert sent(outcome) == ["move acme/space/stays", "transfer beta/collection/product"]
+
+
 def test_a_variant_of_a_space_that_changes_places_with_another_is_blocked(org: Two) -> None:
     org.applied([space("guides")], [space("guides", "Other", of="base")], acme_more=site("guides"))
     org.declare([space("guides", "Other")], [space("guides", of="base")], GUIDES, GUIDES[::-1], acme_more=site("guides"))

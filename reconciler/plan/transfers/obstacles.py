@@ -107,7 +107,7 @@ class _Looking:
             self._deleted(root, key)
             or next((blocked for inner in (key, *inside) if (blocked := self._unread(root, inner)) is not None), None)
             or next((blocked for inner in inside if (blocked := self._inside(root, key, inner, behind)) is not None), None)
-            or self._shown(root, {key, *inside}, behind)
+            or self._shown(root, {key, *(inner for inner in inside if inner in self.alone or self._leaving(key, inner) is None)}, behind)
         )
 
     def _blocked(self, root: Address, reason: str, remedy: str) -> Blocked:
