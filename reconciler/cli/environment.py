@@ -30,7 +30,10 @@ KNOWN: Final = frozenset({
     "PULL", "QUIET", "REPORT", "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "STATE", "STEPS",
     "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY",
 })  # fmt: skip
-"""Every variable without its prefix. A test compares it with the options of all commands."""
+"""Every variable of an option, without its prefix. A test compares it with the options of all commands."""
+
+OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
+"""What is read from the environment only."""
 
 TYPED: Final = frozenset({
     "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "CREATE_STATE", "DRY_RUN", "FIELD", "FIX",
@@ -65,7 +68,7 @@ def warnings() -> Iterator[str]:
     """A sentence for each variable that is set, and does not do what its name says."""
     for name in sorted(os.environ):
         word = name.removeprefix(PREFIX)
-        if word == name or word in KNOWN or name.startswith((VARIABLES, TESTS)):
+        if word == name or word in KNOWN | OPTIONLESS or name.startswith((VARIABLES, TESTS)):
             continue
         option = f"--{word.lower().replace('_', '-')}"
         if word in TYPED:
@@ -73,7 +76,7 @@ def warnings() -> Iterator[str]:
             continue
         import difflib
 
-        near = difflib.get_close_matches(word, KNOWN, n=1, cutoff=0.8)
+        near = difflib.get_close_matches(word, KNOWN | OPTIONLESS, n=1, cutoff=0.8)
         if near:
             yield f"{name} is ignored: no option has that name. Did you mean {PREFIX}{near[0]}?"
 

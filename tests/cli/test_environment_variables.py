@@ -83,7 +83,7 @@ def test_a_bad_value_names_the_variable(cli: Cli) -> None:
 
 @pytest.mark.parametrize(
     ("name", "meant"),
-    [("RECONCILER_MAX_RSP", "RECONCILER_MAX_RPS"), ("RECONCILER_TOKN", "RECONCILER_TOKEN"), ("RECONCILER_BASEURL", "RECONCILER_BASE_URL")],
+    [("RECONCILER_MAX_RSP", "RECONCILER_MAX_RPS"), ("RECONCILER_TOKN", "RECONCILER_TOKEN"), ("RECONCILER_PLAN_KY", "RECONCILER_PLAN_KEY")],
 )
 def test_a_name_that_looks_like_a_typing_error_is_a_warning(cli: Cli, name: str, meant: str) -> None:
     done = initialised(cli)("validate", "p", env={name: "5"})
