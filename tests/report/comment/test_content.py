@@ -172,7 +172,11 @@ def value(schema: Mapping[str, Any], random: Random, definitions: Mapping[str, A
     if "enum" in schema:
         return random.choice(schema["enum"])
     if "pattern" in schema:
-        matching = [text for text in ("/v1/x", "space", "acme/space/x-1", "0" * 64) if re.search(schema["pattern"], text)]
+        matching = [
+            text
+            for text in ("/v1/x", "space", "acme/space/x-1", "0" * 40, "0" * 64, "hmac-sha256:" + "0" * 64)
+            if re.search(schema["pattern"], text)
+        ]
         return random.choice(matching)
     match schema.get("type"):
         case "object":
