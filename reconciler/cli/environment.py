@@ -27,8 +27,8 @@ KNOWN: Final = frozenset({
     "ADVANCE", "AS", "BASELINE", "BASE_URL", "CHECK", "COLOR", "COMMIT", "CONDITION", "COVERAGE", "DB", "DECRYPT", "DETAILED_EXITCODE",
     "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FORGE", "FORMAT", "FROM", "FULL", "JQ", "KIND", "LINT", "LOG_FILE",
     "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PORT", "PROJECT",
-    "PULL", "QUIET", "REPORT", "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "STATE", "STEPS",
-    "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY",
+    "PULL", "QUIET", "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "STATE",
+    "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
 })  # fmt: skip
 """Every variable of an option, without its prefix. A test compares it with the options of all commands."""
 

@@ -48,6 +48,11 @@ COMMANDS: Mapping[str, Lazy] = {
     "diff": Lazy(
         "reconciler.cli.commands.diff", "Show what a change of the files means, without the service.", (exits.PENDING, exits.REFUSED)
     ),
+    "pipeline": Lazy(
+        "reconciler.cli.commands.pipeline",
+        "Run a command in a CI job, with reports, a summary and the approved plan.",
+        (*WRITES, exits.PENDING),
+    ),
     "access": Lazy("reconciler.cli.commands.access", "Show who can read what, now and after the plan.", READS),
     "graph": Lazy("reconciler.cli.commands.graph", "Draw resources or requests as a Mermaid or Graphviz graph.", READS),
     "import": Lazy("reconciler.cli.commands.importing", "Import an existing organization as a project.", WRITES),

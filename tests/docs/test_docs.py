@@ -63,6 +63,8 @@ def unknown(call: str) -> str | None:
     context = click.Context(main, info_name="reconciler")
     options: dict[str, click.Parameter] = {name: each for each in main.get_params(context) for name in each.opts}
     for word in words(call):
+        if word == "--":  # what follows is for another command
+            return None
         if word.startswith("-"):
             name = word.partition("=")[0]
             if name not in options and name not in context.help_option_names:

@@ -42,7 +42,7 @@ FILES: Final = {".json": '{"type": "object", "properties": {}}', ".yaml": "x-not
 
 OTHERS: Final = {
     # a block of another program: how it is recognized, and where it is tried
-    "GitHub and GitLab: test_pipelines.py": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
+    "GitHub and GitLab: tests/pipelines": lambda name, _: name.startswith((".github/", ".gitlab-ci")),
     "hooks: tests/packaging/test_pre_commit.py": lambda name, _: name == ".pre-commit-config.yaml",
     "rules of the sandbox: test_docs_of_faults.py": lambda name, _: name == "rules.yaml",
     "examples of policy test: tests/policies/test_command.py": lambda name, _: name == "policies.test.yaml",

@@ -1,0 +1,96 @@
+"""`reconciler pipeline`: what a CI job runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from reconciler.cli.terminal.screen import Screen
+
+WORKS: Final = ("auto", "plan", "apply", "drift", "validate")
+
+
+@click.command("pipeline", short_help="Run a command in a CI job, with reports, a summary and the approved plan.")
+@click.argument("work", type=click.Choice(WORKS), metavar="[auto|plan|apply|drift|validate]")
+@click.argument("project", type=click.Path(path_type=Path), default=Path())
+@click.argument("more", nargs=-1, metavar="[-- OPTIONS]")
+@click.option("--env", metavar="NAME", default="", help="The environment: environments/NAME.yaml.")
+@click.option(
+    "--reports",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    default=Path("reconciler-reports"),
+    show_default=True,
+    help="The directory for the reports and the saved plan. Created if needed.",
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(0),
+    metavar="SECONDS",
+    default=900,
+    show_default=True,
+    help="How long apply waits while another run holds the state.",
+)
+@click.pass_context
+def command(context: click.Context, /, work: str, project: Path, more: tuple[str, ...], env: str, reports: Path, wait: float) -> int:
+    """Run plan, apply, drift or validate as a CI job does. GitHub Actions and GitLab CI are recognized by their variables.
+
+    Every report is written to a directory. In GitHub Actions, annotations, the step summary and the outputs of the step are written too.
+
+    \b
+    auto       plan in a pull request, apply after a push to the default branch, drift on a schedule, else plan
+    plan       validate, then plan and save the plan. Without RECONCILER_TOKEN: compare the files with the target branch
+    apply      download the plan that was approved in the pull request, and apply it
+    drift      show what was changed outside Reconciler
+    validate   validate with lint
+
+    OPTIONS are for the command that runs, for example --allow-delete 5.
+
+    \b
+    Example:
+      reconciler pipeline plan docs --env production -- --allow-delete 5
+    """
+    from reconciler.cli.pipeline.results import PLAN, Results, changes
+    from reconciler.cli.pipeline.trigger import triggered
+    from reconciler.cli.pipeline.works import Works, artifact
+    from reconciler.errors import ConfigError, ReconcilerError
+    from reconciler.report.words import count
+
+    screen: Screen = context.obj
+    program = context.find_root().command
+    assert isinstance(program, click.Group)
+    trigger = triggered()
+    results = Results.cleared(screen, reports, trigger.ci)
+    works = Works(screen, program, trigger, results, project, env, more, wait)
+    wanted = trigger.command if work == "auto" else work
+    said = ""
+    code = 1
+    try:
+        code = works.run(wanted)
+    except ConfigError as error:
+        code, said = error.exit_code, f"{count(len(error.problems), 'problem')} in the project."
+        raise
+    except ReconcilerError as error:
+        code, said = error.exit_code, error.message
+        results.say("error", f"{error.message}. {error.hint or ''}".strip())
+        raise
+    except click.ClickException as error:
+        code, said = 3, error.format_message()
+        raise
+    finally:
+        sentence = said or results.sentence()
+        saved = results.folder / PLAN
+        results.summarize(sentence)
+        results.output(
+            {
+                "changes": str(changes(results.document())),
+                "exit-code": str(code),
+                "summary": sentence,
+                "plan-file": str(saved) if saved.is_file() else "",
+                "command": wanted,
+                "artifact": f"{artifact(project, env)}-{trigger.head}" if wanted == "plan" and saved.is_file() else "",
+            }
+        )
+    return code

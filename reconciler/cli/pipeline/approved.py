@@ -1,0 +1,217 @@
+"""The plan that was approved for a commit, from the artifacts that GitHub Actions and GitLab CI keep.
+
+In: what started the job of the commit. Out: the bytes of the saved plan, and the commit that was reviewed. A plan from a fork's own job is
+not taken, because nobody with rights in this repository made it. `apply --plan` judges what the file says.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, urljoin, urlsplit
+
+from reconciler.cli.pipeline.results import PLAN
+from reconciler.cli.pipeline.trigger import Ci, Trigger
+from reconciler.client.library import httpx
+from reconciler.errors import Refused, UsageError
+from reconciler.forges.job import APIS, TOKENS, checked_api
+from reconciler.forges.port import ForgeError, NotAllowed, SystemClock, understood
+from reconciler.forges.talk import OK, Talk
+
+SECONDS: Final = 30.0  # for one step of a download
+TRIES: Final = 3
+HOPS: Final = 4  # requests of one download
+LARGEST: Final = 64 * 2**20  # bytes of an artifact; a saved plan has at most 20 million
+AGAIN: Final = "Run the pipeline by hand on this branch with the command plan, review that plan, then run it with the command apply."
+PERMISSIONS: Final = {
+    "github": "Give the job the permissions actions: read and pull-requests: read.",
+    "gitlab": "The token needs the scope api or read_api, and the role Developer.",
+}
+EXPIRED: Final = frozenset({404, 410})
+_ACCEPTED: Final = OK | EXPIRED
+
+
+@dataclass(frozen=True)
+class Approved:
+    """A saved plan. `head`: the commit that was reviewed; `origin`: where the plan comes from, for people."""
+
+    content: bytes
+    head: str
+    origin: str
+
+
+def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str, str] = os.environ) -> Approved:
+    """The plan of a commit, else the plan of the pull request that brought it to the branch.
+
+    `artifact`: the name of the artifact without the commit (GitHub). `file`: the path of the plan in the artifacts of a job (GitLab).
+
+    Raises `Refused` where nobody approved a plan.
+    """
+    if trigger.ci is Ci.NONE:
+        raise UsageError("an approved plan is only found in GitHub Actions and GitLab CI", hint="Use reconciler apply --plan FILE.")
+    forge = "github" if trigger.ci is Ci.GITHUB else "gitlab"
+    variable, default = APIS[forge]
+    token, base = environ.get(TOKENS[forge], ""), checked_api(variable, environ.get(variable) or default)
+    if not token:
+        raise UsageError(f"{TOKENS[forge]} is not set, so the approved plan cannot be found", hint="docs/pipelines.md lists what to set.")
+    if trigger.ci is Ci.GITHUB:
+        headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
+    else:
+        headers = {"PRIVATE-TOKEN": token}
+    api = Api(trigger.ci.value, base, headers, Talk(trigger.ci.value, base, headers, token=token, clock=SystemClock()))
+    try:
+        if trigger.ci is Ci.GITHUB:
+            return OnGitHub(api, "/repos/" + environ.get("GITHUB_REPOSITORY", ""), artifact).approved(trigger)
+        prefix = environ.get("CI_JOB_NAME", "").removesuffix("apply")
+        return OnGitLab(api, "/projects/" + environ.get("CI_PROJECT_ID", ""), f"{prefix}plan", file).approved(trigger)
+    except NotAllowed as error:
+        raise ForgeError(f"the approved plan cannot be found: {error.message}", hint=PERMISSIONS[forge]) from None
+
+
+@dataclass(frozen=True)
+class Api:
+    """Readings of a forge's API."""
+
+    name: str
+    base: str
+    headers: Mapping[str, str]
+    talk: Talk
+
+    def get(self, path: str, **query: str) -> Any:
+        """The data of an answer; None where the path does not exist."""
+        reply = self.talk.read("GET", path, query={"per_page": "100", **query}, accepted=_ACCEPTED)
+        return None if reply.status in EXPIRED else reply.data
+
+    def download(self, path: str) -> bytes | None:
+        """The bytes of a file; None where it does not exist. The token is not sent to the storage that an answer leads to."""
+        trouble = ""
+        for _ in range(TRIES):
+            try:
+                return self._downloaded(self.base + path)
+            except httpx.HTTPError as error:
+                trouble = type(error).__name__
+        raise ForgeError(f"{self.name} did not send the approved plan: {trouble}", hint="Run the job again.")
+
+    def _downloaded(self, url: str) -> bytes | None:
+        for _ in range(HOPS):
+            own = urlsplit(url)[:2] == urlsplit(self.base)[:2]
+            with httpx.stream("GET", url, headers=self.headers if own else None, timeout=SECONDS) as response:
+                if response.is_redirect:
+                    url = urljoin(url, response.headers["location"])
+                    continue
+                if response.status_code in EXPIRED:
+                    return None
+                response.raise_for_status()
+                found = bytearray()
+                for chunk in response.iter_bytes():
+                    found += chunk
+                    if len(found) > LARGEST:
+                        raise ForgeError(f"{self.name} sent more than {LARGEST // 2**20} MiB, too many for a saved plan")
+                return bytes(found)
+        raise ForgeError(f"{self.name} answered with too many redirects")
+
+
+@dataclass(frozen=True)
+class OnGitHub:
+    """Plans are artifacts whose names end with the commit."""
+
+    api: Api
+    repository: str
+    artifact: str
+
+    @understood
+    def approved(self, trigger: Trigger) -> Approved:
+        """The plan of a commit or of its pull request."""
+        commit = trigger.commit
+        own = self._plan(commit)
+        if own is not None:
+            return Approved(own, commit, f"commit {commit[:9]}")
+        pulls = self.api.get(f"{self.repository}/commits/{commit}/pulls") or []
+        pull = _merged((pull for pull in pulls if pull["base"]["ref"] == trigger.branch), commit=commit)
+        if pull is None:
+            raise _unapproved(f"commit {commit[:9]} belongs to no merged pull request, and has no plan of its own")
+        head, number = pull["head"]["sha"], pull["number"]
+        content = self._plan(head)
+        if content is None:
+            fork = f"/repos/{(pull['head'].get('repo') or {}).get('full_name')}" != self.repository
+            reason = "it comes from a fork" if fork else f"there is no plan of its last commit {head[:9]}, or it has expired"
+            raise _unapproved(f"nobody approved a plan of pull request #{number}: {reason}")
+        return Approved(content, head, f"pull request #{number}")
+
+    def _plan(self, commit: str) -> bytes | None:
+        """The newest plan of a commit that a job of this repository made."""
+        listed = self.api.get(f"{self.repository}/actions/artifacts", name=f"{self.artifact}-{commit}")
+        ours = [artifact for artifact in (listed or {}).get("artifacts", ()) if not artifact["expired"] and _own(artifact)]
+        if not ours:
+            return None
+        newest = max(ours, key=lambda artifact: (artifact["created_at"], artifact["id"]))
+        archive = self.api.download(f"{self.repository}/actions/artifacts/{newest['id']}/zip")
+        if archive is None:
+            return None
+        try:
+            with zipfile.ZipFile(io.BytesIO(archive)) as opened, opened.open(PLAN) as file:
+                return file.read(LARGEST)
+        except (zipfile.BadZipFile, KeyError) as error:
+            raise ForgeError(f"the artifact {newest['name']} contains no {PLAN}") from error
+
+
+def _own(artifact: Mapping[str, Any]) -> bool:
+    """Whether a run of the repository itself made an artifact, and not one for a fork's pull request."""
+    run = artifact.get("workflow_run") or {}
+    return run.get("repository_id") is not None and run.get("repository_id") == run.get("head_repository_id")
+
+
+@dataclass(frozen=True)
+class OnGitLab:
+    """Plans are artifacts of a job `…plan`."""
+
+    api: Api
+    project: str
+    job: str
+    file: str
+
+    @understood
+    def approved(self, trigger: Trigger) -> Approved:
+        """The plan of a commit or of its merge request."""
+        commit = trigger.commit
+        own = self._newest(self.api.get(f"{self.project}/pipelines", sha=commit, order_by="id", sort="desc") or [])
+        if own is not None:
+            return Approved(own, commit, f"commit {commit[:9]}")
+        requests = self.api.get(f"{self.project}/repository/commits/{commit}/merge_requests") or []
+        request = _merged((request for request in requests if request["target_branch"] == trigger.branch), commit=commit)
+        if request is None:
+            raise _unapproved(f"commit {commit[:9]} belongs to no merged merge request, and has no plan of its own")
+        number = request["iid"]
+        content = self._newest((self.api.get(f"{self.project}/merge_requests/{number}/pipelines") or [])[:1])
+        if content is None:
+            fork = request["source_project_id"] != request["target_project_id"]
+            reason = "it comes from a fork" if fork else "its last pipeline has no plan, or the plan has expired"
+            raise _unapproved(f"nobody approved a plan of merge request !{number}: {reason}")
+        return Approved(content, request["sha"], f"merge request !{number}")
+
+    def _newest(self, pipelines: Iterable[Mapping[str, Any]]) -> bytes | None:
+        """The newest plan of pipelines of this project, newest first."""
+        for pipeline in pipelines:
+            if f"/projects/{pipeline['project_id']}" != self.project:
+                continue
+            for job in self.api.get(f"{self.project}/pipelines/{pipeline['id']}/jobs") or []:
+                if job["name"] == self.job:
+                    content = self.api.download(f"{self.project}/jobs/{job['id']}/artifacts/{quote(self.file)}")
+                    if content is not None:
+                        return content
+        return None
+
+
+def _merged(requests: Iterable[dict[str, Any]], *, commit: str) -> dict[str, Any] | None:
+    """The request that was merged as this commit, else the one that was merged last."""
+    merged = [request for request in requests if request.get("merged_at")]
+    exact = [request for request in merged if commit in (request.get("merge_commit_sha"), request.get("squash_commit_sha"))]
+    return max(exact or merged, key=lambda request: str(request["merged_at"]), default=None)
+
+
+def _unapproved(reason: str) -> Refused:
+    return Refused(reason, hint=AGAIN)

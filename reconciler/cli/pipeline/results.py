@@ -1,0 +1,143 @@
+"""What a command said, written where the CI shows it: the log, the summary and the outputs of the job."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from reconciler.cli.pipeline.trigger import Ci
+from reconciler.errors import UsageError
+
+if TYPE_CHECKING:
+    from reconciler.cli.terminal.screen import Screen
+
+REPORTS: Final[Mapping[str, str]] = {
+    "json": "report.json",
+    "markdown": "report.md",
+    "html": "report.html",
+    "github": "annotations.txt",
+    "junit": "junit.xml",
+    "sarif": "reconciler.sarif",
+    "codequality": "code-quality.json",
+}
+"""The file of each report in the folder of reports."""
+PLAN: Final = "plan.json"
+CHECKED: Final = "validate-"
+"""What the names of the reports of `validate` begin with where another command runs after it."""
+_LAST: Final = re.compile(r"^::notice title=[^:]*::(.*)$", re.MULTILINE)
+_WORDS: Final = re.compile(r"%(25|0A|0D)")
+
+
+@dataclass(frozen=True)
+class Results:
+    """The folder of reports, and who reads them."""
+
+    screen: Screen
+    folder: Path
+    ci: Ci
+
+    @classmethod
+    def cleared(cls, screen: Screen, folder: Path, ci: Ci) -> Results:
+        """Results in a directory without the reports of an earlier command. Raises `UsageError` where it cannot be written."""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in (PLAN, *REPORTS.values()):
+                (folder / name).unlink(missing_ok=True)
+                (folder / (CHECKED + name)).unlink(missing_ok=True)
+        except OSError as error:
+            raise UsageError(f"the directory {folder} cannot be written: {(error.strerror or 'unknown reason').lower()}") from error
+        return cls(screen, folder, ci)
+
+    def options(self, command: str, prefix: str = "") -> list[str]:
+        """The options that make a command write its reports."""
+        left_out = ("markdown", "html") if command == "validate" else ()
+        return [f"--report={name}={self.folder / (prefix + file)}" for name, file in REPORTS.items() if name not in left_out]
+
+    def annotate(self, prefix: str = "") -> None:
+        """Print the annotations of a report to the log, where they are read there."""
+        file = self.folder / (prefix + REPORTS["github"])
+        if self.ci is Ci.GITHUB and file.is_file():
+            self.screen.made(file.read_text(encoding="utf-8"))
+
+    def say(self, level: str, text: str) -> None:
+        """Say something to whoever looks at the job. `level`: notice or error."""
+        from reconciler.text.escape import github
+
+        if self.ci is Ci.GITHUB:
+            self.screen.made(f"::{level} title=Reconciler::{github(self.screen.masked(text))}\n")
+        elif level == "notice":
+            self.screen.say(text)
+
+    def merge(self) -> None:
+        """Put the code quality report of `validate` in front of the command's own: GitLab reads one file of a job."""
+        first, second = self.folder / (CHECKED + REPORTS["codequality"]), self.folder / REPORTS["codequality"]
+        if not first.is_file():
+            return
+        found = [json.loads(file.read_text(encoding="utf-8")) for file in (first, second) if file.is_file()]
+        entries = {entry["fingerprint"]: entry for report in found for entry in report}
+        second.write_text(json.dumps([*entries.values()], indent=2) + "\n", encoding="utf-8")
+        first.unlink()
+
+    @property
+    def file(self) -> Path | None:
+        """The JSON report of the command, or of `validate` where that was the last one."""
+        files = [self.folder / name for name in (REPORTS["json"], CHECKED + REPORTS["json"])]
+        return next((file for file in files if file.is_file()), None)
+
+    def document(self) -> dict[str, Any]:
+        """What the JSON report contains; empty where there is none."""
+        found: dict[str, Any] = json.loads(self.file.read_text(encoding="utf-8")) if self.file is not None else {}
+        return found
+
+    def sentence(self) -> str:
+        """The sentence that sums up the report; "" where there is none."""
+        file = self.folder / REPORTS["github"]
+        found = _LAST.findall(file.read_text(encoding="utf-8")) if file.is_file() else []
+        if found:
+            return _WORDS.sub(lambda match: " " if match[1] != "25" else "%", found[-1])
+        summary = self.document().get("summary")
+        if not isinstance(summary, dict) or "error" not in summary:
+            return ""
+        from reconciler.report.words import count
+
+        return f"{count(summary['error'], 'error')} and {count(summary['warning'], 'warning')} in the files."
+
+    def summarize(self, sentence: str) -> None:
+        """Append the report to the summary of the job."""
+        path = os.environ.get("GITHUB_STEP_SUMMARY")
+        if self.ci is not Ci.GITHUB or not path:
+            return
+        from reconciler.report.markdown import fenced
+        from reconciler.text.escape import terminal
+
+        file = self.folder / REPORTS["markdown"]
+        text = file.read_text(encoding="utf-8") if file.is_file() else f"### Reconciler\n\n{fenced([terminal(sentence)])}\n"
+        with Path(path).open("a", encoding="utf-8") as summary:
+            summary.write(self.screen.masked(text) + "\n")
+
+    def output(self, values: Mapping[str, str]) -> None:
+        """Set the outputs of the step."""
+        path = os.environ.get("GITHUB_OUTPUT")
+        if self.ci is not Ci.GITHUB or not path:
+            return
+        lines = [f"{name}={' '.join(self.screen.masked(value).split())}\n" for name, value in values.items()]
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write("".join(lines))
+
+
+def changes(document: Mapping[str, Any]) -> int:
+    """How many addresses a plan would change, an apply changed, or drifted."""
+    match document.get("format", "").partition("/")[0]:
+        case "reconciler.plan":
+            return len({change["address"] for change in document["changes"]})
+        case "reconciler.outcome":
+            return len({step["address"] for step in document["steps"] if step["status"] == "done"})
+        case "reconciler.drift":
+            return len(document["resources"])
+        case _:
+            return 0

@@ -1,0 +1,108 @@
+"""The commands of a CI job: `plan`, `apply`, `drift` and `validate`, each with all its reports.
+
+They are run as a command line would, so that nothing here decides what they do.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from re import sub
+from typing import Final
+
+import click
+
+from reconciler.cli import exits
+from reconciler.cli.pipeline.results import CHECKED, PLAN, Results
+from reconciler.cli.pipeline.trigger import Event, Trigger
+from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.wiring.connect import TOKEN
+from reconciler.errors import Locked
+
+PAUSE: Final = 5.0  # seconds between two attempts to take the lease
+
+
+@dataclass(frozen=True)
+class Works:
+    """The commands on one project and environment. `more`: options for the command. `wait`: seconds for another run to end."""
+
+    screen: Screen
+    program: click.Group
+    trigger: Trigger
+    results: Results
+    project: Path
+    environment: str
+    more: Sequence[str]
+    wait: float
+
+    def run(self, command: str) -> int:
+        """Run a command. Returns its exit code, or raises what it raises."""
+        flows: dict[str, Callable[[], int]] = {
+            "plan": self._plan,
+            "apply": self._apply,
+            "drift": lambda: self._call("drift", *self.more),
+            "validate": lambda: self._call("validate", "--lint", *self.more),
+        }
+        return flows[command]()
+
+    def _call(self, command: str, *words: str, prefix: str = "") -> int:
+        line = [command, str(self.project)]
+        line += ["--env", self.environment] if self.environment else []
+        line += [*self.results.options(command, prefix), *words]
+        try:
+            code = self.program.main(line, prog_name="reconciler", standalone_mode=False, obj=self.screen)
+        finally:
+            self.results.annotate(prefix)
+        return code if isinstance(code, int) else exits.DONE
+
+    def _plan(self) -> int:
+        try:
+            code = self._call("validate", "--lint", prefix=CHECKED)
+        except BaseException:
+            self.results.merge()
+            raise
+        if code == exits.DONE:
+            files_only = self.trigger.event is Event.PULL_REQUEST and not os.environ.get(TOKEN)
+            code = self._compare() if files_only else self._call("plan", "--out", str(self.file), *self.more)
+        self.results.merge()
+        return code
+
+    @property
+    def file(self) -> Path:
+        """The saved plan."""
+        return self.results.folder / PLAN
+
+    def _compare(self) -> int:
+        """What a pull request means by its files alone."""
+        why = "this comes from a fork, which gets no secrets" if self.trigger.fork else f"{TOKEN} is not set"
+        self.results.say("notice", f"Only the files were compared, because {why}. There is no plan to approve.")
+        return self._call("diff", "--from", self.trigger.base or "HEAD^1", *self.more)
+
+    def _apply(self) -> int:
+        from reconciler.cli.pipeline.approved import approved
+
+        plan = approved(self.trigger, artifact=artifact(self.project, self.environment), file=self.file.as_posix())
+        self.file.touch(mode=0o600)
+        self.file.write_bytes(plan.content)
+        self.screen.say(f"Applying the plan of {plan.origin}.")
+        end, pause = time.monotonic() + self.wait, min(PAUSE, self.wait / 4)
+        while True:
+            try:
+                return self._call("apply", "--plan", str(self.file), "--require-commit", plan.head, *self.more)
+            except Locked as error:
+                if time.monotonic() + pause > end or not pause:
+                    raise
+                self.screen.say(f"{error.message[:1].upper()}{error.message[1:]}. Trying again in {pause:.0f} seconds.")
+                time.sleep(pause)
+
+
+def artifact(project: Path, environment: str) -> str:
+    """The name of the artifact that keeps the plan, without the commit: another one for each project and environment."""
+    path = project.as_posix()
+    words = "-".join(sub(r"[^A-Za-z0-9_]+", "-", text).strip("-") for text in (path, environment) if text.strip("."))
+    digest = sha256(f"{path}\n{environment}".encode()).hexdigest()[:8]
+    return "-".join(filter(None, ("reconciler-plan", words[:80], digest)))

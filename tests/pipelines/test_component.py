@@ -1,0 +1,95 @@
+"""The file for GitLab of docs/pipelines.md and our component, executed: from a merge request to the applied plan and to drift."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from junitparser import JUnitXml
+
+from tests.pipelines.conftest import PROJECT, READS, WRITES, Home
+from tests.pipelines.gitlab import Ended, Runner
+from tests.pipelines.kept import Pipelines
+from tests.pipelines.pages import files
+
+
+class World:
+    """The project on GitLab, with its variables."""
+
+    def __init__(self, home: Home, gitlab: Pipelines) -> None:
+        self.home, self.gitlab, self.repository, self.service = home, gitlab, home.repository, home.service
+        self.runner = Runner(home.root, home.repository, gitlab)
+        self.runner.scoped = {
+            "*": {
+                "RECONCILER_BASE_URL": home.service.url, "RECONCILER_STATE": home.state, "RECONCILER_TOKEN": READS,
+                "GITLAB_TOKEN": gitlab.token(),
+            },
+            "documentation": {"RECONCILER_TOKEN": WRITES},
+        }  # fmt: skip
+        self.heads: dict[int, str] = {}
+
+    def run(self, commit: str, *, manual: bool = False, configuration: Mapping[str, Any] | None = None, **variables: str) -> list[Ended]:
+        return self.runner.run(configuration or files(".gitlab-ci.yml")[0], commit, manual=manual, **variables)
+
+    def push(self, iid: int, text: str, *, fork: bool = False, configuration: Mapping[str, Any] | None = None) -> list[Ended]:
+        """Push a project to a merge request."""
+        self.gitlab.merge(iid=iid)
+        head = self.heads[iid] = self.repository.commit(f"change-{iid}", {"reconciler.yaml": text})
+        about = {
+            "CI_PIPELINE_SOURCE": "merge_request_event", "CI_MERGE_REQUEST_IID": str(iid), "CI_MERGE_REQUEST_PROJECT_ID": "12",
+            "CI_MERGE_REQUEST_SOURCE_PROJECT_ID": "99" if fork else "12", "CI_MERGE_REQUEST_DIFF_BASE_SHA": self.repository.id("main"),
+            "CI_MERGE_REQUEST_SOURCE_BRANCH_NAME": f"change-{iid}",
+        }  # fmt: skip
+        return self.run(head, configuration=configuration, **about)
+
+    def merge(self, iid: int, *, fork: bool = False, configuration: Mapping[str, Any] | None = None) -> list[Ended]:
+        """Merge a merge request, squashed."""
+        commit = self.repository.merge(f"change-{iid}")
+        self.gitlab.merge_as(iid, commit, self.heads[iid], fork=fork)
+        return self.run(commit, configuration=configuration, CI_PIPELINE_SOURCE="push", CI_COMMIT_BRANCH="main")
+
+
+@pytest.fixture
+def world(home: Home) -> Iterator[World]:
+    with Pipelines() as gitlab:
+        yield World(home, gitlab)
+
+
+def test_a_merge_request_is_planned_and_its_merge_applies_what_was_approved(world: World) -> None:
+    (planned,) = world.push(7, PROJECT.replace("Writers", "Authors"))
+    assert (planned.name, planned.code) == ("reconciler-plan", 0), planned.log
+    assert planned.environment == {"name": "documentation-plan", "action": "verify"}
+    (note,) = world.gitlab.bodies(world.gitlab.merge(iid=7))
+    assert "Authors" in note
+    for name in ("junit.xml", "validate-junit.xml"):
+        assert [suite.failures for suite in JUnitXml.fromstring(planned.artifacts[f"reconciler-reports/{name}"])] == [0]
+    assert json.loads(planned.artifacts["reconciler-reports/code-quality.json"]) == []
+
+    (applied,) = world.merge(7)
+    assert (applied.name, applied.code) == ("reconciler-apply", 0), applied.log
+    assert applied.environment == {"name": "documentation", "action": "start"}
+    assert world.service.titles("teams") == ["Authors", "Readers"]
+
+    world.service.ask("PATCH", "/spaces/spc_blank", {"title": "Empty"})
+    (drift,) = world.run(world.repository.id("main"), CI_PIPELINE_SOURCE="schedule", CI_COMMIT_BRANCH="main")
+    assert (drift.name, drift.code, drift.allowed) == ("reconciler-drift", 2, True)
+    assert b"Empty" in drift.artifacts["reconciler-reports/report.md"]
+
+
+def test_a_fork_sees_the_difference_and_a_plan_by_hand_applies_its_merge(world: World) -> None:
+    (compared,) = world.push(8, PROJECT.replace("Writers", "Authors"), fork=True)
+    assert compared.code == 0, compared.log
+    assert "because this comes from a fork, which gets no secrets" in compared.log
+    assert b"Writers -> Authors" in compared.artifacts["reconciler-reports/report.md"]
+    assert world.gitlab.bodies(world.gitlab.merge(iid=8)) == []
+
+    (refused,) = world.merge(8, fork=True)
+    assert refused.code == 4
+    assert "nobody approved a plan of merge request !8: it comes from a fork" in refused.log
+    assert "Run the pipeline by hand on this branch" in refused.log
+
+    by_hand = world.run(world.repository.id("main"), manual=True, CI_PIPELINE_SOURCE="web", CI_COMMIT_BRANCH="main")
+    assert [(job.name, job.code) for job in by_hand] == [("reconciler-plan", 0), ("reconciler-apply", 0)]
+    assert world.service.titles("teams") == ["Authors", "Readers"]

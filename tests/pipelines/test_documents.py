@@ -1,0 +1,109 @@
+"""The action, the component and the files of docs/pipelines.md: valid for the published schemas, pinned, and without holes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from reconciler import __version__
+from tests.pipelines.gitlab import COMPONENT, documents, jobs_of
+from tests.pipelines.pages import BLOCKS, COMMIT, OURS, files, workflow
+from tests.pipelines.python import ROOT
+
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+TEXT = (ROOT / "action.yml").read_text(encoding="utf-8")
+WHOLE = dict(reversed(BLOCKS))
+
+
+def scripts() -> list[tuple[str, str]]:
+    """Every script, by its name."""
+    found = [(step["name"], step["run"]) for step in ACTION["runs"]["steps"] if "run" in step]
+    for name, job in jobs_of(files(".gitlab-ci.yml")[0]).items():
+        found.append((name, "\n".join([*job["before_script"], *job["script"]])))
+    return found
+
+
+@pytest.mark.skipif(find_spec("check_jsonschema") is None, reason="check-jsonschema is not installed: install the extra dev")
+def test_every_file_is_valid_for_the_schema_that_its_service_publishes(tmp_path: Path) -> None:
+    checks: dict[str, list[Path]] = {"vendor.github-actions": [ROOT / "action.yml"], "vendor.github-workflows": [], "vendor.gitlab-ci": []}
+    checks["vendor.github-workflows"] += sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+    texts = [(name, text) for name, text in BLOCKS if not isinstance(yaml.safe_load(text), list)]
+    for number, (name, text) in enumerate(
+        [*texts, *((".gitlab-ci.yml", text) for text in COMPONENT.read_text(encoding="utf-8").split("\n---\n"))]
+    ):
+        file = tmp_path / f"{number}.yml"
+        file.write_text(text, encoding="utf-8")
+        checks["vendor.gitlab-ci" if name == ".gitlab-ci.yml" else "vendor.github-workflows"].append(file)
+    assert {schema: len(found) for schema, found in checks.items()} == {
+        "vendor.github-actions": 1, "vendor.github-workflows": 3, "vendor.gitlab-ci": 4,
+    }  # fmt: skip
+    script = "import sys\nfrom check_jsonschema import main\nmain(sys.argv[1:])"
+    running = [
+        subprocess.Popen([sys.executable, "-c", script, "--builtin-schema", schema, *map(str, found)], stdout=subprocess.PIPE, text=True)
+        for schema, found in checks.items()
+    ]
+    assert [(process.communicate(timeout=120)[0], process.returncode) for process in running] == [("ok -- validation done\n", 0)] * 3
+
+
+def test_the_file_of_a_user_has_at_most_twenty_lines() -> None:
+    lines = {
+        name: [line for line in text.splitlines() if line.strip() and not line.strip().startswith("#")] for name, text in WHOLE.items()
+    }
+    assert len(lines[".github/workflows/documentation.yml"]) <= 20
+    assert len(lines[".gitlab-ci.yml"]) <= 20
+
+
+def test_every_action_of_others_is_pinned_by_its_commit_and_says_which_version_that_is() -> None:
+    used = [line.partition("uses: ")[2] for text in (TEXT, *(text for _, text in BLOCKS)) for line in text.splitlines() if "uses: " in line]
+    assert len(used) > 6
+    assert [use for use in used if use != OURS and not re.fullmatch(rf"{COMMIT.pattern} # v\d+\.\d+\.\d+", use)] == []
+    versions: dict[str, set[str]] = {}
+    for use in used:
+        versions.setdefault(use.partition("@")[0], set()).add(use)
+    assert [uses for uses in versions.values() if len(uses) > 1] == []
+
+
+def test_no_input_becomes_part_of_a_script() -> None:
+    assert len(scripts()) == 8
+    assert [name for name, script in scripts() if "${{" in script] == []
+    _, body = documents()
+    for job in yaml.safe_load(body).values():
+        assert "$[[" not in "\n".join([*job.get("before_script", []), *job.get("script", [])])
+
+
+@pytest.mark.parametrize(("name", "script"), scripts(), ids=[name for name, _ in scripts()])
+def test_every_script_stops_at_its_first_error_and_is_one_of_its_shell(name: str, script: str) -> None:
+    shell = "sh" if name.startswith("reconciler-") else "bash"
+    assert script.startswith("set -eu\n" if shell == "sh" else "set -euo pipefail\n")
+    done = subprocess.run([shell, "-n", "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_token_is_never_in_the_environment_of_a_whole_job_or_workflow() -> None:
+    for name in ("documentation", "environments"):
+        found = workflow(name)
+        assert [part for part in (found, *found["jobs"].values()) if "secrets." in str(part.get("env", ""))] == []
+        assert "pull_request_target" not in str(found)
+
+
+def test_the_page_lists_every_input_and_output() -> None:
+    page = (ROOT / "docs" / "pipelines.md").read_text(encoding="utf-8")
+    rows = set(re.findall(r"`([\w-]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE))))
+    inputs, _ = documents()
+    assert {*ACTION["inputs"], *ACTION["outputs"], *inputs} - rows == set()
+    assert set(ACTION["inputs"]) - {"github-token"} <= set(inputs)
+    assert {name: ACTION["inputs"][name]["default"] for name in ("command", "project", "environment", "arguments")} == {
+        name: inputs[name]["default"] for name in ("command", "project", "environment", "arguments")
+    }
+
+
+def test_the_component_installs_the_version_that_it_belongs_to() -> None:
+    inputs, _ = documents()
+    assert inputs["package"]["default"] == f"docs-reconciler=={__version__}"
