@@ -9,6 +9,7 @@ import click
 
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
+from reconciler.cli.saved.options import require_commit as require_commit_option
 from reconciler.cli.terminal import reports
 from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import StalePlan, UsageError
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     allow_from_autoenv=False,
     help="Apply exactly what this saved plan shows.",
 )
-@shared.require_commit()
+@require_commit_option()
 @click.option("--partial", is_flag=True, allow_from_autoenv=False, help="With --plan: if part of it is no longer valid, apply the rest.")
 @shared.yes()
 @click.option(
