@@ -13,7 +13,7 @@ from reconciler.address import Address
 from reconciler.model import Exposure
 from reconciler.plan.audience.disclosure import Disclosure
 from reconciler.plan.audience.openings import Opening, gained
-from reconciler.plan.audience.readers import Access, Key, order
+from reconciler.plan.audience.readers import Access, Audiences, Key, order
 from reconciler.plan.decisions import Draft, Transfer
 from reconciler.plan.warnings.consents import canonical, consent_to, consent_to_readers
 from reconciler.plan.world import World
@@ -46,7 +46,12 @@ def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], op
     assert owner is not None
     then = root.root
     opened = opening.opened if opening is not None else {}
-    gain, loss = _people(then, {access for _, access in opened}), _people(was, _losses(disclosed, keys, draft))
+    worlds, source = disclosed.worlds, draft.intent.source_id if isinstance(draft.intent, Transfer) else ""
+    gain, loss = _people(then, set()), _people(was, set())
+    if worlds is not None:
+        target = worlds.after.objects[draft.kind.name][str(draft.id)].within.get(str(owner.to), "")
+        gain = _people(then, _readers(worlds.before, worlds.after, keys, target))
+        loss = _people(was, _readers(worlds.after, worlds.before, keys, source))
     more = f" and to the {len(keys) - 1} in it" if len(keys) > 1 else ""
     readers = sorted(consent_to_readers(disclosed.called(key), access, disclosed.called(end)) for (key, access), end in opened.items())
     return Exposure(
@@ -62,13 +67,10 @@ def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], op
     )
 
 
-def _losses(disclosed: Disclosure, keys: list[Key], draft: Draft) -> set[Access]:
-    """The people of the former container who can read something of it before the plan and not after it."""
-    worlds, source = disclosed.worlds, draft.intent.source_id if isinstance(draft.intent, Transfer) else ""
-    if worlds is None:
-        return set()
-    lost = {access for key in keys for access in gained(worlds.after, worlds.before, key)}
-    return {access for access in lost if access.of is not None and access.of[1] == source}
+def _readers(without: Audiences, having: Audiences, keys: list[Key], container: str) -> set[Access]:
+    """The people of a container who can read some of the objects in the one world and not in the other, by whatever cause."""
+    found = {access for key in keys for access in gained(without, having, key)}
+    return {access for access in found if access.of is not None and access.of[1] == container}
 
 
 def _people(container: Address, accesses: set[Access]) -> tuple[str, ...]:
