@@ -13,6 +13,7 @@ from pathlib import Path
 
 from reconciler.config.schema import dumped
 from reconciler.config.schemas import catalog
+from reconciler.fleet.declared.schema import dumped as fleet
 from reconciler.kinds import load
 from reconciler.report.schemas.documents import dumped as reports
 
@@ -23,6 +24,7 @@ EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
 def texts() -> dict[str, str]:
     """The schemas as they should be, by file name."""
     return {"config.schema.json": dumped(load()), **reports(), "catalog.json": catalog.dumped(), "service.openapi.json": service()}
+    return {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), **reports(), "service.openapi.json": service()}
 
 
 def service() -> str:

@@ -23,7 +23,9 @@ from reconciler.cli.terminal.screen import Screen
 COLLECTING: Final = (100_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
 COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
-ADDRESSES = ("reconciler_state", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy")  # may hold a password
+ADDRESSES = (  # may hold a password
+    "reconciler_state", "reconciler_fleet_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
+)  # fmt: skip
 
 READS: Final = (exits.REFUSED, exits.PARTLY)
 PLANS: Final = (*READS, exits.PENDING)
@@ -62,6 +64,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "undo": Lazy("reconciler.cli.commands.undo", "Plan and apply the reverse of a run.", WRITES),
     "policy": Lazy("reconciler.cli.commands.policy", "List policies, and test them with examples.", (exits.REFUSED,)),
     "state": Lazy("reconciler.cli.commands.state", "Inspect and change the state."),
+    "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
     "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind or a field."),

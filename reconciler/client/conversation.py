@@ -32,6 +32,7 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import TOKEN_VARIABLE, Settings
+from reconciler.client.shared import installed
 from reconciler.client.transport import InTime, always
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Allowance
@@ -165,6 +166,7 @@ class Conversation:
         self._exchange = Exchange(settings, transport)
         self._pace = Pace(settings.max_rps, jitter)
         self._gate = Gate(clock, self._pace, listener.waiting)
+        self._shared = installed()
         self._places = asyncio.Semaphore(settings.max_concurrency)
         self._budget = Budget()
         self._breaker = Breaker()
@@ -244,6 +246,14 @@ class Conversation:
         except TimeoutError:
             raise _HeldBack(self._late) from None
 
+    async def _take(self, method: str, until: float) -> int:
+        """Take a request from the budget that other processes share. Raises TooLate."""
+        assert self._shared is not None
+        try:
+            return await self._shared.take(method, until - self._clock.monotonic())
+        except TimeoutError:
+            raise TooLate from None
+
     async def _attempt(
         self, method: str, url: str, path: str, content: bytes | None, until: float, number: int, in_time: InTime
     ) -> Outcome:
@@ -254,9 +264,13 @@ class Conversation:
             await self._places.acquire()
         try:
             ticket = await self._gate.enter(method, until, number)
+            leave: int | None = None
             sent = self._clock.monotonic()
             outcome: Outcome | None = None
             try:
+                if self._shared is not None:
+                    leave = await self._take(method, until)
+                    sent = self._clock.monotonic()
                 if sent >= until:
                     raise TooLate
                 if not self._breaker.allows(sent):
@@ -276,6 +290,8 @@ class Conversation:
                     self._pace.lost(ticket)
                 else:
                     self._pace.answered(ticket, outcome.status, outcome.hints, now)
+                if self._shared is not None and leave is not None:
+                    self._shared.report(leave, *((outcome.status, outcome.hints) if outcome is not None else (None, None)))
         except TooLate:
             raise _HeldBack(self._late) from None
         finally:

@@ -1,0 +1,27 @@
+"""`reconciler fleet`: many projects, planned and applied all the time."""
+
+from __future__ import annotations
+
+from reconciler.cli.program import Lazy, LazyGroup
+
+command = LazyGroup(
+    name="fleet",
+    commands_by_name={
+        "plan": Lazy("reconciler.cli.commands.fleet_file:plan_command", "Show what a fleet file would change."),
+        "apply": Lazy("reconciler.cli.commands.fleet_file:apply_command", "Make a fleet file the fleet."),
+        "up": Lazy("reconciler.cli.commands.fleet_work:up_command", "Run a whole fleet on this machine."),
+        "worker": Lazy("reconciler.cli.commands.fleet_work:worker_command", "Run a worker: any number, on any machine."),
+        "status": Lazy("reconciler.cli.commands.fleet_projects:status_command", "Show the status of projects."),
+        "sync": Lazy("reconciler.cli.commands.fleet_projects:sync_command", "Run projects now."),
+        "pause": Lazy("reconciler.cli.commands.fleet_projects:pause_command", "Stop running projects for a time."),
+        "resume": Lazy("reconciler.cli.commands.fleet_projects:resume_command", "End a pause."),
+    },
+    short_help="Watch and apply many projects all the time.",
+    help="""Watch and apply many projects all the time, on PostgreSQL, with any number of workers.
+
+    \b
+    Example:
+      reconciler fleet up fleet.yaml
+      reconciler fleet status
+    """,
+)

@@ -1,0 +1,115 @@
+"""What a worker of a fleet starts for one run: `python -m reconciler.cli.commands.fleet_child read|apply …`. Not a command for people.
+
+`read` makes one reading of the service and writes what it says as documents into a folder: `plan.json`, `drift.json` and `reading.json`,
+and with --save `saved.json`, which `apply` takes. Both send nothing that the worker's gate has not counted, and end if the worker does.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.options import Options
+from reconciler.cli.program import Lazy, Program
+from reconciler.cli.terminal.screen import Screen
+
+PR_SET_PDEATHSIG: Final = 1
+
+
+@click.command("read")
+@shared.project()
+@shared.targets()
+@shared.service()
+@shared.state()
+@click.option("--folder", type=click.Path(path_type=Path), required=True)
+@click.option("--save", is_flag=True)
+@shared.output()
+@click.pass_obj
+def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> int:
+    """Read the service once, and write what a plan and a drift of that reading say."""
+    from reconciler.cli import exits
+    from reconciler.cli.terminal.progress import Narration
+    from reconciler.cli.terminal.reports import written
+    from reconciler.cli.wiring import plan_file, run
+    from reconciler.cli.wiring.connect import connect, load, now, open_store
+    from reconciler.cli.wiring.unseen import unseen
+    from reconciler.errors import Refused
+    from reconciler.kinds import load as load_kinds
+    from reconciler.plan.drift import drift
+    from reconciler.plan.guard import guard
+    from reconciler.report.documents import drift_document, plan_document
+    from reconciler.text.escape import as_json
+
+    options = Options.of(screen, words)
+    kinds = load_kinds()
+    project = load(screen, options, kinds)
+    with connect(screen, options, project, kinds) as service:
+        with open_store(screen, options, project, service, create=False) as store:
+            state, key = store.read(), store.digest_key()
+            new = unseen(options, project, service, store)
+        kinds = kinds.sealed(key)
+        planned = run.read_only(Narration(screen), service, kinds, project.desired, state, options, everything=True)
+    refused = ""
+    try:
+        guard(planned.plan, project.desired, allow_delete=None)
+    except Refused as error:
+        refused = error.message
+    changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
+    made_at = now()
+    plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
+    about = {
+        "project": project.settings.project,
+        "environment": options.env,
+        "service": service.identity,
+        "newState": new.fact if new is not None else "",
+        "refused": screen.masked(refused),
+    }
+    documents: dict[str, Any] = {
+        "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),
+        "drift": drift_document(outside),
+        "reading": about,
+    }
+    for name, document in documents.items():
+        written(folder / f"{name}.json", screen.masked(as_json(document)))
+    if save and not refused and new is None:
+        made = plan_file.made_of(options, project, state, service.identity)
+        digests = plan_file.digests_of(screen, state.lineage, key)
+        plan_file.write(screen, folder / "saved.json", planned, kinds, made=made, digests=digests, created_at=made_at)
+    return exits.DONE
+
+
+child = Program(
+    name="fleet_child",
+    commands_by_name={
+        "read": Lazy("reconciler.cli.commands.fleet_child:read_command", "Read."),
+        "apply": Lazy("reconciler.cli.commands.apply", "Apply."),
+    },
+)
+
+
+def main() -> None:
+    """Run one command behind the gate of the worker."""
+    from reconciler.client.shared import install
+    from reconciler.fleet.runs.gate import VARIABLE, Turnstile
+
+    _end_with_the_worker()
+    install(Turnstile(os.environ[VARIABLE]))
+    child.main()
+
+
+def _end_with_the_worker() -> None:
+    """Ask the kernel for the end of this process when the worker ends (Linux); elsewhere the gate notices it."""
+    import ctypes
+    import signal
+    from contextlib import suppress
+
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

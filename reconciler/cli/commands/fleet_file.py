@@ -1,0 +1,127 @@
+"""`reconciler fleet plan` and `fleet apply`: what a fleet file changes, and its effect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.commands import fleet_options
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.fleet.changes import Changes
+    from reconciler.fleet.model import Project
+    from reconciler.fleet.store import Database
+
+FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
+
+
+@click.command("plan", short_help="Show what a fleet file would change.")
+@FILE
+@fleet_options.database()
+@fleet_options.data()
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if changes are pending.")
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path, detailed_exitcode: bool, **words: Any) -> int:
+    """Show which projects would appear, change and vanish if FILE became the fleet. Reads the repositories and organizations that its
+    generators list, and the database if there is one; writes nothing there.
+
+    \b
+    Example:
+      reconciler fleet plan fleet.yaml
+    """
+    from reconciler.cli import exits
+
+    options = Options.of(screen, words)
+    fleet_options.installed()
+    declared, _, _ = declaration(file, data)
+    changes = _compared(screen, declared, database, data)
+    show(screen, options, changes)
+    for sentence in changes.shrinking:
+        screen.warn(f"{sentence}; `fleet apply` requires --allow-vanish {len(changes.vanishing)}")
+    return exits.PENDING if detailed_exitcode and changes.pending else exits.DONE
+
+
+@click.command("apply", short_help="Make a fleet file the fleet.")
+@FILE
+@fleet_options.database()
+@fleet_options.data()
+@click.option("--allow-vanish", type=click.IntRange(0), metavar="N", help="Allow up to N projects to vanish.")
+@shared.output(formats=("text", "json"))
+@click.pass_obj
+def apply_command(screen: Screen, /, file: Path, database: str | None, data: Path, allow_vanish: int | None, **words: Any) -> int:
+    """Make FILE the fleet: its projects appear in the schedule, and those that vanished become orphaned. An orphaned project is not run
+    again, and nothing of it is deleted. Creates the tables of the fleet if there are none.
+
+    \b
+    Example:
+      reconciler fleet apply fleet.yaml --database postgresql://fleet@db.example.com/fleet
+    """
+    from reconciler.cli import exits
+
+    options = Options.of(screen, words)
+    with fleet_options.opened(screen, database, prepare=True) as opened:
+        changes = take_effect(opened, file, data, allow_vanish)
+    show(screen, options, changes)
+    return exits.DONE
+
+
+def declaration(file: Path, data: Path) -> tuple[dict[str, Project], str, int]:
+    """Every project of a fleet file, its text, and its soak time."""
+    from reconciler.fleet.declared import read_fleet
+    from reconciler.fleet.generated import generated
+    from reconciler.fleet.sources.listing import listing
+
+    fleet, text = read_fleet(file)
+    return generated(fleet, listing(fleet, data.absolute() / "repositories")), text.decode("utf-8-sig"), fleet.soak
+
+
+def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | None) -> Changes:
+    """Make a fleet file the fleet. Raises `Refused` where too much would vanish."""
+    from reconciler.cli.wiring.connect import who
+    from reconciler.errors import Refused
+    from reconciler.fleet.changes import changes
+    from reconciler.fleet.store import projects
+
+    declared, text, soak = declaration(file, data)
+    with database.transaction() as connection:
+        projects.lock(connection)
+        made = changes(declared, projects.stored(connection))
+        if made.shrinking and len(made.vanishing) > (allow_vanish or 0):
+            raise Refused(
+                f"too many projects would vanish: {'; '.join(made.shrinking)}",
+                hint=f"If this is intended: --allow-vanish {len(made.vanishing)}",
+            )
+        projects.write(connection, declared, made)
+        projects.revise(connection, projects.Revision(str(file), text, soak, who()))
+    return made
+
+
+def _compared(screen: Screen, declared: dict[str, Project], given: str | None, data: Path) -> Changes:
+    """What a declared fleet changes in the stored one; everything, where there is none."""
+    from reconciler.fleet.changes import changes
+    from reconciler.fleet.store import connected, projects
+
+    url = fleet_options.url_of(screen, given, data)
+    if url is None:
+        screen.say("There is no database, so every project is new.")
+        return changes(declared, {})
+    with connected(url) as database:
+        if not database.is_prepared():
+            return changes(declared, {})
+        with database.transaction() as connection:
+            return changes(declared, projects.stored(connection))
+
+
+def show(screen: Screen, options: Options, made: Changes) -> None:
+    from reconciler.fleet.reports import plan_document, plan_text
+
+    if options.format == "json":
+        screen.document(plan_document(made))
+    else:
+        screen.out(plan_text(made))

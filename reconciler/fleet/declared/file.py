@@ -1,0 +1,111 @@
+"""A fleet file: its settings, its projects, its generators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Problems, Scalar, described, empty
+from reconciler.config.source.reader import FILE_MAX, read
+from reconciler.errors import ConfigError, Problem, UsageError
+from reconciler.fleet.declared import project as projects
+from reconciler.fleet.declared import values
+from reconciler.fleet.declared.keys import EVERY_MAX, FILE, PROJECT
+from reconciler.fleet.declared.template import generator
+from reconciler.fleet.model import Fleet, Generator, Project
+
+PROJECTS_MAX: Final = 100_000
+
+
+def read_fleet(file: Path) -> tuple[Fleet, bytes]:
+    """The fleet of a file, and its text. Raises `ConfigError`, or `UsageError` where it cannot be read."""
+    path = file / FILE if file.is_dir() else file
+    try:
+        with path.open("rb") as opened:
+            text = opened.read(FILE_MAX + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise UsageError(
+            f"{path} cannot be read: {(reason or 'unknown reason').lower()}", hint="Pass the file that lists the projects of the fleet."
+        ) from error
+    return parsed(text, path.as_posix()), text
+
+
+def parsed(text: bytes, file: str) -> Fleet:
+    """The fleet that a text describes. Raises `ConfigError` with every problem."""
+    document, problems = read(text, file), Problems([])
+    problems.found += document.problems
+    fleet = None
+    try:
+        if isinstance(document.data, Map):
+            fleet = _fleet(document.data, problems)
+        elif document.data is not None:
+            problems.add(document.data.at, f"this must be a map with projects or generators, not {described(document.data)}")
+    except Enough:
+        raise ConfigError(problems.found, more=True) from None
+    if problems.found or fleet is None:
+        raise ConfigError(
+            problems.found or [Problem(file, 0, 0, "there is no fleet in this file")], more=len(problems.found) >= PROBLEMS_MAX
+        )
+    return fleet
+
+
+def _fleet(top: Map, problems: Problems) -> Fleet:
+    words = Words("", top.entries, problems)
+    version = words.scalar("version")
+    if version is not None and version.core() != 1:
+        problems.add(version.at, f"version is {described(version)}; this program knows version 1")
+    elif "version" not in top.entries and not words.meant("version"):
+        problems.add(top.at, "version is missing; write version: 1")
+    defaults = _defaults(words)
+    soak = values.duration(words, "soak", 0, least=1, most=EVERY_MAX)
+    declared = [_project(item, defaults, problems) for item in _items(words, "projects", "a project")]
+    generators = [generator(number, item, defaults, problems) for number, item in enumerate(_items(words, "generators", "a generator"), 1)]
+    words.rest()
+    if not {"projects", "generators"} & top.entries.keys() and not words.meant("projects") and not words.meant("generators"):
+        problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]")
+    made: list[Project] = [one for one in declared if one is not None]
+    projects.duplicates(made, problems)
+    known: list[Generator] = [one for one in generators if one is not None]
+    return Fleet(tuple(made), tuple(known), defaults, soak)
+
+
+def _defaults(words: Words) -> Map | None:
+    entry = words.entry("defaults")
+    if entry is None:
+        return None
+    inner = Words.of("defaults", entry, words.problems)
+    for key in PROJECT:
+        inner.entry(key)
+    inner.rest()
+    if "name" in inner.entries:
+        words.problems.add(inner.entries["name"].at, "defaults cannot contain name: each project has a name of its own")
+    known = {key: value for key, value in inner.entries.items() if key in PROJECT and key != "name"}
+    return Map(entry.node.at, known)
+
+
+def _items(words: Words, key: str, what: str) -> list[Map]:
+    """The maps of a list."""
+    entry: Entry | None = words.entry(key)
+    if entry is None:
+        return []
+    node = entry.node
+    if not isinstance(node, List):
+        nothing = isinstance(node, Scalar) and node.empty
+        words.problems.add(node.at, empty(key) if nothing else f"{key} must be a list, not {described(node)}")
+        return []
+    if len(node.items) > PROJECTS_MAX:
+        words.problems.add(node.at, f"{key} has more than {PROJECTS_MAX:,} elements")
+        return []
+    maps = []
+    for item in node.items:
+        if isinstance(item, Map):
+            maps.append(item)
+        else:
+            words.problems.add(item.at, f"{what} must be a map, not {described(item)}")
+    return maps
+
+
+def _project(item: Map, defaults: Map | None, problems: Problems) -> Project | None:
+    return projects.project(projects.over(defaults, item), problems)

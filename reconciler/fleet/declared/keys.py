@@ -1,0 +1,68 @@
+"""What each key of fleet.yaml means; the JSON Schema and the messages use the same texts."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from reconciler.fleet.model import Approval, Change, Mode
+
+FILE: Final = "fleet.yaml"
+TOP: Final = {
+    "version": "The version of this language: 1.",
+    "defaults": "What every project and every template has unless it says otherwise.",
+    "projects": "The projects of the fleet.",
+    "generators": "Lists from which a template makes projects.",
+    "soak": "How long every project of a wave must stay Synced before the next wave is applied.",
+}
+PROJECT: Final = {
+    "name": "The name of the project in the fleet: 1 to 100 letters, digits or any of . _ -",
+    "source": "Where its files are.",
+    "baseUrl": "The URL of the service. The one in the project's own files is not used.",
+    "token": "Where the token of the service is: {env: NAME} or {file: PATH}.",
+    "state": "Where the URL of the state is: {env: NAME} or {file: PATH}. By default, the fleet's database.",
+    "environment": "The environment: environments/NAME.yaml.",
+    "every": "The time from one run to the next, such as 10m. A wish: the service's rate limit may make it longer.",
+    "mode": "watch: show the status. plan: also keep the plan. apply: also apply what needs no approval.",
+    "revertDrift": "With mode apply, whether changes made outside Reconciler are reverted. By default, they are only shown.",
+    "windows": "When changes may be applied. By default, at any time.",
+    "approvals": "Who must approve a class of change.",
+    "tenant": "Whose project it is. Tenants get equal turns.",
+    "vars": "Variables of the project. Not for secrets.",
+    "wave": "Changes are applied to wave 0 first; the next wave waits until it is Synced.",
+}
+SOURCE: Final = {
+    "git": "The URL of a git repository: https://…, ssh://… or file:///….",
+    "ref": "A branch, a tag or a commit. By default, the repository's default branch.",
+    "path": "The directory of the project in the repository.",
+}
+REFERENCE: Final = {"env": "The name of an environment variable of the workers.", "file": "The absolute path of a file on the workers."}
+WINDOW: Final = {
+    "days": "The days on which it opens. By default, every day.",
+    "from": "When it opens, such as 22:00.",
+    "until": "When it closes; a time before `from` is on the next day.",
+    "zone": "The time zone, such as Europe/Berlin. By default, UTC.",
+}
+GENERATOR: Final = {
+    "list": "Each element gives a project. A map of texts, used as ${{ each.KEY }}, or a text, used as ${{ each.value }}.",
+    "directories": "Each directory of a repository that matches a pattern gives a project: ${{ each.name }}, ${{ each.path }}.",
+    "organizations": "Each organization that a token can read gives a project: ${{ each.id }}.",
+    "template": "The project that each element gives.",
+}
+DIRECTORIES: Final = {
+    "git": SOURCE["git"],
+    "ref": SOURCE["ref"],
+    "path": "A pattern such as orgs/*; a directory matches if its whole path does.",
+}
+ORGANIZATIONS: Final = {
+    "baseUrl": PROJECT["baseUrl"],
+    "token": PROJECT["token"],
+    "match": "A pattern that the title or the id of an organization must match. By default, all.",
+}
+DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MODES: Final = tuple(Mode)
+CHANGES: Final = tuple(Change)
+APPROVALS: Final = tuple(Approval)
+SORTS: Final = ("list", "directories", "organizations")
+EVERY_MIN: Final = 10  # seconds
+EVERY_MAX: Final = 30 * 86_400
+WAVE_MAX: Final = 1_000

@@ -1,0 +1,111 @@
+"""One project of fleet.yaml, over the defaults of the file. Pure; what is wrong is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, shown
+from reconciler.fleet.declared import values
+from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, WAVE_MAX
+from reconciler.fleet.model import APPROVALS_DEFAULT, EVERY_DEFAULT, TENANT_DEFAULT, Approval, Change, Mode, Project, Repository
+from reconciler.model import Source
+
+REQUIRED: Final = {
+    "name": "a name",
+    "source": "source: {git: URL}",
+    "baseUrl": "baseUrl: https://HOST",
+    "token": "token: {env: NAME}",
+}
+MERGED: Final = ("source", "vars", "approvals")  # maps that extend those of the defaults, key by key
+
+
+def over(defaults: Map | None, own: Map) -> Map:
+    """The map of a project with what the defaults add to it; every value keeps its place."""
+    if defaults is None:
+        return own
+    entries = dict(own.entries)
+    for key, entry in defaults.entries.items():
+        mine = entries.get(key)
+        if mine is None:
+            entries[key] = entry
+        elif key in MERGED and isinstance(mine.node, Map) and isinstance(entry.node, Map):
+            inner = Map(mine.node.at, {**entry.node.entries, **mine.node.entries})
+            entries[key] = Entry(key, mine.at, inner)
+    return Map(own.at, entries)
+
+
+def project(node: Map, problems: Problems) -> Project | None:
+    """The project that a map describes, defaults included; None, with a problem noted, where it is not one."""
+    before = len(problems.found)
+    label = node.entries["name"].node if "name" in node.entries else None
+    about = f"project {shown(label.text)}" if isinstance(label, Scalar) and values.NAME.fullmatch(label.text) else "a project"
+    words = Words(about, node.entries, problems)
+    name, source, base_url = values.name(words, "name"), _source(words), values.service(words, "baseUrl")
+    token, state = values.reference(words, "token"), values.reference(words, "state")
+    environment, tenant = values.name(words, "environment"), values.name(words, "tenant")
+    every = values.duration(words, "every", EVERY_DEFAULT, least=EVERY_MIN, most=EVERY_MAX)
+    mode = words.choice("mode", MODES)
+    revert = values.flag(words, "revertDrift", False)
+    windows, approvals = values.windows(words, "windows"), _approvals(words)
+    variables, wave = _vars(words), words.whole("wave", 0)
+    words.rest()
+    if wave > WAVE_MAX:
+        problems.add(node.entries["wave"].node.at, f"{words.path('wave')} is {wave}; it must be at most {WAVE_MAX}")
+    for key, form in REQUIRED.items():
+        if key not in node.entries and not words.meant(key):
+            problems.add(node.at, f"{about} has no {key}; write {form} here or in defaults")
+    if len(problems.found) > before or name is None or source is None or base_url is None or token is None:
+        return None
+    return Project(
+        name, source, base_url, token, state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
+        tenant or TENANT_DEFAULT, variables, wave, at=node.at,
+    )  # fmt: skip
+
+
+def _source(words: Words) -> Repository | None:
+    entry = words.entry("source")
+    if entry is None:
+        return None
+    inner = Words.of(words.path("source"), entry, words.problems, example="git: URL")
+    git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path")
+    inner.rest()
+    if isinstance(entry.node, Map) and "git" not in entry.node.entries and not inner.meant("git"):
+        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults")
+    return Repository(git, ref, path) if git is not None else None
+
+
+def _approvals(words: Words) -> Mapping[Change, Approval]:
+    entry = words.entry("approvals")
+    if entry is None:
+        return APPROVALS_DEFAULT
+    inner = Words.of(words.path("approvals"), entry, words.problems, example="create: one")
+    chosen = {change: inner.choice(change, APPROVALS) for change in CHANGES}
+    inner.rest()
+    return {change: approval or APPROVALS_DEFAULT[change] for change, approval in chosen.items()}
+
+
+def _vars(words: Words) -> Mapping[str, str]:
+    entry = words.entry("vars")
+    if entry is None:
+        return {}
+    inner = Words.of(words.path("vars"), entry, words.problems, example="name: value")
+    made = {}
+    for key, variable in inner.entries.items():
+        if values.VARIABLE.fullmatch(key) is None:
+            words.problems.add(variable.at, f"{inner.name} contains {shown(key)}, which cannot be the name of a variable")
+        elif not isinstance(variable.node, Scalar) or variable.node.empty:
+            words.problems.add(variable.node.at, f"{inner.path(key)} must be one value, not {described(variable.node)}")
+        else:
+            made[key] = variable.node.text
+    return made
+
+
+def duplicates(projects: list[Project], problems: Problems) -> None:
+    """Note names that are used twice."""
+    first: dict[str, Source] = {}
+    for one in projects:
+        at = first.setdefault(one.name, one.at)
+        if at is not one.at:
+            problems.add(one.at, f'the project "{one.name}" is declared twice; first at {at.file}:{at.line}:{at.column}')

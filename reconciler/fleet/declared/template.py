@@ -1,0 +1,147 @@
+"""A generator of fleet.yaml, and the project that its template gives for one element. Pure; what is wrong is noted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, scalars
+from reconciler.fleet.declared import values
+from reconciler.fleet.declared.keys import SORTS
+from reconciler.fleet.model import Generator, Reference, Repository
+from reconciler.text.suggest import did_you_mean, one_of
+
+EACH: Final = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_NAME: Final = re.compile(r"\s*each\.([A-Za-z_][A-Za-z0-9_]*)\s*", re.ASCII)
+KEYS: Final = {"directories": ("name", "path"), "organizations": ("id", "title")}
+TRUSTED: Final = ("token", "state", "baseUrl", "tenant", "approvals", "mode", "windows", "revertDrift")
+"""What decides who is trusted with what: no name that a repository or a service chose may be a part of it."""
+
+
+def generator(number: int, node: Map, defaults: Map | None, problems: Problems) -> Generator | None:
+    """The generator that a map describes; None, with a problem noted, where it is not one."""
+    before = len(problems.found)
+    words = Words(f"generator {number}", node.entries, problems)
+    chosen = [sort for sort in SORTS if sort in node.entries]
+    entries = {sort: words.entry(sort) for sort in SORTS}
+    template = words.entry("template")
+    words.rest()
+    if len(chosen) != 1:
+        if chosen or not any(words.meant(sort) for sort in SORTS):
+            problems.add(
+                node.at, f"a generator must have one of list, directories, organizations, and has {' and '.join(chosen) or 'none'}"
+            )
+        return None
+    sort = chosen[0]
+    if template is None or not isinstance(template.node, Map):
+        where = template.node.at if template is not None else node.at
+        problems.add(where, f"generator {number} has no template; write template: {{name: {_example(sort)}}}")
+        return None
+    entry = entries[sort]
+    assert entry is not None
+    made: Generator | None = None
+    if sort == "list":
+        elements = _elements(entry, problems)
+        made = Generator(number, "list", node.at, template.node, elements)
+    elif sort == "directories":
+        repository = _directories(words, entry, defaults)
+        made = Generator(number, "directories", node.at, template.node, repository=repository)
+    else:
+        token, base_url, match = _organizations(words, entry, defaults)
+        made = Generator(number, "organizations", node.at, template.node, token=token, base_url=base_url, match=match)
+    _check(made, problems)
+    return made if len(problems.found) == before else None
+
+
+def _example(sort: str) -> str:
+    return {"list": '"docs-${{ each.value }}"', "directories": '"${{ each.name }}"', "organizations": '"${{ each.id }}"'}[sort]
+
+
+def _elements(entry: Entry, problems: Problems) -> tuple[Mapping[str, str], ...]:
+    if not isinstance(entry.node, List):
+        problems.add(entry.node.at, f"list must be a list, not {described(entry.node)}")
+        return ()
+    made: list[Mapping[str, str]] = []
+    for item in entry.node.items:
+        if isinstance(item, Scalar) and not item.empty:
+            made.append({"value": item.text})
+        elif isinstance(item, Map) and all(isinstance(value.node, Scalar) for value in item.entries.values()):
+            made.append({key: value.node.text for key, value in item.entries.items() if isinstance(value.node, Scalar)})
+        else:
+            problems.add(item.at, "an element of a list must be a text, or a map of texts")
+    return tuple(made)
+
+
+def _directories(words: Words, entry: Entry, defaults: Map | None) -> Repository | None:
+    inner = Words.of(words.path("directories"), entry, words.problems, example='path: "orgs/*"')
+    source = defaults.entries.get("source") if defaults is not None else None
+    if source is not None and isinstance(source.node, Map):
+        shared = {key: value for key, value in source.node.entries.items() if key in ("git", "ref")}
+        inner.entries = {**shared, **inner.entries}
+    git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path", "*")
+    inner.rest()
+    if "git" not in inner.entries and not inner.meant("git"):
+        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults.source")
+    return Repository(git, ref, path) if git is not None else None
+
+
+def _organizations(words: Words, entry: Entry, defaults: Map | None) -> tuple[Reference | None, str | None, str]:
+    inner = Words.of(words.path("organizations"), entry, words.problems, example="token: {env: NAME}")
+    if defaults is not None:
+        shared = {key: value for key, value in defaults.entries.items() if key in ("token", "baseUrl")}
+        inner.entries = {**shared, **inner.entries}
+    token, base_url, match = values.reference(inner, "token"), values.service(inner, "baseUrl"), inner.text("match")
+    inner.rest()
+    for key in ("token", "baseUrl"):
+        if key not in inner.entries and not inner.meant(key):
+            words.problems.add(entry.node.at, f"{inner.name} has no {key}; write it here or in defaults")
+    return token, base_url, match[0] if match is not None else "*"
+
+
+def _check(made: Generator, problems: Problems) -> None:
+    """Note what the template uses that no element has, and names of others where they would decide about trust."""
+    known = KEYS.get(made.sort) or (sorted({key for element in made.elements for key in element}) or ["value"])
+    used = 0
+    for key, entry in made.template.entries.items():
+        for scalar in scalars(entry.node):
+            for match in EACH.finditer(scalar.text):
+                name = _NAME.fullmatch(match[1])
+                used += key == "name"
+                if name is None:
+                    problems.add(scalar.at, f"a template can only use ${{{{ each.KEY }}}}, not {match[0]}")
+                elif name[1] not in known:
+                    problems.add(scalar.at, f"each.{name[1]} does not exist; {one_of(known)}{did_you_mean(name[1], known)}")
+                elif made.sort != "list" and (key in TRUSTED or _is_git(entry, scalar)):
+                    problems.add(
+                        scalar.at, f"{key} must not use ${{{{ each.{name[1]} }}}}: what others can name must not decide whose token is used"
+                    )
+    if not used and "name" in made.template.entries:
+        problems.add(made.template.entries["name"].node.at, f"every project would have this name; use for example {_example(made.sort)}")
+
+
+def _is_git(entry: Entry, scalar: Scalar) -> bool:
+    """Whether a scalar of a template is the URL of the repository."""
+    return (
+        entry.key == "source" and isinstance(entry.node, Map) and "git" in entry.node.entries and entry.node.entries["git"].node is scalar
+    )
+
+
+def filled(node: Node, element: Mapping[str, str], problems: Problems) -> Node:
+    """A copy of a node with `${{ each.KEY }}` replaced; every part keeps its place."""
+    if isinstance(node, Map):
+        return Map(node.at, {key: Entry(key, entry.at, filled(entry.node, element, problems)) for key, entry in node.entries.items()})
+    if isinstance(node, List):
+        return List(node.at, [filled(item, element, problems) for item in node.items])
+    if EACH.search(node.text) is None:
+        return node
+
+    def value(match: re.Match[str]) -> str:
+        name = _NAME.fullmatch(match[1])
+        if name is None or name[1] not in element:
+            problems.add(node.at, f"an element has no {match[1].strip()}")
+            return ""
+        return element[name[1]]
+
+    return Scalar(node.at, EACH.sub(value, node.text), False)

@@ -1,0 +1,242 @@
+"""Values of fleet.yaml that have a form: durations, references, git URLs, paths, windows. Pure; what is wrong is noted."""
+
+from __future__ import annotations
+
+import re
+from datetime import time
+from typing import Final
+from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import Entry, List, Map, Scalar, described, shown
+from reconciler.errors import UsageError
+from reconciler.fleet.declared.keys import DAYS
+from reconciler.fleet.model import Reference, Window
+from reconciler.model import Source
+from reconciler.text.suggest import did_you_mean, one_of
+
+NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}", re.ASCII)
+REFERENCE_FORM: Final = "write {env: NAME} or {file: /PATH}"
+_DURATION: Final = re.compile(r"([1-9][0-9]{0,7})(s|m|h|d)", re.ASCII)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_TIME: Final = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]", re.ASCII)
+_REF: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/+@-]{0,250}", re.ASCII)
+_SCP: Final = re.compile(r"[A-Za-z0-9._-]+@[A-Za-z0-9.-]+:[A-Za-z0-9._~/-]+", re.ASCII)
+_SEGMENT: Final = re.compile(r"[^\x00-\x1f\\]+")
+
+
+def name(words: Words, key: str) -> str | None:
+    """A name of letters, digits and . _ -"""
+    value = words.text(key)
+    if value is None:
+        return None
+    if NAME.fullmatch(value[0]) is None:
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be 1 to 100 letters, digits or any of . _ -")
+        return None
+    return value[0]
+
+
+def duration(words: Words, key: str, default: int, *, least: int, most: int) -> int:
+    """A number of seconds, written as 30s, 10m, 2h or 1d."""
+    value = words.text(key)
+    if value is None:
+        return default
+    match = _DURATION.fullmatch(value[0])
+    if match is None:
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; write a time such as 30s, 10m, 2h or 1d")
+        return default
+    seconds = int(match[1]) * _SECONDS[match[2]]
+    if not least <= seconds <= most:
+        words.problems.add(value[1], f"{words.path(key)} is {value[0]}; it must be from {in_words(least)} to {in_words(most)}")
+        return default
+    return seconds
+
+
+def in_words(seconds: int) -> str:
+    """The shortest way to write a number of seconds: 600 is 10m."""
+    unit = next(unit for unit in ("d", "h", "m", "s") if seconds % _SECONDS[unit] == 0)
+    return f"{seconds // _SECONDS[unit]}{unit}"
+
+
+def flag(words: Words, key: str, default: bool) -> bool:
+    scalar = words.scalar(key)
+    if scalar is None:
+        return default
+    value = scalar.core()
+    if not isinstance(value, bool):
+        words.problems.add(scalar.at, f"{words.path(key)} is {described(scalar)}; it must be true or false")
+        return default
+    return value
+
+
+def reference(words: Words, key: str) -> Reference | None:
+    """Where a secret is. A literal value is refused, and never repeated in the message."""
+    entry = words.entry(key)
+    if entry is None:
+        return None
+    path, node = words.path(key), entry.node
+    if not isinstance(node, Map):
+        words.problems.add(node.at, f"{path} must not be in this file; {REFERENCE_FORM} to say where it is")
+        return None
+    inner = Words(path, node.entries, words.problems)
+    variable, file = inner.text("env"), inner.text("file")
+    inner.rest()
+    if (variable is None) == (file is None):
+        if "env" in node.entries and "file" in node.entries:
+            words.problems.add(node.at, f"{path} has both env and file; {REFERENCE_FORM}")
+        elif not node.entries:
+            words.problems.add(node.at, f"{path} is an empty map; {REFERENCE_FORM}")
+        return None
+    if variable is not None:
+        if VARIABLE.fullmatch(variable[0]) is None:
+            words.problems.add(variable[1], f"{path}.env must be the name of an environment variable, such as ACME_TOKEN")
+            return None
+        return Reference("env", variable[0])
+    assert file is not None
+    if not file[0].startswith("/") or "\0" in file[0]:
+        words.problems.add(file[1], f"{path}.file must be the absolute path of a file")
+        return None
+    return Reference("file", file[0])
+
+
+def service(words: Words, key: str) -> str | None:
+    """The URL of a service."""
+    from reconciler.client import normalise
+
+    value = words.text(key)
+    if value is None:
+        return None
+    try:
+        return normalise(value[0])
+    except UsageError as error:
+        words.problems.add(value[1], f"{words.path(key)}: {error.message}")
+        return None
+
+
+def git(words: Words, key: str) -> str | None:
+    """The URL of a repository: without a password, and nothing that git would take for an option or a program."""
+    value = words.text(key)
+    if value is None:
+        return None
+    text, path = value[0], words.path(key)
+    problem = git_problem(text)
+    if problem is not None:
+        words.problems.add(value[1], f"{path} {problem}")
+        return None
+    return text
+
+
+def git_problem(text: str) -> str | None:
+    """What is wrong with the URL of a repository, as the rest of a sentence."""
+    form = "must be https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH or file:///PATH"
+    if _SCP.fullmatch(text):
+        return None
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return form
+    if not text.isprintable() or " " in text or parts.scheme not in ("https", "http", "ssh", "file") or not parts.path.strip("/"):
+        return form
+    if parts.password is not None or (parts.scheme in ("https", "http") and parts.username is not None):
+        return "contains credentials; use ssh, or a credential helper of git on the workers"
+    if parts.scheme == "file":
+        return form if parts.netloc else None
+    host = parts.hostname or ""
+    if not host or host.startswith("-") or (parts.username or "").startswith("-"):
+        return form
+    if parts.scheme == "http" and host not in ("localhost", "127.0.0.1", "::1"):
+        return "would send the files unencrypted; use https"
+    return None
+
+
+def ref(words: Words, key: str) -> str:
+    value = words.text(key)
+    if value is None:
+        return "HEAD"
+    bad = _REF.fullmatch(value[0]) is None or ".." in value[0] or "@{" in value[0] or value[0].endswith((".lock", "/"))
+    if bad:
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be a branch, a tag or a commit")
+        return "HEAD"
+    return value[0]
+
+
+def folder(words: Words, key: str, default: str = ".") -> str:
+    """A path inside a repository, without a slash at its ends."""
+    value = words.text(key)
+    if value is None:
+        return default
+    text = value[0].removeprefix("./").rstrip("/") or "."
+    parts = text.split("/")
+    if text != "." and any(part in ("", ".", "..", ".git") or _SEGMENT.fullmatch(part) is None for part in parts):
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be a path inside the repository")
+        return default
+    return text
+
+
+def windows(words: Words, key: str) -> tuple[Window, ...]:
+    entry = words.entry(key)
+    if entry is None:
+        return ()
+    path, node = words.path(key), entry.node
+    if not isinstance(node, List):
+        words.problems.add(node.at, f"{path} must be a list: [{{from: 22:00, until: 06:00}}]")
+        return ()
+    made = [
+        _window(Words.of(f"{path}[{number}]", Entry("", item.at, item), words.problems), item.at) for number, item in enumerate(node.items)
+    ]
+    return tuple(window for window in made if window is not None)
+
+
+def _window(words: Words, at: Source) -> Window | None:
+    before = len(words.problems.found)
+    days, opens, closes, zone = _days(words), _time(words, "from", at), _time(words, "until", at), _zone(words)
+    words.rest()
+    if opens is None or closes is None or len(words.problems.found) > before:
+        return None
+    if opens == closes:
+        words.problems.add(at, f"{words.name} opens and closes at the same time; write another `until`")
+        return None
+    return Window(days, opens, closes, zone)
+
+
+def _days(words: Words) -> tuple[int, ...]:
+    entry = words.entry("days")
+    if entry is None:
+        return tuple(range(7))
+    if not isinstance(entry.node, List):
+        words.problems.add(entry.node.at, f"{words.path('days')} must be a list: [monday, tuesday]")
+        return ()
+    made = set()
+    for item in entry.node.items:
+        text = item.text.lower() if isinstance(item, Scalar) else ""
+        if text in DAYS:
+            made.add(DAYS.index(text))
+        else:
+            words.problems.add(item.at, f"{words.path('days')} contains {described(item)}; {one_of(DAYS)}{did_you_mean(text, DAYS)}")
+    return tuple(sorted(made))
+
+
+def _time(words: Words, key: str, at: Source) -> time | None:
+    if key not in words.entries:
+        words.problems.add(at, f"{words.name} has no {key}; write {{from: 22:00, until: 06:00}}")
+    value = words.text(key)
+    if value is None:
+        return None
+    if _TIME.fullmatch(value[0]) is None:
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; write a time of day such as 22:00")
+        return None
+    return time.fromisoformat(value[0])
+
+
+def _zone(words: Words) -> str:
+    value = words.text("zone")
+    if value is None:
+        return "UTC"
+    try:
+        ZoneInfo(value[0])
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        words.problems.add(value[1], f"{words.path('zone')} is {shown(value[0])}; it must be a time zone such as Europe/Berlin")
+        return "UTC"
+    return value[0]

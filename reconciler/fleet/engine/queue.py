@@ -1,0 +1,104 @@
+"""procrastinate behind the port: jobs are rows beside the fleet's own tables, and LISTEN/NOTIFY wakes the workers.
+
+Jobs have no lock, no time and no retry: a job that waits for a time blocks the others of its lock (procrastinate's issue 1599), and a
+retry that cannot be written leaves a job under way for ever (its issue 1446). The table of projects is the schedule.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Final
+
+from procrastinate import App, PsycopgConnector
+from procrastinate.jobs import DeleteJobCondition, Status
+from procrastinate.schema import SchemaManager
+from procrastinate.worker import Worker
+from sqlalchemy import Connection, inspect, text
+
+from reconciler.fleet.engine import Work
+from reconciler.fleet.store.schema import SCHEMA
+
+TASK: Final = "run"
+QUEUE: Final = "runs"
+POLL_SECONDS: Final = 2.0  # where a notification was lost
+logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what matters of it is in the rows of the runs
+
+
+class Queue:
+    """A queue in the schema of the fleet."""
+
+    def __init__(self, app: App, *, patience: float) -> None:
+        self._app, self._patience = app, patience
+        self._work: Work | None = None
+        app.task(name=TASK, queue=QUEUE)(self._run)
+
+    def prepare(self, connection: Connection) -> None:
+        """Create procrastinate's tables where there are none."""
+        prepare(connection)
+
+    async def admit(self, runs: Sequence[int]) -> None:
+        if runs:
+            arguments: list[dict[str, Any]] = [{"run": run} for run in runs]
+            await self._app.tasks[TASK].batch_defer_async(*arguments)
+
+    async def run(self, work: Work, *, concurrency: int) -> None:
+        self._work = work
+        worker: Any = Worker(
+            self._app, queues=[QUEUE], concurrency=concurrency, wait=True, install_signal_handlers=False,
+            fetch_job_polling_interval=POLL_SECONDS, delete_jobs=DeleteJobCondition.ALWAYS.value,
+            update_heartbeat_interval=self._patience / 3, stalled_worker_timeout=self._patience,
+        )  # fmt: skip
+        running = asyncio.create_task(worker.run())
+        try:
+            await asyncio.shield(running)
+        except asyncio.CancelledError:
+            worker.stop()
+            with suppress(Exception):
+                await running
+            raise
+
+    async def finish(self, runs: Sequence[int]) -> None:
+        gone = set(runs)
+        for job in await self._app.job_manager.list_jobs_async(queue=QUEUE) if gone else ():
+            if job.task_kwargs.get("run") in gone and job.id is not None:
+                with suppress(Exception):  # its worker, or another sweeper, was quicker
+                    await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
+
+    async def sweep(self) -> list[int]:
+        for job in await self._app.job_manager.get_stalled_jobs(queue=QUEUE, seconds_since_heartbeat=self._patience):
+            if job.id is not None:
+                with suppress(Exception):
+                    await self._app.job_manager.finish_job_by_id_async(job.id, Status.FAILED, delete_job=True)
+        kept: list[Any] = [job.task_kwargs["run"] for job in await self._app.job_manager.list_jobs_async(queue=QUEUE)]
+        return [int(run) for run in kept]
+
+    async def _run(self, run: int) -> None:
+        assert self._work is not None
+        await self._work(run)
+
+
+def prepare(connection: Connection) -> None:
+    """Create procrastinate's tables in the schema of the fleet where there are none."""
+    if not inspect(connection).has_table("procrastinate_jobs", schema=SCHEMA):
+        connection.execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
+        raw: Any = connection.connection.dbapi_connection
+        with raw.cursor() as cursor:
+            cursor.execute(SchemaManager.get_schema())
+
+
+@asynccontextmanager
+async def opened(url: str, *, patience: float) -> AsyncIterator[Queue]:
+    """The queue of a database."""
+    connector = PsycopgConnector(
+        conninfo=url,
+        min_size=1,
+        max_size=5,
+        kwargs={"options": f"-c search_path={SCHEMA}", "connect_timeout": 5, "application_name": "reconciler fleet"},
+    )
+    app = App(connector=connector)
+    queue = Queue(app, patience=patience)
+    async with app.open_async():
+        yield queue

@@ -1,0 +1,55 @@
+"""Generators and what they list: projects by name. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Map, Problems
+from reconciler.errors import ConfigError
+from reconciler.fleet.declared.project import duplicates, over, project
+from reconciler.fleet.declared.template import filled
+from reconciler.fleet.model import Fleet, Generator, Project
+
+Listing = Mapping[int, Sequence[Mapping[str, str]]]
+"""What each generator that reads something lists, by its number."""
+ELEMENTS_MAX: Final = 100_000
+
+
+def generated(fleet: Fleet, listing: Listing) -> dict[str, Project]:
+    """Every project of a fleet by its name, in the order of the file. Raises `ConfigError`."""
+    problems, made = Problems([]), list(fleet.projects)
+    try:
+        for generator in fleet.generators:
+            made += _projects(fleet, generator, listing.get(generator.number, generator.elements), problems)
+        duplicates(made, problems)
+    except Enough:
+        pass
+    if problems.found:
+        raise ConfigError(problems.found, more=len(problems.found) >= PROBLEMS_MAX)
+    return {one.name: one for one in made}
+
+
+def _projects(fleet: Fleet, generator: Generator, elements: Sequence[Mapping[str, str]], problems: Problems) -> list[Project]:
+    made = []
+    for element in elements[:ELEMENTS_MAX]:
+        node = filled(generator.template, element, problems)
+        assert isinstance(node, Map)
+        one = project(over(_defaults(fleet, generator, element), node), problems)
+        if one is not None:
+            made.append(replace(one, origin=generator.name))
+    return made
+
+
+def _defaults(fleet: Fleet, generator: Generator, element: Mapping[str, str]) -> Map | None:
+    """The defaults of the file; those of `directories` know the repository and the path too."""
+    if generator.repository is None:
+        return fleet.defaults
+    from reconciler.config.source.nodes import Entry, Scalar
+
+    at = generator.at
+    parts = {"git": generator.repository.git, "ref": generator.repository.ref, "path": element.get("path", ".")}
+    source = Map(at, {key: Entry(key, at, Scalar(at, text, False)) for key, text in parts.items() if text != "HEAD"})
+    entries = dict(fleet.defaults.entries) if fleet.defaults is not None else {}
+    return Map(at, {**entries, "source": Entry("source", at, source)})

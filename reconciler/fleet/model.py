@@ -1,0 +1,194 @@
+"""What the rooms of a fleet exchange: projects, generators, references. Plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import time
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+from reconciler.config.source.nodes import Map
+from reconciler.model import Source
+
+EVERY_DEFAULT: Final = 600  # seconds
+TENANT_DEFAULT: Final = "default"
+
+
+class Mode(StrEnum):
+    """How far a run goes."""
+
+    WATCH = "watch"  # plans, and keeps the status
+    PLAN = "plan"  # keeps the plan too
+    APPLY = "apply"  # applies what needs no approval
+
+
+class Change(StrEnum):
+    """A class of change that an approval is about."""
+
+    TITLES = "titles"
+    ORDER = "order"
+    UPDATE = "update"
+    CREATE = "create"
+    DELETE = "delete"
+    REPLACE = "replace"
+    EXPOSURE = "exposure"
+
+
+class Approval(StrEnum):
+    """Who must approve a class of change."""
+
+    AUTO = "auto"
+    ONE = "one"
+    TWO = "two"
+
+
+APPROVALS_DEFAULT: Final[Mapping[Change, Approval]] = {
+    Change.TITLES: Approval.AUTO,
+    Change.ORDER: Approval.AUTO,
+    Change.UPDATE: Approval.AUTO,
+    Change.CREATE: Approval.ONE,
+    Change.DELETE: Approval.TWO,
+    Change.REPLACE: Approval.TWO,
+    Change.EXPOSURE: Approval.TWO,
+}
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where a secret is: the name of an environment variable, or the path of a file. Never the secret."""
+
+    kind: Literal["env", "file"]
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @classmethod
+    def of(cls, text: str) -> Reference:
+        """The reference that `str` gave."""
+        kind, _, name = text.partition(":")
+        return cls("env" if kind == "env" else "file", name)
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A folder of a git repository at a branch, a tag or a commit."""
+
+    git: str
+    ref: str = "HEAD"
+    path: str = "."
+
+
+@dataclass(frozen=True)
+class Window:
+    """When changes may be applied: on these days (0 is Monday) from one time of day to another, which may be after midnight."""
+
+    days: tuple[int, ...]
+    opens: time
+    closes: time
+    zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class Project:
+    """One project of the fleet. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
+    generator that it comes from, "" for none. `at`: its place in fleet.yaml."""
+
+    name: str
+    source: Repository
+    base_url: str
+    token: Reference
+    state: Reference | None = None
+    environment: str | None = None
+    every: int = EVERY_DEFAULT
+    mode: Mode = Mode.WATCH
+    revert_drift: bool = False
+    windows: tuple[Window, ...] = ()
+    approvals: Mapping[Change, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
+    tenant: str = TENANT_DEFAULT
+    vars: Mapping[str, str] = field(default_factory=dict)
+    wave: int = 0
+    origin: str = ""
+    at: Source = field(default=Source("fleet.yaml", 0, 0), compare=False)
+
+
+Sort = Literal["list", "directories", "organizations"]
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Projects from a template. `number`: its position in the file, from 1. `elements`: of a list, already there; `repository`: whose
+    directories match its path; `token` and `base_url`: whose organizations are listed, and `match` their titles or ids."""
+
+    number: int
+    sort: Sort
+    at: Source
+    template: Map
+    elements: tuple[Mapping[str, str], ...] = ()
+    repository: Repository | None = None
+    token: Reference | None = None
+    base_url: str | None = None
+    match: str = "*"
+
+    @property
+    def name(self) -> str:
+        return f"generator {self.number} ({self.sort})"
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A fleet file. `defaults`: the map that every project and template extends."""
+
+    projects: tuple[Project, ...]
+    generators: tuple[Generator, ...]
+    defaults: Map | None = None
+    soak: int = 0
+
+
+def as_data(project: Project) -> dict[str, Any]:
+    """A project as JSON, as it is stored and compared."""
+    return {
+        "name": project.name,
+        "source": {"git": project.source.git, "ref": project.source.ref, "path": project.source.path},
+        "baseUrl": project.base_url,
+        "token": str(project.token),
+        "state": str(project.state) if project.state is not None else None,
+        "environment": project.environment,
+        "every": project.every,
+        "mode": project.mode.value,
+        "revertDrift": project.revert_drift,
+        "windows": [
+            {"days": list(window.days), "opens": window.opens.isoformat(), "closes": window.closes.isoformat(), "zone": window.zone}
+            for window in project.windows
+        ],
+        "approvals": {change.value: approval.value for change, approval in project.approvals.items()},
+        "tenant": project.tenant,
+        "vars": dict(project.vars),
+        "wave": project.wave,
+        "origin": project.origin,
+    }
+
+
+def of_data(data: Mapping[str, Any]) -> Project:
+    """The project of that JSON."""
+    return Project(
+        name=data["name"],
+        source=Repository(**data["source"]),
+        base_url=data["baseUrl"],
+        token=Reference.of(data["token"]),
+        state=Reference.of(data["state"]) if data["state"] is not None else None,
+        environment=data["environment"],
+        every=data["every"],
+        mode=Mode(data["mode"]),
+        revert_drift=data["revertDrift"],
+        windows=tuple(
+            Window(tuple(window["days"]), time.fromisoformat(window["opens"]), time.fromisoformat(window["closes"]), window["zone"])
+            for window in data["windows"]
+        ),
+        approvals={Change(change): Approval(approval) for change, approval in data["approvals"].items()},
+        tenant=data["tenant"],
+        vars=data["vars"],
+        wave=data["wave"],
+        origin=data["origin"],
+    )

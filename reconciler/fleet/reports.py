@@ -1,0 +1,153 @@
+"""A fleet as people and programs read it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from reconciler.fleet.changes import Changes
+from reconciler.fleet.facts import facts_of
+from reconciler.fleet.status import Status, Word, lasting, status
+from reconciler.fleet.store.projects import Row
+from reconciler.report.schemas.fleet import FleetPlanDocument, FleetProjectData, FleetStatusDocument
+from reconciler.report.table import table
+from reconciler.report.times import utc_text
+from reconciler.report.words import count
+from reconciler.text.escape import terminal
+
+NAMED = 20
+
+
+def plan_document(changes: Changes) -> FleetPlanDocument:
+    """What `fleet plan` shows, as JSON."""
+    return {
+        "format": "reconciler.fleet-plan/1",
+        "projects": changes.total,
+        "appearing": [project.name for project in changes.appearing],
+        "changing": [
+            {"name": name, "keys": [{"key": one.key, "before": one.before, "after": one.after} for one in different]}
+            for name, different in changes.changing.items()
+        ],
+        "returning": list(changes.returning),
+        "vanishing": list(changes.vanishing),
+        "orphaned": list(changes.orphaned),
+        "refused": "; ".join(changes.shrinking) or None,
+    }
+
+
+def plan_text(changes: Changes) -> str:
+    """The same for a screen."""
+    lines = []
+    for project in changes.appearing:
+        where = project.source.git + (f" {project.source.path}" if project.source.path != "." else "")
+        lines.append(f"+ {project.name}  {project.mode.value} every {_every(project.every)}, {where}")
+    for name, different in changes.changing.items():
+        lines.append(f"~ {name}")
+        lines += [f"    {one.key}: {_value(one.before)} -> {_value(one.after)}" for one in different]
+    lines += [f"+ {name}  declared again" for name in changes.returning]
+    lines += [f"- {name}  becomes orphaned: it is not run again, and nothing of it is deleted" for name in changes.vanishing]
+    parts = [
+        f"{len(part)} to {verb}"
+        for part, verb in (
+            (changes.appearing, "add"), (changes.changing, "change"), (changes.returning, "run again"), (changes.vanishing, "orphan"),
+        )
+        if part
+    ]  # fmt: skip
+    summary = (
+        f"Fleet: {', '.join(parts)}; {count(changes.total, 'project')}." if parts else f"No changes. {count(changes.total, 'project')}."
+    )
+    return "".join(f"{terminal(line)}\n" for line in [*lines, *([""] if lines else []), summary])
+
+
+def _every(seconds: int) -> str:
+    from reconciler.fleet.declared.values import in_words
+
+    return in_words(seconds)
+
+
+def _value(value: Any) -> str:
+    from reconciler.text.escape import as_json
+
+    return "none" if value is None else value if isinstance(value, str) else as_json(value)
+
+
+def status_of(row: Row) -> Status:
+    """The status of a project at the database's time."""
+    return status(facts_of(row), row.now)
+
+
+def status_document(rows: Sequence[Row], workers: int, now: datetime) -> FleetStatusDocument:
+    """What `fleet status` shows, as JSON."""
+    return {"format": "reconciler.fleet-status/1", "at": utc_text(now), "workers": workers, "projects": [_project(row) for row in rows]}
+
+
+def _project(row: Row) -> FleetProjectData:
+    made, facts = status_of(row), facts_of(row)
+    reading = facts.reading
+    return {
+        "name": row.project.name,
+        "tenant": row.project.tenant,
+        "mode": row.project.mode.value,
+        "status": made.word.value,
+        "causes": list(made.causes),
+        "age": int(made.age.total_seconds()) if made.age is not None else None,
+        "reading": {
+            "commit": reading.commit,
+            "at": utc_text(row.read_at),
+            "ahead": reading.ahead,
+            "drift": reading.drift,
+            "both": reading.both,
+            "unmanaged": reading.unmanaged,
+            "managed": reading.managed,
+            "unreadable": list(reading.unreadable),
+            "inDoubt": reading.in_doubt,
+            "coverage": reading.coverage,
+        }
+        if reading is not None and row.read_at is not None
+        else None,
+        "nextDue": utc_text(row.next_due),
+        "failures": row.failures,
+        "running": row.running is not None,
+        "recovering": row.recovering,
+        "orphaned": row.orphaned,
+        "waits": row.waits,
+        "applied": row.applied,
+        "paused": {
+            "until": utc_text(row.paused_until) if row.paused_until is not None else None,
+            "by": row.paused_by or "",
+            "reason": row.paused_reason or "",
+        }
+        if row.is_paused
+        else None,
+    }
+
+
+def status_text(rows: Sequence[Row], workers: int, *, width: int) -> str:
+    """The same for a screen: a table, and a line that sums up."""
+    if not rows:
+        return "The fleet has no projects.\n"
+    lines = [("project", "status", "age", "coverage", "why")]
+    for row in rows:
+        made = status_of(row)
+        age = lasting(made.age) if made.age is not None else "-"
+        coverage = f"{int(made.coverage * 100)} %" if made.coverage is not None else "-"
+        lines.append((row.project.name, "orphaned" if row.orphaned else made.word.value, age, coverage, "; ".join(_why(row, made)) or "-"))
+    words = Counter(status_of(row).word for row in rows if not row.orphaned)
+    parts = [f"{words[word]} {word.value}" for word in (Word.SYNCED, Word.OUT_OF_SYNC, Word.UNKNOWN) if words[word]]
+    orphaned = sum(row.orphaned for row in rows)
+    parts += [f"{orphaned} orphaned"] if orphaned else []
+    return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.\n"
+
+
+def _why(row: Row, made: Status) -> Iterator[str]:
+    if row.recovering and not row.orphaned:
+        yield "recovering: the last run was lost with its worker"
+    if row.is_paused:
+        until = f" until {utc_text(row.paused_until)}" if row.paused_until is not None else ""
+        yield f"paused{until} by {row.paused_by}: {row.paused_reason}"
+    if not row.orphaned:
+        yield from made.causes
+        if row.waits:
+            yield row.waits

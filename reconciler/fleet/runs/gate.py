@@ -1,0 +1,166 @@
+"""The gate of a token's budget between a run and the database: a Unix socket of the worker that the run asks before each request.
+
+A run therefore needs no access to the fleet's database, and ends if its worker does. Both ends are here.
+
+    run: {"id": 1, "take": "GET"}                              worker: {"id": 1}, as soon as the request may be sent
+    run: {"id": 1, "told": [size, left, reset, refused]}       or "told": null, where no answer came
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from reconciler.client.hints import Hints
+from reconciler.fleet.budget import Report
+
+VARIABLE: Final = "RECONCILER_FLEET_GATE"
+LOST: Final = 70  # the exit code of a run whose worker is gone
+WAIT_MAX: Final = 5.0  # seconds after which the row is looked at again, whatever it said
+
+
+class Gate:
+    """The worker's end, for one run. `take`: 0 or seconds to wait; `report`: what was answered, by ticket. Both are called in threads."""
+
+    def __init__(self, path: Path, take: Callable[[str, str], float], report: Callable[[dict[str, Report | None]], None]) -> None:
+        self.path = path
+        self.taken = 0
+        self._take, self._report = take, report
+        self._server: asyncio.Server | None = None
+        self._sent: set[str] = set()
+        self._told: dict[str, Report | None] = {}
+        self._turn = asyncio.Lock()  # one transaction of a run at a time: the row is locked anyway
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def __aenter__(self) -> Gate:
+        self._server = await asyncio.start_unix_server(self._serve, self.path)
+        self.path.chmod(0o600)
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        assert self._server is not None
+        self._server.close()
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._told |= dict.fromkeys(self._sent)
+        self._sent.clear()
+        with suppress(Exception):  # what was not reported is over after a while
+            await self._flush()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        current = asyncio.current_task()
+        assert current is not None
+        self._tasks.add(current)
+        takes: set[asyncio.Task[None]] = set()
+        try:
+            while line := await reader.readline():
+                message = json.loads(line)
+                ticket = str(int(message["id"]))
+                if "take" in message:
+                    task = asyncio.create_task(self._grant(ticket, str(message["take"])[:20], writer))
+                    takes.add(task)
+                    task.add_done_callback(takes.discard)
+                elif ticket in self._sent:
+                    self._sent.discard(ticket)
+                    self._told[ticket] = _report(message["told"])
+                    task = asyncio.create_task(self._flush())
+                    takes.add(task)
+                    task.add_done_callback(takes.discard)
+        except (ValueError, KeyError, TypeError, OSError):  # a run that speaks nonsense gets no answer
+            pass
+        finally:
+            for task in tuple(takes):
+                task.cancel()
+            self._tasks.discard(current)
+            writer.close()
+
+    async def _grant(self, ticket: str, method: str, writer: asyncio.StreamWriter) -> None:
+        while True:
+            async with self._turn:
+                wait = await asyncio.to_thread(self._take, method, ticket)
+            if wait <= 0:
+                break
+            await asyncio.sleep(min(wait, WAIT_MAX))
+        self.taken += 1
+        self._sent.add(ticket)
+        writer.write(json.dumps({"id": int(ticket)}).encode() + b"\n")
+        await writer.drain()
+
+    async def _flush(self) -> None:
+        async with self._turn:
+            told, self._told = self._told, {}
+            if told:
+                await asyncio.to_thread(self._report, told)
+
+
+def _report(told: Any) -> Report | None:
+    if told is None:
+        return None
+    size, left, reset, refused = told
+    return Report(int(size) if size is not None else None, int(left), float(reset), bool(refused))
+
+
+class Turnstile:
+    """The run's end: the `Shared` of its client."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._number = 0
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._listening: asyncio.Task[None] | None = None
+
+    async def take(self, method: str, seconds: float) -> int:
+        """Leave to send one request; raises TimeoutError."""
+        writer = await self._connected()
+        self._number += 1
+        number, answer = self._number, asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        try:
+            writer.write(json.dumps({"id": number, "take": method}).encode() + b"\n")
+            async with asyncio.timeout(seconds if seconds != float("inf") else None):
+                await answer
+        except BaseException:
+            self._tell(number, None)
+            raise
+        finally:
+            self._waiting.pop(number, None)
+        return number
+
+    def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
+        """Tell the worker what the answer said."""
+        if status is None or hints is None or status >= 500:
+            self._tell(ticket, None)
+        elif hints.limit is None:
+            self._tell(ticket, [None, 0, 0, status == 429])
+        else:
+            import time
+
+            now = hints.date.timestamp() if hints.date is not None else time.time()
+            self._tell(ticket, [hints.limit, hints.remaining, max(0.0, hints.reset - now), status == 429])
+
+    def _tell(self, number: int, told: list[Any] | None) -> None:
+        if self._writer is not None:
+            self._writer.write(json.dumps({"id": number, "told": told}).encode() + b"\n")
+
+    async def _connected(self) -> asyncio.StreamWriter:
+        loop = asyncio.get_running_loop()
+        if self._writer is None or self._loop is not loop:
+            reader, self._writer = await asyncio.open_unix_connection(self._path)
+            self._loop, self._waiting = loop, {}
+            self._listening = asyncio.create_task(self._listen(reader))
+        return self._writer
+
+    async def _listen(self, reader: asyncio.StreamReader) -> None:
+        while line := await reader.readline():
+            answer = self._waiting.get(json.loads(line)["id"])
+            if answer is not None and not answer.done():
+                answer.set_result(None)
+        os._exit(LOST)  # the worker is gone: nobody counts what is sent from here, and somebody else will run the project

@@ -1,0 +1,92 @@
+"""One run as a process: started with nothing but what it needs, ended after its time, its end as data."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+GRACE: Final = 10.0  # seconds from SIGTERM to SIGKILL: a request that is under way may still be answered
+SAID_MAX: Final = 64 * 2**10  # bytes kept of what it wrote to standard error
+ENTRY: Final = "reconciler.cli.commands.fleet_child"
+_PASSED: Final = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPATH", "COVERAGE_PROCESS_START")
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """`code`: the exit code, negative for a signal. `late`: it was ended after its time. `says`: its last words, on one line."""
+
+    code: int
+    says: str
+    late: bool = False
+
+
+def environ(folder: Path, secrets: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a run: nothing of the worker's own but how to find programs and certificates."""
+    kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
+    return {**kept, "HOME": str(folder), "TMPDIR": str(folder), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1", **secrets}
+
+
+async def execute(words: Sequence[str], *, folder: Path, secrets: Mapping[str, str], seconds: float) -> Ended:
+    """Run a command of the program to its end; being cancelled ends it too."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", ENTRY, *words,
+        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+        env=environ(folder, secrets), cwd=folder, start_new_session=True,
+    )  # fmt: skip
+    assert process.stderr is not None
+    reading, late = asyncio.create_task(_last(process.stderr)), False
+    try:
+        async with asyncio.timeout(seconds):
+            await process.wait()
+    except TimeoutError:
+        late = True
+    finally:
+        await asyncio.shield(_end(process))
+        said = await _said(reading)
+    return Ended(process.returncode if process.returncode is not None else -signal.SIGKILL, said, late)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process that still runs, kindly first."""
+    if process.returncode is None:
+        _signal(process, signal.SIGTERM)
+        try:
+            async with asyncio.timeout(GRACE):
+                await process.wait()
+        except TimeoutError:
+            _signal(process, signal.SIGKILL)
+            await process.wait()
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+async def _last(stream: asyncio.StreamReader) -> bytes:
+    kept = b""
+    while block := await stream.read(8192):
+        kept = (kept + block)[-SAID_MAX:]
+    return kept
+
+
+async def _said(reading: asyncio.Task[bytes]) -> str:
+    """The error that a command printed, on one line."""
+    try:
+        async with asyncio.timeout(1.0):
+            text = (await reading).decode("utf-8", "replace")
+    except TimeoutError:
+        return ""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    first = next((index for index, line in enumerate(lines) if line.lower().startswith("error:")), None)
+    chosen = lines[first:] if first is not None else lines[-3:]
+    line = " ".join(chosen).removeprefix("error:").removeprefix("Error:").strip()
+    return "".join(character if character.isprintable() else " " for character in line)[:1_000]

@@ -1,0 +1,47 @@
+"""References resolved where a run is started: the only place that reads a secret."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from reconciler.errors import ReconcilerError
+from reconciler.fleet.model import Reference
+
+SIZE_MAX: Final = 64 * 2**10
+
+
+class MissingSecret(ReconcilerError):
+    """A reference leads to nothing on this worker."""
+
+
+def resolved(reference: Reference, what: str) -> str:
+    """The secret behind a reference. Raises `MissingSecret`, whose message has the reference and never the value."""
+    if reference.kind == "env":
+        value = os.environ.get(reference.name, "")
+        if not value:
+            raise MissingSecret(f"{what}: the variable {reference.name} is not set in the environment of this worker")
+        return value.strip()
+    path = Path(reference.name)
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise MissingSecret(f"{what}: {path} is not a file on this worker")
+            text = file.read(SIZE_MAX + 1)
+    except OSError as error:
+        raise MissingSecret(f"{what}: {path} cannot be read on this worker: {(error.strerror or 'unknown reason').lower()}") from None
+    try:
+        value = text.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        value = ""
+    if not value or len(text) > SIZE_MAX:
+        raise MissingSecret(f"{what}: {path} does not contain one on this worker")
+    return value
+
+
+def digest(*parts: str) -> str:
+    """A name for a secret or a scope that says nothing of it."""
+    return hashlib.sha256("\0".join(("reconciler.fleet/1", *parts)).encode()).hexdigest()

@@ -1,0 +1,153 @@
+"""A commit of a git repository, by the `git` command: shallow, partial, without hooks, submodules or filters.
+
+In: a repository, a ref. Out: the commit, in a bare repository of our own; nothing is ever checked out by git, so that no filter, no hook
+and no attribute of the repository has an effect. Forbidden: a shell with words that others chose; waiting without a deadline.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+from reconciler.config.secrets.command import Ended, run
+from reconciler.errors import ReconcilerError
+from reconciler.fleet.model import Repository
+
+SECONDS: Final = 120.0  # for one command
+PACK_MAX: Final = 512 * 2**20  # bytes of one fetch
+BLOB_MAX: Final = 16 * 2**20  # bytes of one file: the most that a project's file may have
+LISTING_MAX: Final = 64 * 2**20  # bytes of a listing
+FETCHES_MAX: Final = 100  # after which a repository of ours is created anew, so that it does not grow for ever
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_PASSED: Final = ("HOME", "PATH", "SSH_AUTH_SOCK", "SSL_CERT_FILE", "SSL_CERT_DIR", "USER", "XDG_CONFIG_HOME", "GIT_SSL_CAINFO")
+_PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_LIMITED: Final = 'ulimit -f "$1" && shift && exec git "$@"'  # the words are arguments, never text of the script
+
+
+class SourceError(ReconcilerError):
+    """The files of a project cannot be had; the message says why."""
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit in a bare repository on this machine."""
+
+    folder: Path
+    id: str
+
+
+def environ() -> dict[str, str]:
+    """What git is given: the operator's own configuration, nothing of the fleet, and nobody to ask."""
+    kept = {name: value for name, value in os.environ.items() if name in _PASSED or name.lower() in _PROXIES}
+    ssh = "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=20"
+    return kept | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ASKPASS": "true",
+        "GIT_SSH_COMMAND": ssh,
+        "GIT_ALLOW_PROTOCOL": "https:http:ssh:file",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_LFS_SKIP_SMUDGE": "1",
+        "LC_ALL": "C",
+    }
+
+
+def git(folder: Path, *words: str, most: int = LISTING_MAX, seconds: float = SECONDS) -> Ended:
+    """Run git in a repository of ours."""
+    settings = ("-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "core.fsmonitor=false")
+    command = ["/bin/sh", "-c", _LIMITED, "git", str(PACK_MAX // 512), *settings, f"--git-dir={folder}", *words]
+    return run(command, environ=environ(), folder=folder.parent, seconds=seconds, most=most)
+
+
+def fetched(cache: Path, source: Repository) -> Commit:
+    """The commit that a ref names now. Raises `SourceError`."""
+    with _repository(cache, source.git) as folder:
+        words = [
+            "fetch",
+            "--quiet",
+            "--depth=1",
+            "--no-tags",
+            "--no-recurse-submodules",
+            "--no-write-commit-graph",
+            f"--filter=blob:limit={BLOB_MAX}",
+        ]
+        ended = git(folder, *words, "--", source.git, source.ref, most=2**16)
+        if ended.code != 0 or ended.late:
+            raise SourceError(f"{source.git} cannot be read: {_reason(ended)}", hint="Try it on this machine: git ls-remote URL.")
+        commit = git(folder, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}").out.decode("ascii", "replace").strip()
+        if _COMMIT.fullmatch(commit) is None:
+            raise SourceError(f"{source.ref} of {source.git} is not a commit")
+        kept = git(folder, "update-ref", f"refs/kept/{commit}", commit)
+        if kept.code != 0:
+            raise SourceError(f"{source.git} cannot be stored on this machine: {_reason(kept)}")
+        return Commit(folder, commit)
+
+
+def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
+    """The directories of a commit whose whole path matches a pattern, as elements of a generator."""
+    ended = git(commit.folder, "ls-tree", "-r", "-d", "-z", "--name-only", commit.id)
+    if ended.code != 0 or ended.large or ended.late:
+        raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {_reason(ended)}")
+    parts = pattern.split("/")
+    elements = []
+    for raw in ended.out.rstrip(b"\0").split(b"\0") if ended.out else ():
+        with suppress(UnicodeDecodeError):
+            path = raw.decode("utf-8")
+            mine = path.split("/")
+            if len(mine) == len(parts) and all(fnmatchcase(part, form) for part, form in zip(mine, parts, strict=True)):
+                elements.append({"name": mine[-1], "path": path})
+    return sorted(elements, key=lambda element: element["path"])
+
+
+@contextmanager
+def _repository(cache: Path, url: str) -> Iterator[Path]:
+    """A bare repository for a URL, that no other process of this machine uses meanwhile."""
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    name = hashlib.sha256(url.encode()).hexdigest()[:32]
+    with (cache / f"{name}.lock").open("a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.seek(0)
+        fetches = int(lock.read() or "0") + 1
+        folder = cache / f"{name}.git"
+        if fetches > FETCHES_MAX:
+            shutil.rmtree(folder, ignore_errors=True)
+        if not (folder / "HEAD").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            fetches = 1
+            made = run(
+                ["git", "init", "--quiet", "--bare", "--template=", str(folder)],
+                environ=environ(),
+                folder=cache,
+                seconds=SECONDS,
+                most=2**16,
+            )
+            if made.code != 0:
+                raise SourceError(f"git cannot create a repository in {cache}: {_reason(made)}")
+        lock.seek(0)
+        lock.truncate()
+        lock.write(str(fetches))
+        lock.flush()
+        yield folder
+
+
+def _reason(ended: Ended) -> str:
+    """The last thing that git said, on one line and short."""
+    if ended.late:
+        return f"git took longer than {SECONDS:g} s"
+    if ended.large:
+        return "git wrote too much"
+    lines = [line for line in ended.err.decode("utf-8", "replace").splitlines() if line.strip()]
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    text = (fatal or lines or [f"git ended with {ended.code}"])[0].removeprefix("fatal: ").removeprefix("error: ")
+    if any("file size limit" in line.lower() or "file too large" in line.lower() for line in lines) or ended.code in (-25, 153):
+        return f"a fetch is larger than {PACK_MAX // 2**20} MiB"
+    return "".join(character if character.isprintable() else "?" for character in text)[:200]

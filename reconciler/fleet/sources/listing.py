@@ -1,0 +1,47 @@
+"""What the generators of a fleet list now: directories of repositories, organizations of tokens. Reads only."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from reconciler.fleet.generated import Listing
+from reconciler.fleet.model import Fleet, Generator
+from reconciler.fleet.runs.secrets import resolved
+from reconciler.fleet.sources import git
+
+
+def listing(fleet: Fleet, cache: Path) -> Listing:
+    """The elements of each generator that reads something. Raises `ReconcilerError` where one cannot be read: that is not "nothing"."""
+    elements: dict[int, Sequence[dict[str, str]]] = {}
+    for generator in fleet.generators:
+        if generator.repository is not None:
+            elements[generator.number] = git.directories(git.fetched(cache, generator.repository), generator.repository.path)
+        elif generator.sort == "organizations":
+            elements[generator.number] = asyncio.run(_organizations(generator))
+    return elements
+
+
+async def _organizations(generator: Generator) -> list[dict[str, str]]:
+    from reconciler.client import Reader, Settings
+    from reconciler.errors import ServiceError
+    from reconciler.kinds import load
+
+    assert generator.token is not None
+    assert generator.base_url is not None
+    path = next(reading.path for kind in load().values() if kind.within is None for reading in kind.whole_listings)
+    settings = Settings(generator.base_url, resolved(generator.token, f"the token of {generator.name}"))
+    async with Reader(settings) as reader:
+        listed = await reader.list(path)
+    if not listed.complete:
+        raise ServiceError(f"{generator.name}: the service lists fewer organizations than it counts", hint="Run it again later.")
+    elements = [{"id": str(item["id"]), "title": _title(item)} for item in listed.items]
+    match = generator.match
+    return [element for element in elements if fnmatchcase(element["title"], match) or fnmatchcase(element["id"], match)]
+
+
+def _title(item: dict[str, Any]) -> str:
+    return str(item.get("title") or "")

@@ -1,0 +1,115 @@
+"""The files of a commit below a path, written into a private folder: regular files only, within limits.
+
+A link to a file of the same commit becomes a copy of it. Everything else that is not a file (a link that leads out, a name that is none) is
+an error and never left out: a file that is missing would look like resources that were removed.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from reconciler.fleet.model import Repository
+from reconciler.fleet.sources.git import BLOB_MAX, Commit, SourceError, environ, git
+
+FILES_MAX: Final = 20_000
+TREE_MAX: Final = 256 * 2**20  # bytes of all files
+LINKS_MAX: Final = 10  # a link to a link to …
+FILE, PROGRAM, LINK, MODULE = "100644", "100755", "120000", "160000"
+
+
+@dataclass(frozen=True)
+class Entry:
+    mode: str
+    object: str
+    path: str
+
+
+def write(commit: Commit, source: Repository, folder: Path) -> Path:
+    """The project's directory with its files, below an empty private folder. Raises `SourceError`."""
+    entries = {entry.path: entry for entry in _entries(commit)}
+    prefix = "" if source.path == "." else f"{source.path}/"
+    wanted = [entry for path, entry in entries.items() if path.startswith(prefix) and entry.mode != MODULE]
+    if not wanted:
+        raise SourceError(f"{source.path} does not exist in commit {commit.id[:12]}", hint="Correct source.path in the fleet file.")
+    if len(wanted) > FILES_MAX:
+        raise SourceError(f"{source.path} contains more than {FILES_MAX:,} files")
+    contents = _contents(commit, [_target(commit, entries, entry, prefix) for entry in wanted])
+    for entry, content in zip(wanted, contents, strict=True):
+        place = folder / _checked(entry.path)
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.write_bytes(content)
+    return folder if source.path == "." else folder / source.path
+
+
+def _entries(commit: Commit) -> Iterator[Entry]:
+    ended = git(commit.folder, "ls-tree", "-r", "-z", "--full-tree", commit.id)
+    if ended.code != 0 or ended.large or ended.late:
+        raise SourceError(f"the files of commit {commit.id[:12]} cannot be listed")
+    for line in ended.out.split(b"\0"):
+        if line:
+            about, _, path = line.partition(b"\t")
+            mode, _, object_id = about.decode("ascii").split(" ")
+            yield Entry(mode, object_id, path.decode("utf-8", "surrogateescape"))
+
+
+def _checked(path: str) -> str:
+    """The path as it came. Raises `SourceError` where it could lead out of a folder, or names something of git's."""
+    parts = path.split("/")
+    unsafe = any(part in ("", ".", "..") or part.lower() == ".git" or "\\" in part or not part.isprintable() for part in parts)
+    if unsafe or path.startswith("/") or len(path.encode("utf-8", "surrogateescape")) > 1_000:
+        raise SourceError(f"the path {ascii(path)[:100]} is not allowed")
+    return path
+
+
+def _target(commit: Commit, entries: dict[str, Entry], entry: Entry, prefix: str) -> Entry:
+    """The file that an entry is, links followed."""
+    at = entry
+    for _ in range(LINKS_MAX):
+        if at.mode in (FILE, PROGRAM):
+            return at
+        if at.mode != LINK:
+            break
+        text = _contents(commit, [at])[0].decode("utf-8", "surrogateescape")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(at.path), text))
+        if text.startswith("/") or path not in entries or not path.startswith(prefix):
+            break
+        at = entries[path]
+    raise SourceError(
+        f"{ascii(entry.path)[1:-1][:100]} is a link to something that is not a file below {prefix or 'the repository'}",
+        hint="Remove the link, or commit the file itself.",
+    )
+
+
+def _contents(commit: Commit, entries: list[Entry]) -> list[bytes]:
+    """The bytes of files, unfiltered, in one run of git."""
+    import subprocess
+
+    command = ["git", f"--git-dir={commit.folder}", "cat-file", "--batch"]
+    contents: list[bytes] = []
+    total = 0
+    with subprocess.Popen(  # noqa: S603  no shell, and the words are ours
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ(), cwd=commit.folder.parent
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            for entry in entries:
+                process.stdin.write(entry.object.encode("ascii") + b"\n")
+                process.stdin.flush()
+                head = process.stdout.readline().split()
+                if len(head) != 3 or head[1] != b"blob":
+                    raise SourceError(f"{ascii(entry.path)[1:-1][:100]} cannot be read, or is larger than {BLOB_MAX // 2**20} MiB")
+                size = int(head[2])
+                total += size
+                if size > BLOB_MAX:
+                    raise SourceError(f"{ascii(entry.path)[1:-1][:100]} is larger than {BLOB_MAX // 2**20} MiB")
+                if total > TREE_MAX:
+                    raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB")
+                contents.append(process.stdout.read(size + 1)[:-1])
+        finally:
+            process.kill()
+    return contents

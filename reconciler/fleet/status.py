@@ -1,0 +1,182 @@
+"""Synced, OutOfSync or Unknown, and why. Pure: it follows from the last reading, its age and its coverage.
+
+What is missing is Unknown, never "no change".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from reconciler.fleet.schedule import stale_after
+
+
+class Word(StrEnum):
+    """What people see; the worst first."""
+
+    UNKNOWN = "Unknown"
+    OUT_OF_SYNC = "OutOfSync"
+    SYNCED = "Synced"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a run read of a project at a commit.
+
+    `ahead`: addresses that the commit changes, `drift`: that were changed outside Reconciler, `both`: by both. `unmanaged`: objects.
+    `unreadable`: what could not be read, with the reason; `in_doubt`: requests of earlier runs without an outcome. `unjudged`: declared
+    resources that the state does not track. `coverage`: the managed share of all objects that were read, None where nothing was.
+    """
+
+    commit: str
+    ahead: int = 0
+    drift: int = 0
+    both: int = 0
+    unmanaged: int = 0
+    managed: int = 0
+    unreadable: tuple[str, ...] = ()
+    in_doubt: int = 0
+    new_state: str = ""
+    coverage: float | None = None
+    refused: str = ""
+
+    @property
+    def is_whole(self) -> bool:
+        return not self.unreadable and not self.in_doubt and not self.new_state
+
+
+def of_documents(commit: str, plan: Mapping[str, Any], drift: Mapping[str, Any], *, new_state: str = "", refused: str = "") -> Reading:
+    """What the documents of one reading say."""
+    drifted = {entry["address"] for entry in drift["resources"]}
+    both = {
+        entry["address"] for entry in drift["resources"] if any(field["cause"] == "both" for field in entry["fields"])
+    } | {
+        entry["address"] for entry in plan["changes"]
+        if entry["address"] in drifted and any(field["cause"] == "yours" for field in entry["fields"])
+    }  # fmt: skip
+    changed = {entry["address"] for entry in plan["changes"]} | {entry["address"] for entry in plan["blocked"] if entry["cause"] is None}
+    unknown = {f"{entry['kind']}: {entry['reason']}" for document in (plan, drift) for entry in document["unknown"]}
+    managed, unmanaged = drift["summary"]["managed"], drift["summary"]["unmanaged"]
+    seen = managed + unmanaged
+    return Reading(
+        commit=commit,
+        ahead=len(changed - drifted),
+        drift=len(drifted - both),
+        both=len(both),
+        unmanaged=unmanaged,
+        managed=managed,
+        unreadable=tuple(sorted(unknown)),
+        in_doubt=len(plan["inDoubt"]),
+        new_state=new_state,
+        coverage=round(managed / seen, 4) if seen else None,
+        refused=refused,
+    )
+
+
+def as_data(reading: Reading) -> dict[str, Any]:
+    return {**vars(reading), "unreadable": list(reading.unreadable)}
+
+
+def of_data(data: Mapping[str, Any]) -> Reading:
+    return Reading(**{**data, "unreadable": tuple(data["unreadable"])})
+
+
+@dataclass(frozen=True)
+class Status:
+    """A word, and the sentences that explain it. `age`: of the reading."""
+
+    word: Word
+    causes: tuple[str, ...]
+    age: timedelta | None
+    coverage: float | None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is stored of a project. `every`: seconds from one run to the next; `error`: why the last run gave no reading, None if it did."""
+
+    every: int
+    reading: Reading | None = None
+    read_at: datetime | None = None
+    error: str | None = None
+
+
+def status(facts: Facts, now: datetime) -> Status:
+    """The status of a project at a time."""
+    reading, failed = facts.reading, (f"the last run failed: {facts.error}",) if facts.error else ()
+    if reading is None or facts.read_at is None:
+        return Status(Word.UNKNOWN, failed or ("it was never read",), None, None)
+    age = max(timedelta(), now - facts.read_at)
+    if age > stale_after(facts.every):
+        return Status(Word.UNKNOWN, (f"the last reading is {lasting(age)} old", *failed), age, reading.coverage)
+    if not reading.is_whole:
+        return Status(Word.UNKNOWN, (*_unknown(reading), *failed), age, reading.coverage)
+    different = tuple(_different(reading))
+    word = Word.OUT_OF_SYNC if different else Word.SYNCED
+    refused = (f"the plan is refused: {reading.refused}",) if reading.refused else ()
+    return Status(word, (*different, *refused, *failed), age, reading.coverage)
+
+
+def _unknown(reading: Reading) -> Sequence[str]:
+    if reading.new_state:
+        return [reading.new_state]
+    causes = [f"unreadable: {reason}" for reason in reading.unreadable[:3]]
+    if len(reading.unreadable) > 3:
+        causes.append(f"and {len(reading.unreadable) - 3} more could not be read")
+    if reading.in_doubt:
+        causes.append(f"{_count(reading.in_doubt, 'request')} of an earlier run in doubt")
+    return causes
+
+
+def _different(reading: Reading) -> Sequence[str]:
+    causes = []
+    if reading.ahead:
+        causes.append(f"the commit is ahead by {_count(reading.ahead, 'resource')}")
+    if reading.drift:
+        causes.append(f"drift: {_count(reading.drift, 'resource')} changed outside Reconciler")
+    if reading.both:
+        causes.append(f"both: {_count(reading.both, 'resource')} changed by the commit and outside Reconciler")
+    if reading.unmanaged:
+        causes.append(f"{_count(reading.unmanaged, 'object')} unmanaged")
+    return causes
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' if number != 1 else ''}"
+
+
+def lasting(age: timedelta) -> str:
+    """`40 s`, `5 min`, `3 h`, `2 d`."""
+    seconds = int(age.total_seconds())
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} s"
+
+
+@dataclass(frozen=True)
+class Follower:
+    """A project as waves see it."""
+
+    name: str
+    wave: int
+    word: Word
+    commit: str | None
+    synced_since: datetime | None
+
+
+def wave_before(wave: int, commit: str, others: Sequence[Follower], soak: timedelta, now: datetime) -> str | None:
+    """Why a wave must wait for the ones before it; None where it need not. Only projects of the same repository are among `others`."""
+    for other in sorted(others, key=lambda other: (other.wave, other.name)):
+        if other.wave >= wave:
+            continue
+        if other.word is not Word.SYNCED:
+            return f"wave {other.wave} is not Synced: {other.name} is {other.word}"
+        if other.commit != commit:
+            return f"wave {other.wave} is not there yet: {other.name} is at another commit"
+        if other.synced_since is None or now - other.synced_since < soak:
+            return f"wave {other.wave} is Synced for less than {lasting(soak)}: {other.name}"
+    return None

@@ -1,0 +1,7 @@
+"""The database of a fleet: its only I/O with PostgreSQL beside the queue's own."""
+
+from __future__ import annotations
+
+from reconciler.fleet.store.database import Database, connected
+
+__all__ = ["Database", "connected"]

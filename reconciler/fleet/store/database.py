@@ -1,0 +1,134 @@
+"""The PostgreSQL database of a fleet: connections, and its tables brought to today's version.
+
+Forbidden: what the rows mean; waiting without a deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, create_engine, event, insert, inspect, make_url, select, text, update
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.schema import CreateSchema
+
+from reconciler.errors import StateError, UsageError
+from reconciler.fleet.store.schema import METADATA, SCHEMA, version
+from reconciler.state.errors import calm
+
+CONNECT_SECONDS: Final = 5
+PREPARE_LOCK: Final = 0x666C656574  # two processes must not create the tables at once
+SESSION: Final = (
+    "SET lock_timeout = '10s'",
+    "SET statement_timeout = '60s'",
+    "SET idle_in_transaction_session_timeout = '60s'",
+    "SET timezone = 'UTC'",
+)
+KEEPALIVE: Final = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 2, "tcp_user_timeout": 20_000}
+FORM: Final = "Write postgresql://USER@HOST/NAME."
+NEWER: Final = "Upgrade Reconciler on this machine."
+
+Migration = Callable[[Connection], None]
+MIGRATIONS: Final[tuple[Migration, ...]] = ()
+"""The nth takes version n to n + 1; they only ever grow in number, and every one leaves what the version before it needs."""
+
+
+class Address(NamedTuple):
+    """`url`: for clients of PostgreSQL, with its password. `where`: for messages, without."""
+
+    url: str
+    where: str
+
+
+def address(url: str) -> Address:
+    """The address of a database. Raises `UsageError`."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise UsageError("--database is not a valid URL", hint=FORM) from None
+    if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
+        raise UsageError(f"a fleet cannot be stored in {parsed.drivername!r}", hint=FORM)
+    plain = parsed.set(drivername="postgresql")
+    host = parsed.host or parsed.query.get("host") or "this machine"
+    where = f"the fleet's database {parsed.database or ''} on {host}".replace("  ", " ")
+    return Address(plain.render_as_string(hide_password=False), where)
+
+
+class Database:
+    """Transactions in the database of a fleet, for any number of threads."""
+
+    def __init__(self, url: str, *, connections: int = 4) -> None:
+        self.address = address(url)
+        self.where = self.address.where
+        self._engine = create_engine(
+            make_url(self.address.url).set(drivername="postgresql+psycopg"),
+            pool_size=connections,
+            max_overflow=connections,
+            pool_timeout=30,
+            pool_pre_ping=True,
+            hide_parameters=True,
+            connect_args={"connect_timeout": CONNECT_SECONDS, **KEEPALIVE},
+        )
+        event.listen(self._engine, "connect", _begin_session)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A transaction that is durable when the block ends, and void when it raises."""
+        with calm(self.where), self._engine.begin() as connection:
+            yield connection
+
+    def is_prepared(self) -> bool:
+        """Whether the tables exist. Raises `StateError` where they are newer than this program."""
+        with self.transaction() as connection:
+            return self._version(connection) is not None
+
+    def prepare(self, engine: Callable[[Connection], None]) -> None:
+        """Create the tables, or bring older ones to today's version; one process does it. `engine`: does the same for the queue's."""
+        with self.transaction() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": PREPARE_LOCK})
+            current, today = self._version(connection), 1 + len(MIGRATIONS)
+            if current is None:
+                connection.execute(CreateSchema(SCHEMA, if_not_exists=True))
+                METADATA.create_all(connection)
+                connection.execute(insert(version).values(version=today))
+            elif current < today:
+                migrate(connection, MIGRATIONS[current - 1 :])
+                connection.execute(update(version).values(version=today))
+            engine(connection)
+
+    def _version(self, connection: Connection) -> int | None:
+        if not inspect(connection).has_table(version.name, schema=SCHEMA):
+            return None
+        current: int = connection.execute(select(version.c.version)).scalar_one()
+        if current > 1 + len(MIGRATIONS):
+            raise StateError(
+                f"{self.where} was prepared by a newer version: its schema is {current}, this version supports {1 + len(MIGRATIONS)}",
+                hint=NEWER,
+            )
+        return current
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+
+def migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
+    for step in migrations:
+        step(connection)
+
+
+def _begin_session(connection: Any, _record: Any) -> None:
+    with connection.cursor() as cursor:
+        for setting in SESSION:
+            cursor.execute(setting)
+    connection.commit()
+
+
+@contextmanager
+def connected(url: str, *, connections: int = 4) -> Iterator[Database]:
+    """A database that is closed after the block."""
+    database = Database(url, connections=connections)
+    try:
+        yield database
+    finally:
+        database.close()

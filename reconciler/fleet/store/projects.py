@@ -1,0 +1,134 @@
+"""Projects as rows: what is stored, how a fleet file takes effect, pauses and wishes of people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, func, insert, select, text, update
+
+from reconciler.fleet.changes import Changes, Stored
+from reconciler.fleet.model import Project, as_data, of_data
+from reconciler.fleet.store.schema import projects, revisions, runs
+
+APPLY_LOCK: Final = 0x666C6171
+
+
+@dataclass(frozen=True)
+class Row:
+    """A project and all that is known of it. `running`: since when a run of it is under way; `now`: the database's time of the reading."""
+
+    id: int
+    project: Project
+    now: datetime
+    next_due: datetime
+    orphaned: bool
+    failures: int
+    paused: bool
+    paused_until: datetime | None
+    paused_by: str | None
+    paused_reason: str | None
+    reading: Mapping[str, Any] | None
+    read_at: datetime | None
+    synced_since: datetime | None
+    error: str | None
+    error_at: datetime | None
+    waits: str | None
+    applied: str | None
+    running: datetime | None = None
+    recovering: bool = False
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether a pause holds now."""
+        return self.paused and (self.paused_until is None or self.paused_until > self.now)
+
+
+def of_row(row: RowMapping) -> Row:
+    names = Row.__dataclass_fields__.keys() - {"project", "orphaned", "recovering"}
+    known = {name: row[name] for name in names}
+    return Row(project=of_data(row["spec"]), orphaned=row["orphaned_at"] is not None, recovering=row["last_ended"] == "lost", **known)
+
+
+def read(connection: Connection, names: Sequence[str] = ()) -> list[Row]:
+    """Projects by name; all of them, orphaned ones too, without names."""
+    running = select(runs.c.started_at).where(runs.c.project == projects.c.id, runs.c.ended_at.is_(None)).limit(1).scalar_subquery()
+    last = (
+        select(runs.c.ended)
+        .where(runs.c.project == projects.c.id, runs.c.ended_at.is_not(None))
+        .order_by(runs.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    query = select(projects, func.now().label("now"), running.label("running"), last.label("last_ended")).order_by(projects.c.name)
+    if names:
+        query = query.where(projects.c.name.in_(names))
+    return [of_row(row) for row in connection.execute(query).mappings()]
+
+
+def stored(connection: Connection) -> dict[str, Stored]:
+    """What a fleet file is compared with."""
+    rows = connection.execute(select(projects.c.name, projects.c.spec, projects.c.orphaned_at))
+    return {row.name: Stored(of_data(row.spec), row.orphaned_at is not None) for row in rows}
+
+
+def lock(connection: Connection) -> None:
+    """Wait until no other fleet file is taking effect."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": APPLY_LOCK})
+
+
+def write(connection: Connection, declared: Mapping[str, Project], changes: Changes) -> None:
+    """Make the stored fleet the declared one. What vanished is orphaned."""
+    for project in changes.appearing:
+        connection.execute(insert(projects).values(name=project.name, **_columns(project)))
+    for name in {*changes.changing, *changes.returning}:
+        values = {**_columns(declared[name]), "orphaned_at": None, "next_due": func.now(), "failures": 0}
+        connection.execute(update(projects).where(projects.c.name == name).values(values))
+    for name, project in declared.items():  # which generator a project comes from is not a change of it
+        origin = projects.c.spec["origin"].astext
+        connection.execute(update(projects).where(projects.c.name == name, origin != project.origin).values(spec=as_data(project)))
+    if changes.vanishing:
+        connection.execute(update(projects).where(projects.c.name.in_(changes.vanishing)).values(orphaned_at=func.now()))
+
+
+def _columns(project: Project) -> dict[str, Any]:
+    return {"spec": as_data(project), "tenant": project.tenant, "token": str(project.token), "wave": project.wave}
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A fleet file that took effect."""
+
+    file: str
+    text: str
+    soak: int
+    applied_by: str
+
+
+def revise(connection: Connection, revision: Revision) -> None:
+    """Remember a fleet file that takes effect."""
+    connection.execute(insert(revisions).values(asdict(revision)))
+
+
+def wish(connection: Connection, names: Iterable[str]) -> None:
+    """Make projects due now, before others."""
+    connection.execute(
+        update(projects).where(projects.c.name.in_(list(names))).values(next_due=func.now(), wanted_at=func.now(), failures=0)
+    )
+
+
+def pause(connection: Connection, names: Iterable[str], *, until: datetime | None, by: str, reason: str) -> None:
+    values = {"paused": True, "paused_until": until, "paused_by": by, "paused_reason": reason}
+    connection.execute(update(projects).where(projects.c.name.in_(list(names))).values(values))
+
+
+def resume(connection: Connection, names: Iterable[str]) -> None:
+    values = {"paused": False, "paused_until": None, "paused_by": None, "paused_reason": None, "next_due": func.now()}
+    connection.execute(update(projects).where(projects.c.name.in_(list(names))).values(values))
+
+
+def soak(connection: Connection) -> int:
+    """The soak time of the fleet file that took effect last, in seconds."""
+    return connection.execute(select(revisions.c.soak).order_by(revisions.c.id.desc()).limit(1)).scalar() or 0

@@ -1,0 +1,204 @@
+"""Runs as rows: admission, start, end, recovery. A run has one worker, and a project one run at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from reconciler.fleet.model import Project, of_data
+from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
+from reconciler.fleet.store.schema import SCHEMA, plans, projects, runs, workers
+
+ADMIT_LOCK: Final = 0x666C6164
+QUEUED_SECONDS: Final = 30  # an admitted run that the queue does not have after so long was lost by it
+ALIVE: Final = "seen_at > now() - make_interval(secs => patience)"
+KEPT: Final = "30 days"  # of runs that ended
+
+# What is due, in turns: first every tenant's first, then every tenant's second, and within a tenant every token's first, and so on. What a
+# tenant or a token has under way counts as turns that it had.
+_ADMISSION: Final = text(f"""
+WITH active AS (
+  SELECT p.tenant, p.token FROM {SCHEMA}.runs r JOIN {SCHEMA}.projects p ON p.id = r.project WHERE r.ended_at IS NULL
+), tenants AS (SELECT tenant, count(*) AS n FROM active GROUP BY tenant
+), tokens AS (SELECT tenant, token, count(*) AS n FROM active GROUP BY tenant, token
+), due AS (
+  SELECT p.id, p.tenant, p.next_due, p.wanted_at,
+    coalesce(o.n, 0) + row_number() OVER (PARTITION BY p.tenant, p.token ORDER BY p.wanted_at NULLS LAST, p.next_due, p.id) AS turn
+  FROM {SCHEMA}.projects p
+  LEFT JOIN {SCHEMA}.budgets b ON b.token = p.budget
+  LEFT JOIN tokens o ON o.tenant = p.tenant AND o.token = p.token
+  WHERE p.orphaned_at IS NULL AND p.next_due <= now()
+    AND NOT (p.paused AND coalesce(p.paused_until > now(), true))
+    AND coalesce(b.held_until <= now(), true)
+    AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.runs r WHERE r.project = p.id AND r.ended_at IS NULL)
+), turns AS (
+  SELECT d.*, coalesce(t.n, 0) + row_number() OVER (
+    PARTITION BY d.tenant ORDER BY d.turn, d.wanted_at NULLS LAST, d.next_due, d.id
+  ) AS tenant_turn
+  FROM due d LEFT JOIN tenants t ON t.tenant = d.tenant
+)
+INSERT INTO {SCHEMA}.runs (project)
+SELECT id FROM turns ORDER BY tenant_turn, wanted_at NULLS LAST, next_due, id LIMIT :places
+ON CONFLICT DO NOTHING RETURNING id
+""")  # noqa: S608  the schema's name is a constant
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A run that this worker has started."""
+
+    id: int
+    project_id: int
+    project: Project
+    admitted_at: datetime
+    failures: int
+    applied: str | None
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A worker. `patience`: seconds after which it is taken for dead if it says nothing."""
+
+    host: str
+    process: int
+    concurrency: int
+    patience: int
+    version: str
+
+
+def register(connection: Connection, worker: Worker) -> int:
+    """The id of a new worker."""
+    number: int = connection.execute(insert(workers).values(asdict(worker)).returning(workers.c.id)).scalar_one()
+    return number
+
+
+def alive(connection: Connection, worker: int) -> set[int]:
+    """Say that a worker lives; the runs that are still its own."""
+    connection.execute(update(workers).where(workers.c.id == worker).values(seen_at=func.now()))
+    return set(connection.execute(select(runs.c.id).where(runs.c.worker == worker, runs.c.ended_at.is_(None))).scalars())
+
+
+def leave(connection: Connection, worker: int) -> None:
+    """Forget a worker that ends; its runs are recovered at once."""
+    connection.execute(delete(workers).where(workers.c.id == worker))
+
+
+def living(connection: Connection) -> int:
+    """How many workers are alive."""
+    return int(connection.execute(text(f"SELECT count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")).scalar_one())  # noqa: S608
+
+
+def last(connection: Connection) -> int:
+    """The id of the newest run, 0 where there is none."""
+    number: int = connection.execute(select(func.coalesce(func.max(runs.c.id), 0))).scalar_one()
+    return number
+
+
+def ended_since(connection: Connection, names: Sequence[str], run: int) -> bool:
+    """Whether each project has a run after that one which ended, other than by losing its worker."""
+    query = select(func.count(func.distinct(runs.c.project))).join(projects, projects.c.id == runs.c.project)
+    ended = query.where(projects.c.name.in_(list(names)), runs.c.id > run, runs.c.ended_at.is_not(None), runs.c.ended != "lost")
+    return connection.execute(ended).scalar_one() >= len(set(names))
+
+
+def admit(connection: Connection) -> list[int]:
+    """Admit what is due, fairly, as far as there are places; none where another worker is admitting."""
+    if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": ADMIT_LOCK}).scalar():
+        return []
+    living = connection.execute(
+        text(f"SELECT coalesce(sum(concurrency), 0) + count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")  # noqa: S608
+    ).scalar_one()
+    under_way = connection.execute(select(func.count()).select_from(runs).where(runs.c.ended_at.is_(None))).scalar_one()
+    places = int(living) - under_way
+    return list(connection.execute(_ADMISSION, {"places": places}).scalars()) if places > 0 else []
+
+
+def begin(connection: Connection, run: int, worker: int) -> Begun | None:
+    """Start a run; None where it was started or ended before, so that a job that is delivered twice does nothing."""
+    started = connection.execute(
+        update(runs)
+        .where(runs.c.id == run, runs.c.started_at.is_(None), runs.c.ended_at.is_(None))
+        .values(started_at=func.now(), worker=worker)
+        .returning(runs.c.project, runs.c.admitted_at)
+    ).first()
+    if started is None:
+        return None
+    row = connection.execute(select(projects).where(projects.c.id == started.project)).one()
+    return Begun(run, row.id, of_data(row.spec), started.admitted_at, row.failures, row.applied)
+
+
+def end(connection: Connection, run: int, worker: int, *, ended: str, values: Mapping[str, Any], project: Mapping[str, Any]) -> bool:
+    """Write the end of a run and what it says of its project; False where the run is no longer this worker's."""
+    query = (
+        update(runs)
+        .where(runs.c.id == run, runs.c.worker == worker, runs.c.ended_at.is_(None))
+        .values(ended_at=func.now(), ended=ended, **values)
+        .returning(runs.c.project)
+    )
+    row = connection.execute(query).first()
+    if row is None:
+        return False
+    connection.execute(update(projects).where(projects.c.id == row.project).values(wanted_at=None, **project))
+    return True
+
+
+def own(connection: Connection, project: int, scope: str, budget: str) -> str | None:
+    """Claim a scope of a state for a project; the name of the project that has it, None where it is free or its own."""
+    other = connection.execute(select(projects.c.name).where(projects.c.scope == scope, projects.c.id != project)).scalar()
+    values = {"budget": budget} if other is not None else {"budget": budget, "scope": scope}
+    connection.execute(update(projects).where(projects.c.id == project).values(values))
+    return other
+
+
+def keep_plan(connection: Connection, project: int, commit: str, document: Mapping[str, Any]) -> None:
+    """Replace the last plan of a project."""
+    statement = upsert(plans).values(project=project, commit=commit, document=bindparam("document", type_=JSONB), made_at=func.now())
+    changed = {"commit": commit, "document": statement.excluded.document, "made_at": func.now()}
+    connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_=changed), {"document": document})
+
+
+def plan_of(connection: Connection, project: int) -> Mapping[str, Any] | None:
+    return connection.execute(select(plans.c.document).where(plans.c.project == project)).scalar()
+
+
+# -- recovery ----------------------------------------------------------------------------------------------------------------------
+
+
+def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
+    """End the runs whose worker is dead, and those that the queue has lost; their projects are due at once, and later if that repeats.
+
+    Any worker may do it at any time. `queued`: the runs that the queue still has.
+    """
+    lost = connection.execute(
+        text(f"""
+        UPDATE {SCHEMA}.runs r SET ended_at = now(), ended = 'lost',
+          says = CASE WHEN r.started_at IS NULL THEN 'the queue lost it' ELSE 'its worker stopped responding' END
+        WHERE r.ended_at IS NULL AND (
+          (r.started_at IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM {SCHEMA}.workers WHERE id = r.worker AND {ALIVE}))
+          OR (r.started_at IS NULL AND r.admitted_at < now() - make_interval(secs => :s) AND r.id <> ALL(CAST(:queued AS bigint[])))
+        ) RETURNING r.id, r.project"""),  # noqa: S608
+        {"s": QUEUED_SECONDS, "queued": list(queued)},
+    ).all()
+    if lost:
+        connection.execute(
+            text(f"""
+            UPDATE {SCHEMA}.projects SET failures = failures + 1,
+              next_due = now() + make_interval(secs =>
+                CASE WHEN failures = 0 THEN 0 ELSE least(:most, :first * 2 ^ least(failures, 12)) END)
+            WHERE id = ANY(CAST(:ids AS int[]))"""),  # noqa: S608
+            {"ids": [row.project for row in lost], "first": BACKOFF_FIRST, "most": BACKOFF_MAX},
+        )
+    return [row.id for row in lost]
+
+
+def tidy(connection: Connection) -> None:
+    """Delete what nobody needs: dead workers, and runs that ended long ago."""
+    connection.execute(text(f"DELETE FROM {SCHEMA}.workers WHERE seen_at < now() - interval '1 hour'"))  # noqa: S608
+    connection.execute(text(f"DELETE FROM {SCHEMA}.runs WHERE ended_at < now() - interval '{KEPT}'"))  # noqa: S608

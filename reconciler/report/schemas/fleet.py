@@ -1,0 +1,79 @@
+"""The documents of `fleet plan --format json` and `fleet status --format json`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from reconciler.report.schemas import types as t
+
+WORDS = ("Synced", "OutOfSync", "Unknown")
+
+
+class FleetKeyData(t.Record):
+    key: t.Text
+    before: Any
+    after: Any
+
+
+class FleetChangingData(t.Record):
+    name: t.Text
+    keys: Annotated[t.Items[FleetKeyData], t.doc("What differs, as the fleet file calls it.")]
+
+
+class FleetPlanDocument(t.Record):
+    """What a fleet file changes."""
+
+    format: Literal["reconciler.fleet-plan/1"]
+    projects: Annotated[t.Count, t.doc("How many the file declares, generated ones included.")]
+    appearing: t.Items[t.Text]
+    changing: t.Items[FleetChangingData]
+    returning: Annotated[t.Items[t.Text], t.doc("Orphaned projects that are declared again.")]
+    vanishing: Annotated[t.Items[t.Text], t.doc("They become orphaned: never run again, and nothing of them is deleted.")]
+    orphaned: Annotated[t.Items[t.Text], t.doc("Projects that vanished before.")]
+    refused: Annotated[t.Text | None, t.doc("Why `fleet apply` asks for consent; null where it does not.")]
+
+
+class FleetPauseData(t.Record):
+    until: Annotated[t.Moment | None, t.doc("Null until somebody resumes it.")]
+    by: t.Text
+    reason: t.Text
+
+
+class FleetReadingData(t.Record):
+    commit: t.Text
+    at: t.Moment
+    ahead: Annotated[t.Count, t.doc("Resources that the commit changes.")]
+    drift: Annotated[t.Count, t.doc("Resources changed outside Reconciler.")]
+    both: Annotated[t.Count, t.doc("Resources changed by both.")]
+    unmanaged: t.Count
+    managed: t.Count
+    unreadable: t.Items[t.Text]
+    inDoubt: t.Count
+    coverage: Annotated[t.Share | None, t.doc("The managed share of what was read; null where nothing was.")]
+
+
+class FleetProjectData(t.Record):
+    name: t.Text
+    tenant: t.Text
+    mode: Annotated[str, t.OneOf(("watch", "plan", "apply"))]
+    status: Annotated[str, t.OneOf(WORDS)]
+    causes: t.Items[t.Text]
+    age: Annotated[t.Count | None, t.doc("Seconds since the reading that the status follows from; null without one.")]
+    reading: FleetReadingData | None
+    nextDue: t.Moment
+    failures: Annotated[t.Count, t.doc("Runs in a row that ended without a reading.")]
+    running: Annotated[bool, t.doc("Whether a run is under way.")]
+    recovering: Annotated[bool, t.doc("Whether the last run was lost with its worker, and its result is not there yet.")]
+    orphaned: bool
+    waits: Annotated[t.Text | None, t.doc("Why changes are not applied; null where none wait.")]
+    applied: Annotated[t.Text | None, t.doc("The commit that was applied last.")]
+    paused: FleetPauseData | None
+
+
+class FleetStatusDocument(t.Record):
+    """The status of every project of a fleet."""
+
+    format: Literal["reconciler.fleet-status/1"]
+    at: Annotated[t.Moment, t.doc("The database's time.")]
+    workers: Annotated[t.Count, t.doc("Workers that are alive.")]
+    projects: t.Items[FleetProjectData]

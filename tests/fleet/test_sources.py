@@ -1,0 +1,124 @@
+"""Repositories of others: what is written is their files and nothing else, whatever they contain."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from reconciler.fleet.model import Repository
+from reconciler.fleet.sources import git, tree
+from reconciler.fleet.sources.git import SourceError
+
+
+class Remote:
+    """A repository of somebody else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        self("init", "-q", "-b", "main")
+        self("config", "uploadpack.allowFilter", "true")
+
+    def __call__(self, *words: str) -> str:
+        named = ("-c", "user.name=ada", "-c", "user.email=ada@acme.example", "-c", "protocol.file.allow=always")
+        return subprocess.run(["git", *named, *words], cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(self) -> str:
+        self("add", "-A")
+        self("commit", "-q", "--allow-empty", "-m", "a change")
+        return self("rev-parse", "HEAD")
+
+    def source(self, path: str = ".", ref: str = "HEAD") -> Repository:
+        return Repository(f"file://{self.folder}", ref, path)
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Remote:
+    return Remote(tmp_path / "remote")
+
+
+def checkout(tmp_path: Path, source: Repository) -> dict[str, str]:
+    """The files that a run would see, by their path below the project."""
+    folder = tmp_path / f"checkout-{len(list(tmp_path.iterdir()))}"
+    folder.mkdir()
+    root = tree.write(git.fetched(tmp_path / "cache", source), source, folder)
+    files = [path for path in sorted(root.rglob("*")) if not path.is_dir()]
+    assert not any(path.is_symlink() or os.access(path, os.X_OK) for path in files)
+    return {path.relative_to(root).as_posix(): path.read_bytes().decode() for path in files}
+
+
+def test_a_commit_is_written_as_it_is_without_filters_hooks_and_submodules(remote: Remote, tmp_path: Path) -> None:
+    other = Remote(tmp_path / "other")
+    other.commit()
+    (remote.folder / "docs").mkdir()
+    (remote.folder / "docs/a.yaml").write_text("a: 1 # $Id$\n")
+    (remote.folder / ".gitattributes").write_text("*.yaml filter=evil text eol=crlf ident export-ignore\n")
+    (remote.folder / "docs/run.sh").write_text("#!/bin/sh\n")
+    (remote.folder / "docs/run.sh").chmod(0o755)
+    (remote.folder / "docs/copy.yaml").symlink_to("a.yaml")
+    remote("submodule", "--quiet", "add", f"file://{other.folder}", "docs/module")
+    first = remote.commit()
+    assert checkout(tmp_path, remote.source("docs")) == {"a.yaml": "a: 1 # $Id$\n", "copy.yaml": "a: 1 # $Id$\n", "run.sh": "#!/bin/sh\n"}
+    (remote.folder / "docs/a.yaml").write_text("a: 2\n")
+    remote.commit()
+    assert checkout(tmp_path, remote.source("docs"))["a.yaml"] == "a: 2\n"
+    assert checkout(tmp_path, remote.source("docs", first))["a.yaml"] == "a: 1 # $Id$\n"
+
+
+def test_a_link_that_leads_out_and_a_file_that_is_too_large_are_errors_and_never_left_out(
+    remote: Remote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (remote.folder / "docs").mkdir()
+    (remote.folder / "secret.yaml").write_text("x: 1\n")
+    for target in ("/etc/passwd", "../../../etc/passwd", "../secret.yaml", "loop"):
+        (remote.folder / "docs/loop").unlink(missing_ok=True)
+        (remote.folder / "docs/loop").symlink_to(target)
+        remote.commit()
+        with pytest.raises(SourceError, match="docs/loop is a link to something that is not a file below docs/"):
+            checkout(tmp_path, remote.source("docs"))
+    (remote.folder / "docs/loop").unlink()
+    monkeypatch.setattr(git, "BLOB_MAX", 100)
+    monkeypatch.setattr(tree, "BLOB_MAX", 100)
+    (remote.folder / "docs/a.yaml").write_text("x" * 101)
+    remote.commit()
+    with pytest.raises(SourceError, match=r"docs/a\.yaml cannot be read, or is larger than"):
+        checkout(tmp_path, remote.source("docs"))
+    monkeypatch.setattr(git, "PACK_MAX", 512 * 8)
+    (remote.folder / "docs/a.yaml").write_bytes(b"a: 1\n")
+    for number in range(80):
+        (remote.folder / f"docs/{number}").write_bytes(os.urandom(90))
+    remote.commit()
+    with pytest.raises(SourceError, match="cannot be read"):
+        checkout(tmp_path, remote.source("docs"))
+
+
+def test_a_name_that_git_allows_and_no_folder_should_is_an_error(remote: Remote, tmp_path: Path) -> None:
+    (remote.folder / "docs").mkdir()
+    (remote.folder / "docs" / "a\nb.yaml").write_text("a: 1\n")
+    remote.commit()
+    with pytest.raises(SourceError, match="is not allowed"):
+        checkout(tmp_path, remote.source())
+
+
+def test_what_does_not_exist_is_said(remote: Remote, tmp_path: Path) -> None:
+    (remote.folder / "a.yaml").write_text("a: 1\n")
+    remote.commit()
+    with pytest.raises(SourceError, match="docs does not exist in commit"):
+        checkout(tmp_path, remote.source("docs"))
+    with pytest.raises(SourceError, match="couldn't find remote ref nothing"):
+        checkout(tmp_path, remote.source(ref="nothing"))
+    with pytest.raises(SourceError, match="does not appear to be a git repository"):
+        checkout(tmp_path, Repository(f"file://{tmp_path}/nowhere"))
+
+
+def test_directories_are_listed_by_their_whole_path(remote: Remote, tmp_path: Path) -> None:
+    for path in ("orgs/b/deep", "orgs/a", "other/c"):
+        (remote.folder / path).mkdir(parents=True)
+        (remote.folder / path / "reconciler.yaml").write_text("version: 1\n")
+    remote.commit()
+    commit = git.fetched(tmp_path / "cache", remote.source())
+    assert git.directories(commit, "orgs/*") == [{"name": "a", "path": "orgs/a"}, {"name": "b", "path": "orgs/b"}]
+    assert [element["path"] for element in git.directories(commit, "*")] == ["orgs", "other"]

@@ -1,0 +1,111 @@
+"""Status, schedule and approvals: what is missing is never "no change"."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from itertools import product
+from typing import Any
+
+import pytest
+
+from reconciler.fleet import approvals, schedule
+from reconciler.fleet.approvals import Approved
+from reconciler.fleet.model import APPROVALS_DEFAULT, Change, Window
+from reconciler.fleet.status import Facts, Follower, Reading, Word, as_data, of_data, status, wave_before
+
+NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+GOOD = Reading("c0ffee", managed=10, coverage=1.0)
+
+
+def seen(reading: Reading | None, *, age: int = 60, every: int = 600, error: str | None = None) -> Facts:
+    return Facts(every, reading, NOW - timedelta(seconds=age) if reading is not None else None, error)
+
+
+def test_only_a_fresh_whole_reading_without_differences_is_synced() -> None:
+    missing: list[dict[str, Any]] = [{}, {"unreadable": ("site: 403",)}, {"in_doubt": 1}, {"new_state": "The state has never seen it."}]
+    different: list[dict[str, Any]] = [{}, {"ahead": 1}, {"drift": 2}, {"both": 1}, {"unmanaged": 3}]
+    for gap, change, age in product(missing, different, (60, 1_900)):
+        made = status(seen(replace(GOOD, **gap, **change), age=age), NOW)
+        expected = Word.UNKNOWN if gap or age > 1_800 else Word.OUT_OF_SYNC if change else Word.SYNCED
+        assert made.word is expected
+        assert bool(made.causes) == (expected is not Word.SYNCED)
+        assert of_data(as_data(replace(GOOD, **gap, **change))) == replace(GOOD, **gap, **change)
+
+
+def test_a_project_that_was_never_read_is_unknown_and_a_failure_is_named() -> None:
+    assert status(seen(None), NOW).causes == ("it was never read",)
+    assert status(seen(None, error="the token was refused"), NOW).causes == ("the last run failed: the token was refused",)
+    failed = status(seen(GOOD, error="the repository cannot be read"), NOW)
+    assert (failed.word, failed.causes) == (Word.SYNCED, ("the last run failed: the repository cannot be read",))  # until it is too old
+
+
+def test_a_wave_waits_for_every_project_before_it() -> None:
+    def first(**words: Any) -> Follower:
+        return Follower(
+            **({"name": "a", "wave": 0, "word": Word.SYNCED, "commit": "new", "synced_since": NOW - timedelta(hours=1)} | words)
+        )
+
+    def held(*others: Follower, wave: int = 1) -> str | None:
+        return wave_before(wave, "new", others, timedelta(minutes=10), NOW)
+
+    assert held(first()) is None
+    assert held(first(word=Word.UNKNOWN), wave=0) is None
+    assert held(first(), first(name="b", word=Word.OUT_OF_SYNC)) == "wave 0 is not Synced: b is OutOfSync"
+    assert held(first(commit="old")) == "wave 0 is not there yet: a is at another commit"
+    assert held(first(synced_since=NOW - timedelta(minutes=1))) == "wave 0 is Synced for less than 10 min: a"
+    assert held(first(word=Word.UNKNOWN)) == "wave 0 is not Synced: a is Unknown"
+
+
+def test_failures_back_off_and_end_with_the_first_success() -> None:
+    delays = [schedule.delay(600, failures) for failures in range(12)]
+    assert delays[0] == 600
+    assert delays[1:4] == [30, 60, 120]
+    assert max(delays) == schedule.BACKOFF_MAX
+    assert schedule.delay(86_400, 40) <= 86_400
+
+
+def test_a_window_may_end_after_midnight_in_its_own_zone() -> None:
+    night = (Window((4,), time(22), time(6), "Europe/Berlin"),)  # Friday
+    friday = datetime(2026, 11, 27, tzinfo=UTC)
+    open_at = {hour: schedule.is_open(night, friday + timedelta(hours=hour)) for hour in range(48)}
+    assert [hour for hour, is_open in open_at.items() if is_open] == list(range(21, 29))  # Berlin is an hour ahead
+    assert schedule.is_open((), friday)
+
+
+def change(*actions: str, fields: tuple[str, ...] = (), parents: tuple[str, str] = ("p", "p")) -> dict[str, Any]:
+    place = {"before": {"parent": parents[0]}, "after": {"parent": parents[1]}}
+    return {"actions": actions, "fields": [{"name": name} for name in fields], "place": place if "move" in actions else None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "exposed", "expected"),
+    [
+        ([change("update", fields=("title",))], False, {Change.TITLES}),
+        ([change("update", fields=("title", "visibility"))], False, {Change.UPDATE}),
+        ([change("move")], False, {Change.ORDER}),
+        ([change("move", parents=("p", "q"))], False, {Change.UPDATE}),
+        ([change("create"), change("delete")], False, {Change.CREATE, Change.DELETE}),
+        ([change("replace", fields=("slug",))], True, {Change.REPLACE, Change.EXPOSURE}),
+        ([change("something new")], False, {Change.UPDATE}),
+        ([], False, set()),
+    ],
+)
+def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expected: set[Change]) -> None:
+    plan = {"changes": changes, "exposures": [{"asked": True}] if exposed else []}
+    assert approvals.classes(plan) == expected
+
+
+def test_an_approval_is_of_a_person_for_one_plan_and_two_are_not_the_author() -> None:
+    every = frozenset(Change)
+
+    def lacking(*approved: Approved, changes: set[Change]) -> dict[Change, int]:
+        return approvals.missing(changes, APPROVALS_DEFAULT, approved, digest="now", authors=["ada"])
+
+    assert lacking(changes={Change.TITLES, Change.ORDER}) == {}
+    assert lacking(changes={Change.CREATE, Change.DELETE}) == {Change.CREATE: 1, Change.DELETE: 2}
+    assert lacking(Approved("ada", "now", every), changes={Change.CREATE}) == {}
+    assert lacking(Approved("ada", "now", every), Approved("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
+    assert lacking(Approved("grace", "now", every), Approved("linus", "now", every), changes={Change.DELETE}) == {}
+    assert lacking(Approved("grace", "before", every), Approved("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
+    assert lacking(Approved("grace", "now", frozenset({Change.CREATE})), changes={Change.DELETE}) == {Change.DELETE: 2}

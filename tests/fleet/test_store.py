@@ -1,0 +1,193 @@
+"""Rows on a real PostgreSQL server: who is admitted, who runs, who recovers, and what a token has left when many take."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import func, update
+
+from reconciler.fleet.budget import Report
+from reconciler.fleet.changes import changes
+from reconciler.fleet.engine.queue import opened
+from reconciler.fleet.model import Project, Reference, Repository
+from reconciler.fleet.store import Database, budgets, projects, runs
+from reconciler.fleet.store import schema as tables
+from reconciler.fleet.worker import ready
+
+
+def project(name: str, **words: Any) -> Project:
+    return Project(name, Repository("https://git.example.com/x.git"), "https://api.example.com", Reference("env", "TOKEN"), **words)
+
+
+def declare(database: Database, *declared: Project) -> None:
+    with database.transaction() as connection:
+        named = {one.name: one for one in declared}
+        projects.write(connection, named, changes(named, projects.stored(connection)))
+
+
+def register(database: Database, *, concurrency: int = 3, patience: int = 30) -> int:
+    with database.transaction() as connection:
+        return runs.register(connection, runs.Worker("desk", 1, concurrency, patience, "0"))
+
+
+def admit(database: Database) -> list[int]:
+    with database.transaction() as connection:
+        return runs.admit(connection)
+
+
+def begin(database: Database, run: int, worker: int) -> runs.Begun | None:
+    with database.transaction() as connection:
+        return runs.begin(connection, run, worker)
+
+
+def end(database: Database, run: int, worker: int) -> bool:
+    with database.transaction() as connection:
+        due = {"next_due": func.now() + timedelta(hours=1)}
+        return runs.end(connection, run, worker, ended="done", values={"exit_code": 0}, project=due)
+
+
+def recover(database: Database, *queued: int) -> list[int]:
+    with database.transaction() as connection:
+        return runs.recover(connection, queued)
+
+
+def test_tables_are_prepared_once_by_many_and_the_queue_is_beside_them(database: Database) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(ready, [database] * 4))
+    assert database.is_prepared()
+
+
+def test_admission_takes_turns_among_tenants_and_tokens_and_keeps_the_queue_short(database: Database) -> None:
+    noisy = [project(f"noisy-{number}", tenant="noisy") for number in range(40)]
+    other = [
+        Project(f"rare-{number}", one.source, one.base_url, Reference("env", "RARE"), tenant="noisy")
+        for number, one in enumerate(noisy[:2])
+    ]
+    declare(database, *noisy, *other, project("quiet", tenant="quiet"))
+    with database.transaction() as connection:  # the noisy ones have waited for longer
+        connection.execute(update(tables.projects).where(tables.projects.c.name == "quiet").values(next_due=func.now()))
+    worker = register(database, concurrency=5)
+    assert admit(database) != []
+    with database.transaction() as connection:
+        open_runs = [row.project.name for row in projects.read(connection) if row.running is not None or row.id]
+        assert len(open_runs) == 43
+    with database.transaction() as connection:
+        query = tables.projects.select().where(tables.projects.c.id.in_(tables.runs.select().with_only_columns(tables.runs.c.project)))
+        first = [row.name for row in connection.execute(query)]
+    assert len(first) == 6  # as many as can be run at once, and one that waits
+    assert "quiet" in first
+    assert Counter(name.partition("-")[0] for name in first) == {"noisy": 3, "rare": 2, "quiet": 1}
+    assert admit(database) == []  # nothing is free
+    assert all(begin(database, run, worker) is not None for run in range(1, 7))
+
+
+def test_a_project_is_run_by_one_worker_once_whatever_the_queue_repeats(database: Database) -> None:
+    declare(database, project("a"))
+    first, second = register(database), register(database)
+    (run,) = admit(database)
+    with ThreadPoolExecutor(8) as pool:
+        begun = [one for one in pool.map(lambda worker: begin(database, run, worker), [first, second] * 8) if one is not None]
+    assert len(begun) == 1
+    assert admit(database) == []
+    owner = first if end(database, run, first) else second
+    assert not end(database, run, owner)
+    assert begin(database, run, second) is None
+    assert admit(database) == []  # it is due in an hour
+
+
+def test_a_run_whose_worker_is_silent_is_recovered_and_its_late_end_says_nothing(database: Database) -> None:
+    declare(database, project("a"))
+    worker = register(database)
+    (run,) = admit(database)
+    begin(database, run, worker)
+    assert recover(database) == []
+    silent = {"seen_at": func.now() - timedelta(seconds=31)}
+    with database.transaction() as connection:
+        connection.execute(update(tables.workers).values(silent))
+    register(database)
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(run for lost in pool.map(lambda _: recover(database), range(4)) for run in lost) == [run]
+    with database.transaction() as connection:
+        (row,) = projects.read(connection)
+        assert row.recovering
+        assert runs.alive(connection, worker) == set()
+    assert not end(database, run, worker)
+    assert len(admit(database)) == 1  # at once the first time
+    with database.transaction() as connection:
+        connection.execute(update(tables.runs).values(admitted_at=func.now() - timedelta(hours=1)))
+    lost_by_the_queue = recover(database)
+    assert len(lost_by_the_queue) == 1
+    assert admit(database) == []  # and later if it repeats
+
+
+def test_pauses_wishes_and_orphans_decide_what_is_due(database: Database) -> None:
+    declare(database, project("a"), project("b"), project("c"))
+    register(database, concurrency=1)
+    with database.transaction() as connection:
+        projects.pause(connection, ["a"], until=None, by="ada", reason="a migration")
+        projects.wish(connection, ["c"])
+    declare(database, project("a"), project("c"))
+    (run, *_), taken = admit(database), []
+    with database.transaction() as connection:
+        taken = [row.project.name for row in projects.read(connection) if not row.orphaned]
+    assert taken == ["a", "c"]
+    begun = begin(database, run, 1)
+    assert begun is not None
+    assert begun.project.name == "c"
+    assert admit(database) == []
+    with database.transaction() as connection:
+        projects.resume(connection, ["a"])
+    assert len(admit(database)) == 1
+
+
+def test_eight_at_once_never_take_more_than_a_token_has_left(database: Database) -> None:
+    def take(ticket: int) -> float:
+        with database.transaction() as connection:
+            return budgets.take(connection, "token", "GET", f"1.{ticket}")
+
+    def told(ticket: int, left: int) -> None:
+        with database.transaction() as connection:
+            budgets.report(connection, "token", {f"1.{ticket}": Report(100, left, 60.0)})
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = list(pool.map(take, range(8)))
+        assert asked.count(0.0) == 1  # nothing is known yet
+        told(asked.index(0.0), 20)
+        granted = [number for number, wait in zip(range(100, 140), pool.map(take, range(100, 140)), strict=True) if wait == 0.0]
+    assert len(granted) == 20
+    assert take(200) > 50
+    with database.transaction() as connection:
+        budgets.forget(connection, [1])
+    assert take(201) > 50  # what was sent is sent
+
+
+def test_the_queue_loses_nothing_of_a_worker_that_died_and_forgets_what_ended(database: Database) -> None:
+    async def go() -> None:
+        done: list[int] = []
+
+        async def work(run: int) -> None:
+            done.append(run)
+            await asyncio.Event().wait()
+
+        async with opened(database.address.url, patience=1) as queue:
+            await queue.admit([7, 8])
+            assert await queue.sweep() == [7, 8]
+            await queue.finish([8])
+            running = asyncio.create_task(queue.run(work, concurrency=2))
+            while not done:
+                await asyncio.sleep(0.02)
+            assert done == [7]
+            with database.transaction() as connection:
+                connection.exec_driver_sql("UPDATE reconciler_fleet.procrastinate_workers SET last_heartbeat = now() - interval '1 minute'")
+            assert await queue.sweep() == []
+            running.cancel()
+            for task in asyncio.all_tasks() - {asyncio.current_task(), running}:
+                if task.get_name().startswith("process job"):
+                    task.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(go())
