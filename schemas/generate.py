@@ -23,8 +23,8 @@ EXAMPLES = HERE.parent / "reconciler" / "sandbox" / "document" / "examples.json"
 
 def texts() -> dict[str, str]:
     """The schemas as they should be, by file name."""
-    return {"config.schema.json": dumped(load()), **reports(), "catalog.json": catalog.dumped(), "service.openapi.json": service()}
-    return {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), **reports(), "service.openapi.json": service()}
+    made = {"config.schema.json": dumped(load()), "fleet.schema.json": fleet(), **reports()}
+    return {**made, "catalog.json": catalog.dumped(), "service.openapi.json": service()}
 
 
 def service() -> str:

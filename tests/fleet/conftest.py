@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
-import psycopg
 import pytest
 
-from reconciler.fleet.store import Database, connected
-from reconciler.fleet.worker import ready
+if TYPE_CHECKING:
+    from reconciler.fleet.store import Database
 
 
 @pytest.fixture
 def fleet_url(postgres_url: str) -> Iterator[str]:
     """The URL of an empty database."""
+    import psycopg
+
     name = f"fleet_{uuid4().hex[:12]}"
     with closing(psycopg.connect(postgres_url, autocommit=True)) as connection:
         connection.execute(f"CREATE DATABASE {name}")  # type: ignore[arg-type]
@@ -26,6 +28,10 @@ def fleet_url(postgres_url: str) -> Iterator[str]:
 @pytest.fixture
 def database(fleet_url: str) -> Iterator[Database]:
     """A database with the tables of a fleet."""
+    pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+    from reconciler.fleet.store import connected
+    from reconciler.fleet.worker import ready
+
     with connected(fleet_url) as opened:
         ready(opened)
         yield opened

@@ -65,6 +65,18 @@ def test_a_wrong_use_is_reported_at_its_place_and_no_secret_is_repeated(text: st
     assert all(message.startswith("fleet.yaml:") and "c4n4ry" not in message for message in messages)
 
 
+def test_the_fleets_of_the_docs_are_ones() -> None:
+    from tests.docs.test_yaml_blocks import ROOT, blocks
+
+    found = [text for name, text in blocks(ROOT / "docs/fleet.md") if name == "fleet.yaml"]
+    assert len(found) == 2
+    made = [
+        generated(parsed(text.encode(), "fleet.yaml"), {2: [{"name": "a", "path": "orgs/a"}], 3: [{"id": "o", "title": "O"}]})
+        for text in found
+    ]
+    assert list(made[1]) == ["team-blue", "team-green", "a", "o"]
+
+
 FULL = """
 projects:
 - name: a

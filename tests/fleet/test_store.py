@@ -8,14 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import func, update
 
 from reconciler.fleet.budget import Report
 from reconciler.fleet.changes import changes
-from reconciler.fleet.engine.queue import opened
 from reconciler.fleet.model import Project, Reference, Repository
 from reconciler.fleet.store import Database, budgets, projects, runs
 from reconciler.fleet.store import schema as tables
+
+pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+from reconciler.fleet.engine.queue import opened
 from reconciler.fleet.worker import ready
 
 

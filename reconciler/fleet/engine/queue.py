@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from procrastinate import App, PsycopgConnector
+from procrastinate.exceptions import ProcrastinateException
 from procrastinate.jobs import DeleteJobCondition, Status
 from procrastinate.schema import SchemaManager
 from procrastinate.worker import Worker
@@ -51,6 +52,7 @@ class Queue:
             fetch_job_polling_interval=POLL_SECONDS, delete_jobs=DeleteJobCondition.ALWAYS.value,
             update_heartbeat_interval=self._patience / 3, stalled_worker_timeout=self._patience,
         )  # fmt: skip
+        asyncio.get_running_loop().set_exception_handler(_calm)
         running = asyncio.create_task(worker.run())
         try:
             await asyncio.shield(running)
@@ -78,6 +80,12 @@ class Queue:
     async def _run(self, run: int) -> None:
         assert self._work is not None
         await self._work(run)
+
+
+def _calm(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Keep quiet about a job that ended elsewhere: the row of its run says so."""
+    if not isinstance(context.get("exception"), ProcrastinateException):
+        loop.default_exception_handler(context)
 
 
 def prepare(connection: Connection) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,8 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
 
     data.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        server = get_server(data / "postgres", cleanup_mode="stop")
+        with warnings.catch_warnings(action="ignore"):  # of packages, about this machine
+            server = get_server(data / "postgres", cleanup_mode="stop")
     except (OSError, RuntimeError, ValueError) as error:
         raise ReconcilerError(
             f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
