@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode
 from reconciler.client.clock import Clock
 from reconciler.client.exchange import Exchange, Outcome
 from reconciler.client.library import httpx
-from reconciler.client.pacing import Gate, Pace, TooLate
+from reconciler.client.pacing import Gate, Pace, TooLate, installed
 from reconciler.client.paths import PREFIX, checked
 from reconciler.client.retry import (
     ATTEMPTS_MAX,
@@ -32,7 +32,6 @@ from reconciler.client.retry import (
     error_for,
 )
 from reconciler.client.settings import TOKEN_VARIABLE, Settings
-from reconciler.client.shared import installed
 from reconciler.client.transport import InTime, always
 from reconciler.errors import Ambiguous, NotFound, ServiceError
 from reconciler.model import Allowance

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from reconciler.client.clock import Clock
 from reconciler.client.hints import HOLD_MAX, Hints
@@ -209,6 +209,29 @@ class Pace:
             self._exploring = self._rate is None and seen < BUSY
             self._rate = max(RATE_MIN, CUT * min(went_well, self._rate or went_well))
         self._cut_at, self._cuts = now, self._cuts + 1
+
+
+class Shared(Protocol):
+    """A budget that this process shares with others that use the same token; asked before each request, after the gate."""
+
+    async def take(self, method: str, seconds: float) -> int:
+        """Leave to send one request now; raises TimeoutError where it would take longer than `seconds`."""
+
+    def report(self, ticket: int, status: int | None, hints: Hints | None) -> None:
+        """What became of a request: called once for each ticket. `status`: None where no answer came."""
+
+
+_INSTALLED: Final[list[Shared]] = []
+
+
+def install(shared: Shared) -> None:
+    """Use a budget for every request of this process from now on; for whoever embeds the program, before anything is sent."""
+    _INSTALLED[:] = [shared]
+
+
+def installed() -> Shared | None:
+    """The budget that others share; None by default."""
+    return _INSTALLED[0] if _INSTALLED else None
 
 
 class Gate:

@@ -176,7 +176,7 @@ def wave_before(wave: int, commit: str, others: Sequence[Follower], soak: timede
         if other.word is not Word.SYNCED:
             return f"wave {other.wave} is not Synced: {other.name} is {other.word}"
         if other.commit != commit:
-            return f"wave {other.wave} is not there yet: {other.name} is at another commit"
+            return f"wave {other.wave} is not at this commit yet: {other.name}"
         if other.synced_since is None or now - other.synced_since < soak:
             return f"wave {other.wave} is Synced for less than {lasting(soak)}: {other.name}"
     return None

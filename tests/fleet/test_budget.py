@@ -68,6 +68,7 @@ def test_a_token_that_is_used_up_waits_for_the_reset_and_then_one_asks() -> None
     budget, wait = take(budget, "GET", "2", 1.0)
     assert wait == 0.0
     assert take(budget, "GET", "3", 2.0)[1] == 9.0
+    budget = report(budget, "2", Report(100, 0, 9.0), 2.0)
     budget, wait = take(budget, "GET", "3", 12.0)
     assert wait == 0.0
     assert take(budget, "GET", "4", 12.0)[1] > 0

@@ -52,7 +52,7 @@ def test_a_wave_waits_for_every_project_before_it() -> None:
     assert held(first()) is None
     assert held(first(word=Word.UNKNOWN), wave=0) is None
     assert held(first(), first(name="b", word=Word.OUT_OF_SYNC)) == "wave 0 is not Synced: b is OutOfSync"
-    assert held(first(commit="old")) == "wave 0 is not there yet: a is at another commit"
+    assert held(first(commit="old")) == "wave 0 is not at this commit yet: a"
     assert held(first(synced_since=NOW - timedelta(minutes=1))) == "wave 0 is Synced for less than 10 min: a"
     assert held(first(word=Word.UNKNOWN)) == "wave 0 is not Synced: a is Unknown"
 

@@ -93,7 +93,7 @@ child = Program(
 
 def main() -> None:
     """Run one command behind the gate of the worker."""
-    from reconciler.client.shared import install
+    from reconciler.client.pacing import install
     from reconciler.fleet.runs.gate import VARIABLE, Turnstile
 
     _end_with_the_worker()

@@ -63,7 +63,7 @@ class FleetProjectData(t.Record):
     nextDue: t.Moment
     failures: Annotated[t.Count, t.doc("Runs in a row that ended without a reading.")]
     running: Annotated[bool, t.doc("Whether a run is under way.")]
-    recovering: Annotated[bool, t.doc("Whether the last run was lost with its worker, and its result is not there yet.")]
+    recovering: Annotated[bool, t.doc("Whether the last run was lost with its worker, and no other has ended since.")]
     orphaned: bool
     waits: Annotated[t.Text | None, t.doc("Why changes are not applied; null where none wait.")]
     applied: Annotated[t.Text | None, t.doc("The commit that was applied last.")]

@@ -1,0 +1,165 @@
+"""Whole fleets: real workers, a real queue, the sandbox over HTTP, git repositories; workers are killed and stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.running import Running, children, running
+
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(600)]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, fleet_url: str) -> Iterator[Running]:
+    pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+    with running(tmp_path, fleet_url, [*(f"p{number}" for number in range(5)), "a", "b", "quiet"]) as made:
+        yield made
+
+
+class Watch(threading.Thread):
+    """Looks at the processes of this machine all the time: which projects have more than one run."""
+
+    def __init__(self, marker: str) -> None:
+        super().__init__(daemon=True)
+        self.marker, self.twice, self.seen, self.ended = marker, Counter[str](), Counter[str](), threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.01):
+            names = Counter(word for line in children(self.marker).values() for word in line.split() if word.startswith("who="))
+            self.seen |= names
+            self.twice |= Counter({name: number for name, number in names.items() if number > 1})
+
+
+def project(name: str, **words: object) -> dict[str, object]:
+    return {"name": name, "source": {"path": name}, "vars": {"who": name}, **words}
+
+
+def test_two_workers_apply_commits_show_drift_and_never_run_a_project_twice_at_once(fleet: Running) -> None:
+    names = [f"p{number}" for number in range(4)]
+    fleet.write(*names)
+    fleet.applied(*names)
+    fleet.declare(*(project(name, mode="apply", every="10s") for name in names))
+    watch = Watch(fleet.service)
+    watch.start()
+    for _ in range(2):
+        fleet.worker()
+    fleet.until(lambda: all(one["reading"] is not None for one in fleet.status().values()))
+    assert {one["status"] for one in fleet.status().values()} == {"Synced"}
+    fleet.write(*names, title="two")
+    fleet.call("fleet", "sync", *names, "--wait", code=None)
+    head = fleet.until(lambda: {one["applied"] for one in fleet.status().values()} - {None})
+    fleet.until(lambda: [one["applied"] for one in fleet.status().values()] == [*head] * 4)
+    assert all(f"{name} two" in fleet.titles(name).values() for name in names)
+    space = next(id for id, title in fleet.titles("p0").items() if title == "p0 two")
+    fleet.send("PATCH", f"/spaces/{space}", {"title": "By hand"})
+    fleet.call("fleet", "sync", *names, "--wait", code=None)
+    assert {name: one["reading"]["drift"] for name, one in fleet.status().items() if one["reading"]["drift"]} == {"p0": 1}
+    assert fleet.titles("p0")[space] == "By hand"  # shown, and not reverted
+    watch.ended.set()
+    watch.join()
+    assert set(watch.seen) == {f"who={name}" for name in names}
+    assert watch.twice == {}
+    assert {row[0] for row in fleet.rows("SELECT ended FROM reconciler_fleet.runs WHERE ended_at IS NOT NULL")} == {"done"}
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_a_run_of_a_worker_that_is_gone_is_recovered_by_another(fleet: Running, how: signal.Signals) -> None:
+    fleet.write("a")
+    fleet.applied("a")
+    fleet.call("sandbox", "faults", "set", "--db", "sandbox.db", "--rule", '{"fault": "latency", "seconds": 1.5}')
+    fleet.declare(project("a"))
+    first = fleet.worker()
+    fleet.until(lambda: children("who=a"))
+    second = fleet.worker()
+    os.kill(first.pid, how)
+    begun = time.monotonic()
+    fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended = 'lost'"))
+    assert time.monotonic() - begun < 30
+    fleet.call("sandbox", "faults", "clear", "--db", "sandbox.db")
+    fleet.until(lambda: fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended = 'done'"))
+    status = fleet.status()["a"]
+    assert (status["recovering"], status["reading"] is not None) == (False, True)
+    if how is signal.SIGSTOP:
+        os.kill(first.pid, signal.SIGCONT)  # it comes back, and its run is no longer its own
+        fleet.until(lambda: not children("who=a"))
+        assert fleet.rows("SELECT count(*) FROM reconciler_fleet.runs WHERE ended IS NULL AND started_at IS NOT NULL") == [(0,)]
+    else:
+        fleet.until(lambda: not children("who=a"))
+    assert second.poll() is None
+    assert fleet.rows("SELECT count(*) FROM reconciler_fleet.procrastinate_jobs") == [(0,)]
+
+
+def test_workers_never_send_more_with_a_token_than_its_budget(fleet: Running) -> None:
+    names = [f"p{number}" for number in range(5)]
+    fleet.write(*names)
+    fleet.applied(*names)
+    fleet.call("sandbox", "faults", "set", "--db", "sandbox.db", "--rule", '{"fault": "rate-limit", "limit": 20, "window": 5}')
+    fleet.declare(*(project(name) for name in names))
+    for _ in range(2):
+        fleet.worker(concurrency=3)
+    fleet.until(lambda: all(one["reading"] is not None for one in fleet.status().values()), 120)
+    (requests,) = fleet.rows("SELECT sum(requests) FROM reconciler_fleet.runs")[0]
+    assert requests > 40  # more than a window grants
+    assert "429" not in fleet.call("sandbox", "faults", "log", "--db", "sandbox.db")
+    assert "rate-limit" not in fleet.call("sandbox", "faults", "log", "--db", "sandbox.db")
+
+
+def test_a_tenant_with_many_projects_delays_a_quiet_one_by_a_few_runs(fleet: Running) -> None:
+    noisy = [f"n{number}" for number in range(30)]
+    fleet.write("quiet", *noisy)
+    fleet.declare(*(project(name, tenant="noisy") for name in noisy), project("quiet", tenant="quiet"))
+    fleet.call("fleet", "pause", "quiet", "--reason", "later")
+    for _ in range(2):
+        fleet.worker()
+    fleet.until(lambda: len(fleet.rows("SELECT 1 FROM reconciler_fleet.runs WHERE ended_at IS NOT NULL")) > 4)
+    fleet.call("fleet", "resume", "quiet")
+    fleet.until(
+        lambda: fleet.rows(
+            "SELECT 1 FROM reconciler_fleet.runs r JOIN reconciler_fleet.projects p ON p.id = r.project "
+            "WHERE p.name = 'quiet' AND r.started_at IS NOT NULL"
+        )
+    )
+    before = fleet.rows(
+        "SELECT count(*) FROM reconciler_fleet.runs n, reconciler_fleet.runs q JOIN reconciler_fleet.projects p ON p.id = q.project "
+        "WHERE p.name = 'quiet' AND n.project <> q.project AND n.started_at BETWEEN q.admitted_at AND q.started_at"
+    )
+    assert before[0][0] <= 6  # what was queued already: as many as both workers run at once, and one more for each
+
+
+def test_what_cannot_be_read_is_unknown_and_no_secret_is_anywhere(fleet: Running) -> None:
+    fleet.environ["BAD_TOKEN"] = "tok_c4n4ry_0123456789"
+    fleet.write("a", "b", "same")
+    fleet.applied("a")
+    (fleet.remote / "same" / "reconciler.yaml").write_bytes((fleet.remote / "a" / "reconciler.yaml").read_bytes())
+    (fleet.remote / "b" / "reconciler.yaml").unlink()
+    (fleet.remote / "b" / "reconciler.yaml").symlink_to("/etc/hostname")
+    fleet.git("commit", "-qam", "links")
+    fleet.declare(
+        project("a"), project("b"), project("same"), project("bad", source={"path": "a"}, token={"env": "BAD_TOKEN"}),
+        project("gone", source={"path": "a"}, token={"env": "NO_TOKEN"}),
+    )  # fmt: skip
+    worker = fleet.worker()
+    fleet.until(lambda: all(one["reading"] is not None or one["failures"] for one in fleet.status().values()))
+    why = {name: "; ".join(one["causes"]) for name, one in fleet.status().items()}
+    assert "b/reconciler.yaml is a link to something that is not a file" in why["b"]
+    assert "the variable NO_TOKEN is not set in the environment of this worker" in why["gone"]
+    assert "the token was refused" in why["bad"]
+    assert ("has the same state" in why["same"]) != ("has the same state" in why["a"])
+    worker.terminate()
+    worker.wait()
+    everything = repr(
+        fleet.rows("SELECT to_jsonb(p), to_jsonb(r) FROM reconciler_fleet.projects p LEFT JOIN reconciler_fleet.runs r ON r.project = p.id")
+    )
+    everything += repr(fleet.rows("SELECT to_jsonb(b) FROM reconciler_fleet.budgets b")) + "".join(
+        path.read_text() for path in fleet.folder.glob("*.log")
+    )
+    assert "c4n4ry" not in everything
+    assert "tok_ada" not in everything
