@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from reconciler.fleet.store import Database, budgets, projects, runs
 from reconciler.fleet.store import schema as tables
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
+from procrastinate.schema import SchemaManager
+
 from reconciler.fleet.engine.queue import opened
 from reconciler.fleet.worker import ready
 
@@ -62,6 +65,9 @@ def test_tables_are_prepared_once_by_many_and_the_queue_is_beside_them(database:
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(ready, [database] * 4))
     assert database.is_prepared()
+    with database.transaction() as connection:
+        applied = set(connection.execute(tables.engine.select()).scalars())
+    assert applied == {path.name for path in Path(SchemaManager.get_migrations_path()).glob("*.sql")}
 
 
 def test_admission_takes_turns_among_tenants_and_tokens_and_keeps_the_queue_short(database: Database) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any, Final
 
 from procrastinate import App, PsycopgConnector
@@ -17,15 +18,17 @@ from procrastinate.exceptions import ProcrastinateException
 from procrastinate.jobs import DeleteJobCondition, Status
 from procrastinate.schema import SchemaManager
 from procrastinate.worker import Worker
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, insert, inspect, select, text
 
 from reconciler.fleet.engine import Work
-from reconciler.fleet.store.schema import SCHEMA
+from reconciler.fleet.store.schema import SCHEMA, engine
 
 TASK: Final = "run"
 QUEUE: Final = "runs"
+AFTERWARDS: Final = "_post_"  # in the name of a migration that older workers do not survive
 POLL_SECONDS: Final = 2.0  # where a notification was lost
-logging.getLogger("procrastinate").setLevel(logging.CRITICAL)  # what matters of it is in the rows of the runs
+for name in ("procrastinate", "psycopg.pool"):
+    logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of them is in the rows of the runs, and what a worker says
 
 
 class Queue:
@@ -89,12 +92,28 @@ def _calm(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 def prepare(connection: Connection) -> None:
-    """Create procrastinate's tables in the schema of the fleet where there are none."""
+    """Create procrastinate's tables in the schema of the fleet, or bring them to the version that is installed. What older workers
+    do not survive waits until none is running."""
+    connection.execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
+    scripts = {path.name: path for path in sorted(Path(SchemaManager.get_migrations_path()).glob("*.sql"))}
+    applied = set(connection.execute(select(engine.c.migration)).scalars())
     if not inspect(connection).has_table("procrastinate_jobs", schema=SCHEMA):
-        connection.execute(text(f"SET LOCAL search_path TO {SCHEMA}"))
-        raw: Any = connection.connection.dbapi_connection
-        with raw.cursor() as cursor:
-            cursor.execute(SchemaManager.get_schema())
+        _execute(connection, SchemaManager.get_schema())
+        added = list(scripts)
+    else:
+        busy = connection.execute(text(f"SELECT 1 FROM {SCHEMA}.workers WHERE seen_at > now() - interval '10 minutes'")).first()  # noqa: S608
+        added = [name for name in scripts if name not in applied and not (AFTERWARDS in name and busy)]
+        for name in added:
+            _execute(connection, scripts[name].read_text(encoding="utf-8"))
+    if added:
+        connection.execute(insert(engine), [{"migration": name} for name in added])
+
+
+def _execute(connection: Connection, script: str) -> None:
+    """Run a script of procrastinate in the transaction of a connection."""
+    raw: Any = connection.connection.dbapi_connection
+    with raw.cursor() as cursor:
+        cursor.execute(script)
 
 
 @asynccontextmanager

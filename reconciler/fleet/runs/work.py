@@ -155,9 +155,11 @@ class _Run:
         reading, plan, result = self.result.reading, self.result.plan, self.result
         assert reading is not None
         assert plan is not None
-        if reading.new_state or not (reading.ahead or reading.both or (reading.drift and self.project.revert_drift)):
+        reverts = reading.drift and self.project.revert_drift
+        if reading.new_state or not (reading.ahead or reading.both or reading.in_doubt or reverts):
             return
-        result.waits = reading.refused or await asyncio.to_thread(self._held)
+        unreadable = "something could not be read" if reading.unreadable else None
+        result.waits = reading.refused or unreadable or await asyncio.to_thread(self._held)
         drifted = () if self.project.revert_drift else _drifted(_document(self.folder / "drift.json"))
         if result.waits is None and drifted:
             if not reading.ahead:

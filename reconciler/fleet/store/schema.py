@@ -90,6 +90,12 @@ Index("runs_open", runs.c.project, unique=True, postgresql_where=text("ended_at 
 Index("runs_of_project", runs.c.project, runs.c.id)
 Index("runs_ended", runs.c.ended_at)
 
+engine = Table(  # which migrations of the queue's own tables were applied
+    "engine",
+    METADATA,
+    Column("migration", Text, primary_key=True),
+)
+
 workers = Table(
     "workers",
     METADATA,
