@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler import __version__
-from reconciler.errors import ReconcilerError
+from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.runs.work import Place, work
@@ -76,9 +76,10 @@ class _Worker:
                 parts = [self._live(), self._admit(engine), self._sweep(engine), engine.run(self._run, concurrency=settings.concurrency)]
                 running = [asyncio.create_task(part) for part in parts]
                 try:
-                    done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_EXCEPTION)
+                    done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         task.result()
+                    raise StateError(f"{self.database.where} ended the connection of the queue")
                 finally:
                     for run in tuple(self.tasks.values()):  # a run that is ended now is due again at once, and continued by another worker
                         run.cancel()

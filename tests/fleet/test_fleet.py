@@ -97,6 +97,19 @@ def test_a_run_of_a_worker_that_is_gone_is_recovered_by_another(fleet: Running, 
     assert fleet.rows("SELECT count(*) FROM reconciler_fleet.procrastinate_jobs") == [(0,)]
 
 
+def test_a_worker_survives_the_loss_of_every_connection(fleet: Running) -> None:
+    fleet.write("a")
+    fleet.applied("a")
+    fleet.declare(project("a"))
+    worker = fleet.worker()
+    fleet.until(lambda: fleet.status()["a"]["reading"])
+    for _ in range(3):
+        fleet.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        time.sleep(0.5)
+    assert "Synced" in fleet.call("fleet", "sync", "a", "--wait")
+    assert worker.poll() is None
+
+
 def test_workers_never_send_more_with_a_token_than_its_budget(fleet: Running) -> None:
     names = [f"p{number}" for number in range(5)]
     fleet.write(*names)

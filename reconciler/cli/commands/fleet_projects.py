@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 WAIT_SECONDS: Final = 3_600
 LOOK_SECONDS: Final = 0.3
+START_SECONDS: Final = 10  # in which a worker may still be starting
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -102,7 +103,7 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
                 if runs.ended_since(connection, names, last):
                     break
                 living = runs.living(connection)
-            if not living:
+            if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:
                 raise ReconcilerError("no worker is running, so nothing is run", hint="Start one: reconciler fleet worker.")
             if time.monotonic() > until:
                 raise ReconcilerError("the runs did not end within an hour", hint="See reconciler fleet status.")

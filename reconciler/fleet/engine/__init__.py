@@ -21,7 +21,9 @@ class Engine(Protocol):
         """Queue runs, to be started by any worker."""
 
     async def run(self, work: Work, *, concurrency: int) -> None:
-        """Start queued runs, `concurrency` at a time, until this is cancelled; then wait for those that are under way."""
+        """Start queued runs, `concurrency` at a time, until this is cancelled; then wait for those that are under way.
+
+        Returns where the connection to the queue is lost."""
 
     async def finish(self, runs: Sequence[int]) -> None:
         """Forget runs that ended elsewhere."""

@@ -26,6 +26,7 @@ from reconciler.fleet.store.schema import SCHEMA, engine
 TASK: Final = "run"
 QUEUE: Final = "runs"
 AFTERWARDS: Final = "_post_"  # in the name of a migration that older workers do not survive
+END_SECONDS: Final = 30.0  # for the jobs that are under way, whose runs have been ended
 POLL_SECONDS: Final = 2.0  # where a notification was lost
 for name in ("procrastinate", "psycopg.pool"):
     logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of them is in the rows of the runs, and what a worker says
@@ -49,6 +50,7 @@ class Queue:
             await self._app.tasks[TASK].batch_defer_async(*arguments)
 
     async def run(self, work: Work, *, concurrency: int) -> None:
+        """Start queued runs until this is cancelled. Returns where the database ended the connection."""
         self._work = work
         worker: Any = Worker(
             self._app, queues=[QUEUE], concurrency=concurrency, wait=True, install_signal_handlers=False,
@@ -61,8 +63,8 @@ class Queue:
             await asyncio.shield(running)
         except asyncio.CancelledError:
             worker.stop()
-            with suppress(Exception):
-                await running
+            await asyncio.wait({running}, timeout=END_SECONDS)
+            running.cancel()
             raise
 
     async def finish(self, runs: Sequence[int]) -> None:
