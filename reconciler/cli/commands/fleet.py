@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from reconciler.cli import exits
 from reconciler.cli.program import Lazy, LazyGroup
 
 command = LazyGroup(
     name="fleet",
     commands_by_name={
-        "plan": Lazy("reconciler.cli.commands.fleet_file:plan_command", "Show what a fleet file would change."),
-        "apply": Lazy("reconciler.cli.commands.fleet_file:apply_command", "Make a fleet file the fleet."),
-        "up": Lazy("reconciler.cli.commands.fleet_work:up_command", "Run a whole fleet on this machine."),
+        "plan": Lazy("reconciler.cli.commands.fleet_file:plan_command", "Show what a fleet file would change.", (exits.PENDING,)),
+        "apply": Lazy("reconciler.cli.commands.fleet_file:apply_command", "Make a fleet file the fleet.", (exits.REFUSED,)),
+        "up": Lazy("reconciler.cli.commands.fleet_work:up_command", "Run a whole fleet on this machine.", (exits.REFUSED,)),
         "worker": Lazy("reconciler.cli.commands.fleet_work:worker_command", "Run a worker: any number, on any machine."),
-        "status": Lazy("reconciler.cli.commands.fleet_projects:status_command", "Show the status of projects."),
-        "sync": Lazy("reconciler.cli.commands.fleet_projects:sync_command", "Run projects now."),
+        "status": Lazy(
+            "reconciler.cli.commands.fleet_projects:status_command", "Show the status of projects.", (exits.PENDING, exits.PARTLY)
+        ),
+        "sync": Lazy("reconciler.cli.commands.fleet_projects:sync_command", "Run projects now.", (exits.PENDING, exits.PARTLY)),
         "pause": Lazy("reconciler.cli.commands.fleet_projects:pause_command", "Stop running projects for a time."),
         "resume": Lazy("reconciler.cli.commands.fleet_projects:resume_command", "End a pause."),
     },
