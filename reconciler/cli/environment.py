@@ -24,11 +24,12 @@ OTHERS: Final = {"--var-file": "RECONCILER_VARS_FILE"}  # RECONCILER_VAR_FILE ma
 TESTS: Final = "RECONCILER_TEST_"
 
 KNOWN: Final = frozenset({
-    "ADVANCE", "AS", "BASELINE", "BASE_URL", "CHECK", "COLOR", "COMMIT", "CONDITION", "COVERAGE", "DB", "DECRYPT", "DETAILED_EXITCODE",
-    "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FORGE", "FORMAT", "FROM", "FULL", "JQ", "KIND", "LINT", "LOG_FILE",
-    "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "NAME", "NOW", "ON_ERROR", "ORG", "OUT", "PAGINATE", "PORT", "PROJECT",
-    "PULL", "QUIET", "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT", "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "STATE",
-    "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY", "WAIT",
+    "ADVANCE", "AS", "BASELINE", "BASE_URL", "CHECK", "COLOR", "COMMIT", "CONCURRENCY", "CONDITION", "COVERAGE", "DATA", "DATABASE",
+    "DB", "DECRYPT", "DETAILED_EXITCODE", "DIFF", "ENV", "ENV_FILE", "EXCLUDE", "EXPORT", "FAILED", "FORGE", "FORMAT", "FROM", "FULL",
+    "JQ", "KIND", "LINT", "LOG_FILE", "LOG_FORMAT", "MAX_CONCURRENCY", "MAX_RPS", "MEMBER", "NAME", "NOW", "ON_ERROR", "ORG", "OUT",
+    "PAGINATE", "PATIENCE", "PORT", "PROJECT", "PULL", "QUIET", "REPORT", "REPORTS", "REPORT_URL", "REPOSITORY", "REQUIRE_COMMIT",
+    "RUN_URL", "SANDBOX", "SEED", "SEPARATE", "STATE", "STEPS", "STRICT", "TARGET", "TO", "TOKEN", "VARS_FILE", "VERBOSE", "VERIFY",
+    "WAIT",
 })  # fmt: skip
 """Every variable of an option, without its prefix. A test compares it with the options of all commands."""
 
@@ -36,8 +37,9 @@ OPTIONLESS: Final = frozenset({"PLAN_KEY", "PLAN_KEY_OLD"})
 """What is read from the environment only."""
 
 TYPED: Final = frozenset({
-    "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "CREATE_STATE", "DRY_RUN", "FIELD", "FIX",
-    "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "RULE", "WRITE", "YES",
+    "ACCEPT", "ACCEPT_GONE", "ALLOW_DELETE", "ALLOW_EXPOSURE", "ALLOW_FILE", "ALLOW_REPLACE", "ALLOW_VANISH", "CREATE_STATE", "DRY_RUN",
+    "FIELD", "FIX", "FORCE", "INPUT", "INTO", "IN_DOUBT", "LOG", "PARTIAL", "PLAN", "PUBLIC_VAR", "REASON", "RULE", "UNTIL", "WRITE",
+    "YES",
 })  # fmt: skip
 """What options that must be typed would be called. The same test compares it."""
 

@@ -24,7 +24,7 @@ COLLECTING: Final = (100_000, 50, 100)  # a run keeps nearly all that it makes; 
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
 COMPLETING: Final = "_RECONCILER_COMPLETE"  # set by the scripts of `reconciler completion`
 ADDRESSES = (  # may hold a password
-    "reconciler_state", "reconciler_fleet_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
+    "reconciler_state", "reconciler_database", "reconciler_base_url", "https_proxy", "http_proxy", "all_proxy",
 )  # fmt: skip
 
 READS: Final = (exits.REFUSED, exits.PARTLY)

@@ -41,7 +41,7 @@ class Running:
         self.stack = ExitStack()
         self.remote = folder / "remote"
         self.environ = {
-            **os.environ, "RECONCILER_FLEET_DATABASE": url, "ACME_TOKEN": TOKEN, "RECONCILER_TOKEN": TOKEN, "HOME": str(folder),
+            **os.environ, "RECONCILER_DATABASE": url, "ACME_TOKEN": TOKEN, "RECONCILER_TOKEN": TOKEN, "HOME": str(folder),
             "GIT_AUTHOR_NAME": "ada", "GIT_AUTHOR_EMAIL": "ada@acme.example",
             "GIT_COMMITTER_NAME": "ada", "GIT_COMMITTER_EMAIL": "ada@acme.example",
         }  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.fleet.store import Database
 
-VARIABLE: Final = "RECONCILER_FLEET_DATABASE"
 DATA: Final = Path(".reconciler/fleet")
 NEEDED: Final = ("procrastinate", "psycopg", "sqlalchemy")
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -27,7 +25,7 @@ def database() -> Decorator:
     return click.option(
         "--database",
         metavar="URL",
-        help=f"The PostgreSQL database of the fleet: postgresql://USER@HOST/NAME; also {VARIABLE}. By default, the one that `fleet up` "
+        help="The PostgreSQL database of the fleet: postgresql://USER@HOST/NAME. By default, the one that `fleet up` "
         "started in this directory.",
     )
 
@@ -55,7 +53,7 @@ def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None
     """The URL of the database, its password hidden from now on; None where nothing says one."""
     from reconciler.text.redact import of_urls
 
-    url = given or os.environ.get(VARIABLE)
+    url = given
     if url is None:
         try:
             url = (folder / "url").read_text(encoding="utf-8").strip() or None
@@ -75,7 +73,8 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
     url = url_of(screen, given)
     if url is None:
         raise UsageError(
-            "there is no database", hint=f"Pass --database postgresql://USER@HOST/NAME, set {VARIABLE}, or start one: reconciler fleet up."
+            "there is no database",
+            hint="Pass --database postgresql://USER@HOST/NAME, set RECONCILER_DATABASE, or start one: reconciler fleet up.",
         )
     with connected(url) as found:
         if prepare:

@@ -73,7 +73,7 @@ def _show(screen: Screen, options: Options, rows: Sequence[Row], workers: int) -
 
 @click.command("sync", short_help="Run projects now.")
 @NAMES
-@click.option("--wait", is_flag=True, help="Wait for the end of the runs, and show the status as `fleet status` does.")
+@click.option("--wait", allow_from_autoenv=False, is_flag=True, help="Wait for the end of the runs, and show the status as `fleet status` does.")
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
@@ -132,10 +132,11 @@ def _until(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
 @click.option(
     "--until",
     metavar="TIME",
+    allow_from_autoenv=False,
     callback=_until,
     help="When the pause ends: a time, or a duration such as 2h. By default, with `fleet resume`.",
 )
-@click.option("--reason", required=True, metavar="TEXT", help="Why; `fleet status` shows it, with your name.")
+@click.option("--reason", allow_from_autoenv=False, required=True, metavar="TEXT", help="Why; `fleet status` shows it, with your name.")
 @fleet_options.database()
 @shared.output()
 @click.pass_obj

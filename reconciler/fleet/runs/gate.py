@@ -19,7 +19,7 @@ from typing import Any, Final
 from reconciler.client.hints import Hints
 from reconciler.fleet.budget import Report
 
-VARIABLE: Final = "RECONCILER_FLEET_GATE"
+VARIABLE: Final = "_RECONCILER_FLEET_GATE"
 LOST: Final = 70  # the exit code of a run whose worker is gone
 WAIT_MAX: Final = 5.0  # seconds after which the row is looked at again, whatever it said
 
