@@ -19,6 +19,7 @@ from reconciler.fleet.runs.work import Place, work
 from reconciler.fleet.store import Database, budgets, runs
 
 ADMIT_SECONDS: Final = 0.5
+END_SECONDS: Final = 15.0
 AGAIN_SECONDS: Final = 2.0  # after the database could not be reached
 TIDY_SECONDS: Final = 3_600.0
 PATIENCE: Final = 30
@@ -85,7 +86,7 @@ class _Worker:
                         run.cancel()
                     for task in running:
                         task.cancel()
-                    await asyncio.gather(*running, return_exceptions=True)
+                    await asyncio.wait(running, timeout=END_SECONDS)  # a database that is gone must not keep this worker
         finally:
             with suppress(ReconcilerError):
                 await self._write(lambda connection: runs.leave(connection, self.id))

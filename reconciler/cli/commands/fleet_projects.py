@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAMES = click.argument("names", nargs=-1, required=True, metavar="NAME...")
 WAIT_SECONDS: Final = 3_600
 LOOK_SECONDS: Final = 0.3
-START_SECONDS: Final = 10  # in which a worker may still be starting
+START_SECONDS: Final = 25  # in which a worker may still be starting
 _LASTING: Final = re.compile(r"([1-9][0-9]{0,4})(m|h|d)", re.ASCII)
 _UNITS: Final = {"m": "minutes", "h": "hours", "d": "days"}
 

@@ -26,7 +26,7 @@ from reconciler.fleet.store.schema import SCHEMA, engine
 TASK: Final = "run"
 QUEUE: Final = "runs"
 AFTERWARDS: Final = "_post_"  # in the name of a migration that older workers do not survive
-END_SECONDS: Final = 30.0  # for the jobs that are under way, whose runs have been ended
+END_SECONDS: Final = 12.0  # for the jobs that are under way, whose runs have been ended
 POLL_SECONDS: Final = 2.0  # where a notification was lost
 for name in ("procrastinate", "psycopg.pool"):
     logging.getLogger(name).setLevel(logging.CRITICAL)  # what matters of them is in the rows of the runs, and what a worker says
