@@ -73,7 +73,9 @@ def _show(screen: Screen, options: Options, rows: Sequence[Row], workers: int) -
 
 @click.command("sync", short_help="Run projects now.")
 @NAMES
-@click.option("--wait", allow_from_autoenv=False, is_flag=True, help="Wait for the end of the runs, and show the status as `fleet status` does.")
+@click.option(
+    "--wait", allow_from_autoenv=False, is_flag=True, help="Wait for the end of the runs, and show the status as `fleet status` does."
+)
 @fleet_options.database()
 @shared.output(formats=("text", "json"))
 @click.pass_obj
