@@ -96,16 +96,11 @@ def test_a_version_that_cannot_be_released_is_refused(tag: str, changelog: str, 
         NOTES(tag, changelog, version)
 
 
-def test_the_workflows_are_valid_and_their_actions_are_pinned() -> None:
+def test_the_actions_of_the_workflows_are_pinned() -> None:
     for path in WORKFLOWS:
         actions = re.findall(r"uses: (\S+) #", path.read_text(encoding="utf-8"))
         assert len(actions) == len(re.findall(r"uses: ", path.read_text(encoding="utf-8")))
         assert [action for action in actions if not re.search(r"@[0-9a-f]{40}$", action)] == []
-    if find_spec("check_jsonschema") is None:
-        pytest.skip("check-jsonschema is not installed: install the extra dev")
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", *map(str, WORKFLOWS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout
 
 
 def built(folder: Path, *, seconds: int, repository: str = "") -> Path:

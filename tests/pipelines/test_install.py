@@ -15,6 +15,9 @@ from reconciler import __version__
 from tests.pipelines.conftest import TRAPS
 from tests.pipelines.python import ROOT
 
+BASE = getattr(sys, "_base_executable", sys.executable)
+"""The Python that this environment was made with: it has pip, as that of actions/setup-python has."""
+
 
 def install(root: Path) -> str:
     """Run the step on a new machine whose cache is in `root`; the version that it installed."""
@@ -25,7 +28,7 @@ def install(root: Path) -> str:
     ]
     shutil.rmtree(root / "temp" / "reconciler", ignore_errors=True)
     environ = {
-        **os.environ, "PYTHON": sys.executable, "RUNNER_TEMP": str(root / "temp"), "GITHUB_ACTION_PATH": str(ROOT),
+        **os.environ, "PYTHON": BASE, "RUNNER_TEMP": str(root / "temp"), "GITHUB_ACTION_PATH": str(ROOT),
         "GITHUB_PATH": str(root / "path"), "PYTHONPATH": "",
     }  # fmt: skip
     command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
