@@ -92,11 +92,11 @@ def kinds(_: click.Context, incomplete: str) -> Iterator[tuple[str, str]]:
 @_completer
 def schemas(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
     """The names of the schemas."""
-    from reconciler.report.schemas.documents import schemas
+    from reconciler.report.schemas.documents import DOCUMENTS
 
     yield "config", "project files"
-    for name, schema in schemas().items():
-        yield name.removesuffix(".schema.json"), str(schema["title"])
+    for name, (title, _document) in DOCUMENTS.items():
+        yield name, title
 
 
 def _params(ctx: click.Context) -> dict[str, Any]:

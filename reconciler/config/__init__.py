@@ -8,10 +8,9 @@ from reconciler.deferred import deferred
 
 if TYPE_CHECKING:
     from reconciler.config.project import load
-    from reconciler.config.schema import schema
     from reconciler.config.settings import Project, Settings
 
-__all__ = ["Project", "Settings", "load", "schema"]
+__all__ = ["Project", "Settings", "load"]
 
 if not TYPE_CHECKING:
-    __getattr__ = deferred(__name__, {"project": "load", "schema": "schema", "settings": "Project Settings"})
+    __getattr__ = deferred(__name__, {"project": "load", "settings": "Project Settings"})

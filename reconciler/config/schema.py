@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
@@ -389,7 +390,7 @@ class _Maker:
         return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != kind.place.key_is}
 
     def _field(self, kind: Kind, field: Field) -> Schema:
-        made = copy.deepcopy(adapter(field.type).json_schema(ref_template=f"#/$defs/{kind.name}.{{model}}"))
+        made = copy.deepcopy(_of_type(field.type, kind.name))
         for name, definition in made.pop("$defs", {}).items():
             self.types[f"{kind.name}.{name}"] = loosened(definition)
         if field.clear and not takes_null(made):
@@ -397,6 +398,12 @@ class _Maker:
         value = or_expression(loosened(made))
         doc = " ".join(part for part in (field.doc, value.get("description", "")) if part)
         return {"description": doc, **{name: part for name, part in value.items() if name != "description"}} if doc else value
+
+
+@cache
+def _of_type(type: Any, kind: str) -> Schema:
+    """What pydantic says of the type of a field; not to be changed. A field is described several times, for files and for environments."""
+    return adapter(type).json_schema(ref_template=f"#/$defs/{kind}.{{model}}")
 
 
 def _map(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, ...] = (), ignored: bool = False) -> Schema:

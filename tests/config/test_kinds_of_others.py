@@ -10,7 +10,8 @@ from annotated_types import Ge
 from typing_extensions import TypedDict
 
 from reconciler.address import Address
-from reconciler.config import Project, load, schema
+from reconciler.config import Project, load
+from reconciler.config.schema import schema
 from reconciler.errors import ConfigError
 from reconciler.resource import DELETE, PATCH, POST, Api, Foreign, Keyed, Kinds, Listing, Node, One, Resource, To, field, inside, within
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,23 +42,25 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     from reconciler.config.schema import schema
     from reconciler.config.schemas.catalog import entry
     from reconciler.kinds import load as load_kinds
-    from reconciler.report.schemas.documents import schemas
+    from reconciler.report.schemas.documents import DOCUMENTS, schema_of
     from reconciler.report.table import table
     from reconciler.text.suggest import did_you_mean
 
     options = Options.of(screen, words)
-    known = {"config": schema(load_kinds()), **{file.removesuffix(SUFFIX): made for file, made in schemas().items()}}
+    known: dict[str, Callable[[], dict[str, Any]]] = {
+        "config": lambda: schema(load_kinds()),
+        **{document: partial(schema_of, document) for document in DOCUMENTS},
+    }
     if name and name not in known and (name != CATALOG or write):
         raise UsageError(f"there is no schema {name!r}{did_you_mean(name, known)}", hint="reconciler schema lists them.")
     if write:
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
-        _write(screen, project, {name: known[name]} if name else known)
+        _write(screen, project, {each: known[each]() for each in ([name] if name else known)})
     elif not name:
-        screen.out(
-            table([*((each, str(made["title"])) for each, made in known.items()), (CATALOG, "An entry of the catalog of SchemaStore")])
-        )
+        titles = {"config": str(known["config"]()["title"]), **{document: title for document, (title, _) in DOCUMENTS.items()}}
+        screen.out(table([*titles.items(), (CATALOG, "An entry of the catalog of SchemaStore")]))
     else:
-        screen.document(entry() if name == CATALOG else known[name])
+        screen.document(entry() if name == CATALOG else known[name]())
 
 
 def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:

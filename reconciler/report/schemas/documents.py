@@ -52,11 +52,12 @@ class _Schema(GenerateJsonSchema):
 
 def schemas() -> dict[str, dict[str, Any]]:
     """The JSON Schema of every document, by its file's name."""
-    return {f"{name}.schema.json": _schema(name, *document) for name, document in DOCUMENTS.items()}
+    return {f"{name}.schema.json": schema_of(name) for name in DOCUMENTS}
 
 
-def _schema(name: str, title: str, document: Any) -> dict[str, Any]:
+def schema_of(name: str) -> dict[str, Any]:
     """One of them; its `$id` changes only with the version of its format."""
+    title, document = DOCUMENTS[name]
     made = TypeAdapter(document).json_schema(schema_generator=_Schema)
     form = str(made.get("properties", {}).get("format", {}).get("const", ""))
     return {"$schema": DRAFT, "$id": f"urn:docs-reconciler:{name}:{form.partition('/')[2] or 1}", "title": title, **made}
