@@ -48,5 +48,6 @@ def _properties(every: dict[str, Any], value: dict[str, Any]) -> dict[str, dict[
     """The keys of a map, of all its forms where there are several."""
     if "$ref" in value:
         value = every[str(value["$ref"]).rpartition("/")[2]]
-    forms = [_properties(every, form) for form in value.get("anyOf", [])]
+    alternatives = [*value.get("anyOf", []), *(value[word] for word in ("then", "else") if word in value)]
+    forms = [_properties(every, form) for form in alternatives]
     return {**value.get("properties", {}), **{key: said for form in forms for key, said in form.items()}}

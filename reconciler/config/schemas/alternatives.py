@@ -42,7 +42,7 @@ def either(options: Sequence[Schema]) -> Schema:
     last = by_form.pop(SCALAR, None)
     cases = [({"type": form}, _any(members)) for form, members in by_form.items()]
     if last is None:
-        return {"type": [*(["string"] if expression else []), *by_form], **chosen([*expression, *cases], {})}
+        return {"type": [*(["string"] if expression else []), *by_form], **chosen([*expression, *cases], {"type": [*by_form]})}
     return chosen([*expression, *cases], _any(last))
 
 
