@@ -95,6 +95,7 @@ def schemas(_: click.Context, __: str) -> Iterator[tuple[str, str]]:
     from reconciler.report.schemas.documents import DOCUMENTS
 
     yield "config", "project files"
+    yield "fleet", "fleet files"
     for name, (title, _document) in DOCUMENTS.items():
         yield name, title
 

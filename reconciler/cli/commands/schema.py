@@ -41,6 +41,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     """
     from reconciler.config.schema import schema
     from reconciler.config.schemas.catalog import entry
+    from reconciler.fleet.declared.schema import schema as fleet
     from reconciler.kinds import load as load_kinds
     from reconciler.report.schemas.documents import DOCUMENTS, schema_of
     from reconciler.report.table import table
@@ -49,6 +50,7 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
     options = Options.of(screen, words)
     known: dict[str, Callable[[], dict[str, Any]]] = {
         "config": lambda: schema(load_kinds()),
+        "fleet": fleet,
         **{document: partial(schema_of, document) for document in DOCUMENTS},
     }
     if name and name not in known and (name != CATALOG or write):
@@ -57,7 +59,8 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
         _write(screen, project, {each: known[each]() for each in ([name] if name else known)})
     elif not name:
-        titles = {"config": str(known["config"]()["title"]), **{document: title for document, (title, _) in DOCUMENTS.items()}}
+        files = {file: str(known[file]()["title"]) for file in ("config", "fleet")}
+        titles = {**files, **{document: title for document, (title, _) in DOCUMENTS.items()}}
         screen.out(table([*titles.items(), (CATALOG, "An entry of the catalog of SchemaStore")]))
     else:
         screen.document(entry() if name == CATALOG else known[name]())

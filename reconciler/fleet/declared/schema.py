@@ -38,6 +38,7 @@ def schema() -> Schema:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:docs-reconciler:fleet-file:1",
         "title": "A fleet of Reconciler",
         **_map(keys.TOP, top, ("version",)),
         "$defs": {"reference": {**reference, "maxProperties": 1}, "template": _map(keys.PROJECT, template)},
