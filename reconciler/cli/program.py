@@ -104,23 +104,19 @@ class LazyGroup(click.Group):
         """Give a command what every command has: the common options, their variables, and the end of its help."""
         if isinstance(command, LazyGroup):
             command.path = (*self.path, name)
-        elif command.epilog is None:
+        elif "format_epilog" not in vars(command):
             from reconciler.cli.environment import read_from_environment
-            from reconciler.cli.help import end
 
             command.params = [*command.params, *everywhere.options()]
             read_from_environment(command.params)
-            command.epilog = end((*self.path, name), lazy.codes)
+            command.format_epilog = partial(_end_of_help, (*self.path, name), lazy.codes)  # type: ignore[method-assign]
 
     def codes(self) -> Collection[int]:
         """The exit codes of its commands, beside those that every command has."""
         return frozenset(code for lazy in self.by_name.values() for code in lazy.codes)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from reconciler.cli.help import end
-
-        self.epilog = end(self.path, self.codes())
-        super().format_epilog(ctx, formatter)
+        _end_of_help(self.path, self.codes(), ctx, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
         """The names of its commands, without importing them, and its options."""
@@ -141,6 +137,15 @@ class LazyGroup(click.Group):
             near = difflib.get_close_matches(name, self.by_name, n=1)
             ctx.fail(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""))
         return super().resolve_command(ctx, args)
+
+
+def _end_of_help(path: Sequence[str], codes: Collection[int], _: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write how the help of a command ends."""
+    from reconciler.cli.help import end
+
+    formatter.write_paragraph()
+    with formatter.indentation():
+        formatter.write_text(end(path, codes))
 
 
 @click.pass_context
@@ -231,7 +236,7 @@ class Program(LazyGroup):
 
 def _complete(program: Program, instruction: str) -> None:
     """Answer a shell that completes a line."""
-    from reconciler.cli.completion import answer
+    from reconciler.cli.shells import answer
 
     click.echo(answer(program, instruction).encode())
 

@@ -9,7 +9,7 @@ from reconciler.cli.terminal.screen import Screen
 
 
 @click.command("completion", short_help="Print the completion script of a shell.")
-@click.argument("shell", type=completion.shells())
+@click.argument("shell", type=click.Choice(completion.SHELLS))
 @click.pass_obj
 def command(screen: Screen, /, shell: str) -> None:
     """Print the script with which a shell completes commands, options, addresses from the state, runs, environments and kinds.
@@ -22,4 +22,6 @@ def command(screen: Screen, /, shell: str) -> None:
       source <(reconciler completion zsh)                                      in ~/.zshrc, after compinit
       reconciler completion fish > ~/.config/fish/completions/reconciler.fish
     """
-    screen.made(completion.script(shell, click.get_current_context().find_root().command))
+    from reconciler.cli.shells import script
+
+    screen.made(script(shell, click.get_current_context().find_root().command))

@@ -46,7 +46,6 @@ def command(
       reconciler plan examples/acme --sandbox .reconciler/acme.db --out acme.plan.json
     """
     from reconciler.cli import exits
-    from reconciler.cli.saved.signature import signing_key
     from reconciler.cli.wiring.unchanged import Unchanged
 
     options = Options.of(screen, words)
@@ -54,13 +53,14 @@ def command(
     if typed and out is None:
         raise UsageError("--commit requires --out FILE", hint="Only a saved plan records a commit.")
     if out is not None:
+        from reconciler.cli.saved.signature import signing_key
+
         signing_key(screen)  # a key that cannot be used is reported before anything is read
     unchanged = Unchanged.of(options, screen.width, full) if out is None and not report else None
     if unchanged is not None and (says := unchanged.recall(screen)) is not None:
         screen.spans(says)
         return exits.DONE
 
-    from reconciler.cli.saved.origin import origin
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring import plan_file, run
     from reconciler.cli.wiring.connect import connect, load, now, open_store, who
@@ -77,6 +77,7 @@ def command(
         kinds = kinds.sealed(key)
         planned = run.read_only(narration, service, kinds, project.desired, state, options)
 
+    from reconciler.cli.saved.origin import origin
     from reconciler.plan.guard import guard
     from reconciler.report.documents import plan_document
     from reconciler.report.entries import plan_sheet

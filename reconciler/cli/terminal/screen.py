@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 VARIABLES: Final = "RECONCILER_VAR_"
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")  # of a collector of traces
 LOG_FORMATS: Final = ("text", "json")
 WIDTH: Final = 100  # columns of a terminal that does not say how wide it is
 COLOURS: Final[Mapping[str, Mapping[str, Any]]] = {
@@ -233,10 +234,11 @@ class Screen:
     def traces(self) -> Traces | None:
         """Where spans are recorded; None where nobody asked for traces. A program that asks for them has some from now on."""
         if not self._traced:
-            from reconciler.cli.terminal import tracing
-
             self._traced = True
-            self._traces = tracing.begin(self) if tracing.is_wanted() else None
+            if any(os.environ.get(name) for name in ENDPOINTS):
+                from reconciler.cli.terminal import tracing
+
+                self._traces = tracing.begin(self) if tracing.is_wanted() else None
         return self._traces
 
     def event(self, level: str, name: str, message: str, **facts: Any) -> bool:

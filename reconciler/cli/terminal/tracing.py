@@ -1,4 +1,4 @@
-"""Whether a run is traced: the variables of OpenTelemetry say so. Forbidden: importing OpenTelemetry where they do not."""
+"""How a run is traced: the variables of OpenTelemetry say so. Imported where one of `ENDPOINTS` is set."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
+from reconciler.cli.terminal.screen import ENDPOINTS
+
 if TYPE_CHECKING:
     from reconciler.cli.terminal.screen import Screen
     from reconciler.cli.terminal.traces import Traces
 
-ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 HEADERS: Final = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 PROTOCOL: Final = "http/protobuf"
 
 
 def is_wanted() -> bool:
-    """Whether there is an endpoint, and nothing that switches traces off."""
-    endpoint = any(os.environ.get(name) for name in ENDPOINTS)
-    off = os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true" or os.environ.get("OTEL_TRACES_EXPORTER") == "none"
-    return endpoint and not off
+    """Whether nothing switches traces off."""
+    return os.environ.get("OTEL_SDK_DISABLED", "").lower() != "true" and os.environ.get("OTEL_TRACES_EXPORTER") != "none"
 
 
 def begin(screen: Screen) -> Traces | None:
