@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from docs import commands, documents, fields
+from docs import commands, documents, fields, problems
 from reconciler.cli.exits import MEANINGS, PRECEDENCE
 
 REFERENCE: Final = Path(__file__).parent / "reference"
@@ -39,6 +39,8 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "commands.md": commands.page,
     "documents.md": documents.page,
     "exit-codes.md": exit_codes,
+    "problems.md": problems.page,
+    **problems.areas(),
 }
 
 

@@ -14,23 +14,27 @@
         ├── Ambiguous                   the request may or may not have been carried out
         └── Unavailable                 nothing was done, and trying again did not help (connect errors, 429 and 5xx of reads, open circuit)
 
+Each carries the id of its cause: `RC-` and a few words. An id never changes its meaning and is never removed; a page in
+reconciler/problems describes it. Decision 0023 says when two errors share one.
+
 Nothing here reads, writes or formats for a terminal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 class ReconcilerError(Exception):
-    """Something failed; `str(error)` is one calm sentence, `hint` the way past it (or None)."""
+    """Something failed; `str(error)` is one calm sentence, `id` names its cause, `hint` is the way past it (or None)."""
 
     exit_code = 1
 
-    def __init__(self, message: str, *, hint: str | None = None) -> None:
+    def __init__(self, message: str, *, id: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.id = id
         self.hint = hint
 
 
@@ -46,12 +50,13 @@ class UsageError(ReconcilerError):
 
 @dataclass(frozen=True, order=True)
 class Problem:
-    """One thing wrong with the project. `line` and `column` count from 1; 0 where the whole file is meant."""
+    """One thing wrong with the project. `line` and `column` count from 1; 0 where the whole file is meant. `id`: of its cause."""
 
     file: str
     line: int
     column: int
     message: str
+    id: str = field(kw_only=True)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
@@ -67,7 +72,7 @@ class ConfigError(ReconcilerError):
     def __init__(self, problems: Sequence[Problem], *, more: bool = False, sensitive: frozenset[str] = frozenset()) -> None:
         self.more, self.sensitive = more, sensitive
         self.problems = tuple(sorted(set(problems)))
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        super().__init__("\n".join(str(problem) for problem in self.problems), id=self.problems[0].id if self.problems else "")
 
 
 class Refused(ReconcilerError):
@@ -95,8 +100,8 @@ class StateError(ReconcilerError):
 class ServiceError(ReconcilerError):
     """The service answered in a way we cannot use; `status` is its HTTP status, None where there was no answer."""
 
-    def __init__(self, message: str, *, status: int | None = None, hint: str | None = None) -> None:
-        super().__init__(message, hint=hint)
+    def __init__(self, message: str, *, id: str, status: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message, id=id, hint=hint)
         self.status = status
 
 

@@ -62,7 +62,7 @@ class Answers:
             what = str(answer.body.get("type", answer.body.get("result", "something else")))
             message = f"the service answered {answer.status} with {what!r} instead of the {shown.name}"
             self.group.settle(Ending(intent.id, "failed", message))
-            return Result(step, Status.FAILED, message)
+            return Result(step, Status.FAILED, message, id="RC-response-unusable")
         raw = answer.body if shown is kind and isinstance(answer.body, Mapping) else {}
         return self._taken(step, kind, intent, writes, raw)
 
@@ -70,12 +70,13 @@ class Answers:
         """The object has another container, and everything that came along another address."""
         raw = answer.body if isinstance(answer.body, Mapping) and answer.body else None
         if raw is not None and not is_kind(kind, raw):
-            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not {a(kind.name)}")
+            wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"
+            return Result(step, Status.IN_DOUBT, wrong, id="RC-response-unusable")
         refused = not_transferred(kind, writes, raw) if raw is not None else None
         if refused is not None:
             self.expected.doubted(kind, str(intent.target), {})
             self.group.settle(Ending(intent.id, "failed", refused))
-            return Result(step, Status.FAILED, refused)
+            return Result(step, Status.FAILED, refused, id="RC-value-not-taken")
         self.expected.wrote(step, kind, str(intent.target), writes, {}, None)
         leaving = {new: self.bindings.pop(old) for old, new in step.renames.items() if old in self.bindings}
         for new, old in leaving.items():
@@ -94,7 +95,7 @@ class Answers:
             self.expected.doubted(kind, id, writes)
             message = "; ".join(refused.values())
             self.group.settle(Ending(intent.id, "failed", message))
-            return Result(step, Status.FAILED, message)
+            return Result(step, Status.FAILED, message, id="RC-value-not-taken")
         self.expected.wrote(step, kind, id, writes, seen, substitute(step.body, self.ids))
         kept = {**as_sent(kind, writes), **shown(kind, seen)}
         self._unseen(step.address, kind, set(writes) - set(kept))
@@ -118,10 +119,11 @@ class Answers:
     def _created(self, step: Step, kind: Kind, intent: Intent, writes: Mapping[str, Any], answer: Answer) -> Result:
         raw = answer.body
         if not is_kind(kind, raw):
-            return Result(step, Status.IN_DOUBT, f"the service answered {answer.status} with something that is not {a(kind.name)}")
+            wrong = f"the service answered {answer.status} with something that is not {a(kind.name)}"
+            return Result(step, Status.IN_DOUBT, wrong, id="RC-response-unusable")
         if (elsewhere := self._elsewhere(kind, step.address, raw)) is not None:
             self.group.settle(Ending(intent.id, "failed", elsewhere))
-            return Result(step, Status.FAILED, elsewhere)
+            return Result(step, Status.FAILED, elsewhere, id="RC-created-elsewhere")
         refused = not_taken(kind, writes, {name: kind.fields[name].seen(raw) for name in writes})
         taken = {name: value for name, value in writes.items() if name not in refused}
         one = self._observed(kind, step.address, raw)
@@ -139,10 +141,11 @@ class Answers:
                     self._track(bind[-1], inner)
         self.group.settle(Ending(intent.id, "done", None, bind=tuple(bind), after=after))
         if refused:
-            return Result(step, Status.FAILED, "; ".join(refused.values()))
+            return Result(step, Status.FAILED, "; ".join(refused.values()), id="RC-value-not-taken")
         missing = [str(child) for _, _, child in step.brings if child not in self.ids]
         if missing:
-            return Result(step, Status.FAILED, f"the response does not contain {', '.join(missing)}; a second run will find it")
+            wrong = f"the response does not contain {', '.join(missing)}; a second run will find it"
+            return Result(step, Status.FAILED, wrong, id="RC-response-unusable")
         return Result(step, Status.DONE)
 
     def _elsewhere(self, kind: Kind, address: Address, raw: Mapping[str, Any]) -> str | None:

@@ -181,7 +181,8 @@ class _Recovery:
         titles = {id: await self._title(kind, id) for id in (str(intent.target), *alike)}
         whose = [source_of(title(one), titles) for one in found]
         if None in whose:
-            raise ServiceError(f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, which have the same pages")
+            wrong = f"a new {kind.name} may be a copy of any of {', '.join(sorted(titles))}, which have the same pages"
+            raise ServiceError(wrong, id="RC-copy-not-recognized")
         return [one for one, source in zip(found, whose, strict=True) if source == intent.target]
 
     async def _same_content(self, kind: Kind, intent: Intent, one: Observed) -> bool:
@@ -236,7 +237,7 @@ class _Recovery:
                 return Sight(None)
             self.date = answer.date or self.date
             if not is_kind(kind, answer.body):
-                raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}")
+                raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}", id="RC-response-unusable")
             return Sight(observed(self.kinds, kind, answer.body, within=self._within(intent.address)))
         return Sight(next((one for one in await self._listed(kind, [intent]) if one.id == intent.target), None))
 
@@ -255,12 +256,12 @@ class _Recovery:
             reading = next((listing for listing in kind.listings if _fits(listing.path, path)), Listing(path))
             pages = await pages_of(self.reader, kind, reading, path)
             if not pages.complete:
-                raise ServiceError(f"GET {path} is incomplete")
+                raise ServiceError(f"GET {path} is incomplete", id="RC-reading-incomplete")
             self.date = pages.date or self.date
             for item in pages.items:
                 raw = reading.object(item)
                 if not isinstance(raw, Mapping) or not is_kind(kind, raw):
-                    raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}")
+                    raise ServiceError(f"GET {path} answered something that is not {a(kind.name)}", id="RC-response-unusable")
                 if owner_elsewhere(kind, raw, within) is not None:
                     continue
                 shown = observed(self.kinds, kind, raw, within=within)

@@ -121,7 +121,7 @@ class Run:
         try:
             return await self.steps.run(step)
         except asyncio.CancelledError:
-            return Result(step, Status.SKIPPED, "interrupted")
+            return Result(step, Status.SKIPPED, "interrupted", id="RC-interrupted")
 
     def _ended(self, result: Result) -> None:
         self.results[result.step.id] = result

@@ -49,7 +49,7 @@ class Steps:
         try:
             known, date, lookup = await self._before(step, kind)
         except ServiceError as error:
-            return Result(step, Status.SKIPPED, f"not sent: {error.message}")
+            return Result(step, Status.SKIPPED, f"not sent: {error.message}", id=error.id)
         async with self.preconditions.passing(step) as refusal:
             if refusal is not None:
                 return Result(step, *refusal)
@@ -65,25 +65,24 @@ class Steps:
         if left <= 0:
             message = "not sent: its deadline passed while this run was paused"
             self.group.settle(Ending(intent.id, "not-sent", message))
-            return Result(step, Status.FAILED, message)
+            return Result(step, Status.FAILED, message, id="RC-too-late-to-send")
         try:
             self.sent += 1
             answer = await self.writer.send(
                 step.method, path, body, retry=retry, deadline=min(left, self.timeout), in_time=lambda: self.landing.left(intent) > 0
             )
         except asyncio.CancelledError:
-            return Result(
-                step, Status.IN_DOUBT, "interrupted while the request was under way; the next apply finds out what happened to it"
-            )
+            says = "interrupted while the request was under way; the next apply finds out what happened to it"
+            return Result(step, Status.IN_DOUBT, says, id="RC-interrupted")
         except Ambiguous as error:
             self.answers.expected.doubted(kind, str(intent.target), writes)
-            return Result(step, Status.IN_DOUBT, error.message)
+            return Result(step, Status.IN_DOUBT, error.message, id=error.id)
         except ServiceError as error:
             if isinstance(error, NotFound) and step.method == "DELETE":  # gone already: what was wanted
                 self.answers.notes.append(f"{step.address}: did not exist any more when its {step.verb} was sent")
                 return self.answers.answered(step, kind, intent, writes, Answer(404, None, None))
             self.group.settle(Ending(intent.id, "failed", error.message))
-            return Result(step, Status.FAILED, error.message)
+            return Result(step, Status.FAILED, error.message, id=error.id)
         return self.answers.answered(step, kind, intent, writes, answer)
 
     def _id(self, part: str | Address) -> str:

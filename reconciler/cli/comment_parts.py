@@ -60,9 +60,8 @@ def read_parts(
     keys = [made.key for made in parts]
     if len(set(keys)) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise UsageError(
-            f"two documents are the {twice[1]} of {twice[0]!r}, and a comment shows one", hint="Pass one, or give each its own --name."
-        )
+        says = f"two documents are the {twice[1]} of {twice[0]!r}, and a comment shows one"
+        raise UsageError(says, id="RC-part-twice", hint="Pass one, or give each its own --name.")
     return Parts(tuple(parts), tuple(wrong))
 
 
@@ -70,7 +69,9 @@ def _name(path: Path, content: Content, spare: str | None) -> str:
     if content.project:
         return f"{content.project}/{content.environment}" if content.environment else content.project
     if spare is None:
-        raise UsageError(f"{path} does not name its project", hint="Add --project PATH, or --name PROJECT/ENVIRONMENT.")
+        raise UsageError(
+            f"{path} does not name its project", id="RC-part-without-name", hint="Add --project PATH, or --name PROJECT/ENVIRONMENT."
+        )
     return spare
 
 
@@ -97,7 +98,11 @@ def _content(path: Path, *, named: bool) -> tuple[Content | None, str | None]:
     except NotJson as error:
         trouble = f"{path} is not a document that a comment can show: {error}"
     if not named:
-        raise UsageError(trouble, hint="If its job failed, add --project PATH: the comment then says so in the part of that project.")
+        raise UsageError(
+            trouble,
+            id="RC-part-unusable",
+            hint="If its job failed, add --project PATH: the comment then says so in the part of that project.",
+        )
     return None, trouble
 
 

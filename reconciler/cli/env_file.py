@@ -26,7 +26,7 @@ def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
     try:
         rest = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        return {}, [Problem(name, text[: error.start].count(b"\n") + 1, 1, "the file is not UTF-8")]
+        return {}, [Problem(name, text[: error.start].count(b"\n") + 1, 1, "the file is not UTF-8", id="RC-not-utf-8")]
     values: dict[str, str] = {}
     problems: list[Problem] = []
     at = 0
@@ -37,16 +37,16 @@ def read(name: str, text: bytes) -> tuple[dict[str, str], list[Problem]]:
             continue
         begin = _LINE.match(rest, at)
         if begin is None:
-            problems.append(Problem(name, line, 1, f"it is not NAME=VALUE; {FORM}"))
+            problems.append(Problem(name, line, 1, f"it is not NAME=VALUE; {FORM}", id="RC-env-file"))
             at = _next_line(rest, at)
             continue
         if _NAME.fullmatch(begin["name"]) is None:
-            problems.append(Problem(name, line, begin.start("name") - at + 1, _refused(begin["name"])))
+            problems.append(Problem(name, line, begin.start("name") - at + 1, _refused(begin["name"]), id="RC-env-file"))
         value = _value(rest, begin.end())
         end = _REST.match(rest, value[1]) if value is not None else None
         if value is None or end is None:
             said = "the quote is not closed" if value is None else "there is text after the closing quote"
-            problems.append(Problem(name, line, begin.end() - at + 1, said))
+            problems.append(Problem(name, line, begin.end() - at + 1, said, id="RC-env-file"))
             at = _next_line(rest, at)
             continue
         values[begin["name"]] = value[0]

@@ -54,14 +54,15 @@ class Repository:
         done = _git(folder, "rev-parse", "--show-prefix")
         if done.returncode != 0:
             hint = f"git says: {_said(done)}" if "not a git repository" not in _said(done) else "Run it in a clone of the repository."
-            raise UsageError(f"{folder} is not in a git repository", hint=hint)
+            raise UsageError(f"{folder} is not in a git repository", id="RC-not-a-repository", hint=hint)
         return cls(folder, PurePosixPath(os.fsdecode(done.stdout).rstrip("\n") or "."))
 
     def commit(self, name: str) -> Commit:
         """The commit that a branch, tag or id means. Raises `UsageError`."""
         done = _git(self.folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
         if done.returncode != 0:
-            raise UsageError(f"{name!r} is not a commit of this repository", hint=f"If it is a branch elsewhere: git fetch origin {name}")
+            wrong = f"{name!r} is not a commit of this repository"
+            raise UsageError(wrong, id="RC-unknown-commit", hint=f"If it is a branch elsewhere: git fetch origin {name}")
         return Commit(name, done.stdout.decode().strip())
 
     def shared(self, one: Commit, other: Commit) -> Commit:
@@ -70,6 +71,7 @@ class Repository:
         if done.returncode != 0:
             raise UsageError(
                 f"{one} and {other} have no commit in common",
+                id="RC-no-common-commit",
                 hint="A shallow clone lacks older commits: git fetch --unshallow (in a pipeline: fetch the whole history).",
             )
         id = done.stdout.decode().split()[0]
@@ -84,7 +86,7 @@ class Repository:
         listed = _git(self.folder, "ls-tree", "-r", "-z", "--name-only", commit.id, ".")
         for done in (changed, listed):
             if done.returncode != 0:
-                raise ReconcilerError(f"git cannot compare the files with {commit}: {_said(done)}")
+                raise ReconcilerError(f"git cannot compare the files with {commit}: {_said(done)}", id="RC-git-failed")
         tracked = {os.fsdecode(name) for name in listed.stdout.split(b"\0")}
         return bool(changed.stdout) or any(name not in tracked for name in names if not name.startswith(("/", "../")))
 
@@ -99,7 +101,7 @@ class Repository:
     def _blobs(self, commit: Commit) -> list[Blob]:
         listed = _git(self.folder, "ls-tree", "-r", "-z", "-l", commit.id, ".")
         if listed.returncode != 0:
-            raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}")
+            raise ReconcilerError(f"git cannot list the files of {commit}: {_said(listed)}", id="RC-git-failed")
         blobs: list[Blob] = []
         for entry in listed.stdout.split(b"\0")[:-1]:
             words, _, path = entry.partition(b"\t")
@@ -112,20 +114,22 @@ class Repository:
         asked = "".join(f"{blob.id}\n" for blob in blobs).encode()
         done = _git(self.folder, "cat-file", "--batch", given=asked)
         if done.returncode != 0:
-            raise ReconcilerError(f"git cannot read the files: {_said(done)}")
+            raise ReconcilerError(f"git cannot read the files: {_said(done)}", id="RC-git-failed")
         at, links = 0, []
         for blob in blobs:
             end = done.stdout.index(b"\n", at)
             header = done.stdout[at:end].decode().split()
             if len(header) != 3:
                 raise ReconcilerError(
-                    f"git has no content of {blob.path}", hint="A partial clone lacks it: git fetch --refetch, or clone without --filter."
+                    f"git has no content of {blob.path}",
+                    id="RC-git-content-missing",
+                    hint="A partial clone lacks it: git fetch --refetch, or clone without --filter.",
                 )
             content = done.stdout[end + 1 : end + 1 + int(header[2])]
             at = end + 2 + len(content)
             target = root / blob.path
             if {"..", ".git"} & set(blob.path.parts) or blob.path.is_absolute():
-                raise ReconcilerError(f"the commit has a file called {blob.path}, which is not allowed")
+                raise ReconcilerError(f"the commit has a file called {blob.path}, which is not allowed", id="RC-git-file-name")
             if blob.mode == LINK:
                 links.append((target, content))
                 continue
@@ -148,9 +152,11 @@ def _git(folder: Path, *words: str, given: bytes | None = None) -> subprocess.Co
             check=False,
         )
     except FileNotFoundError:
-        raise UsageError("the git command is not installed", hint="Install git, or compare without --from and --to.") from None
+        raise UsageError(
+            "the git command is not installed", id="RC-git-not-installed", hint="Install git, or compare without --from and --to."
+        ) from None
     except subprocess.TimeoutExpired:
-        raise ReconcilerError(f"git did not answer within {SECONDS} seconds: git {words[0]}") from None
+        raise ReconcilerError(f"git did not answer within {SECONDS} seconds: git {words[0]}", id="RC-git-failed") from None
 
 
 def _said(done: subprocess.CompletedProcess[bytes]) -> str:

@@ -18,7 +18,7 @@ import click
 from reconciler import __version__
 from reconciler.cli import everywhere, exits
 from reconciler.cli.terminal import signals
-from reconciler.cli.terminal.screen import Screen
+from reconciler.cli.terminal.screen import Screen, UnknownCommand
 
 COLLECTING: Final = (100_000, 50, 100)  # a run keeps nearly all that it makes; looking for what it does not costs a sixth of its time
 SECRETS = ("RECONCILER_TOKEN", "PGPASSWORD", "GITHUB_TOKEN", "GITLAB_TOKEN", "BITBUCKET_TOKEN")  # variables that hold nothing else
@@ -67,7 +67,7 @@ COMMANDS: Mapping[str, Lazy] = {
     "fleet": Lazy("reconciler.cli.commands.fleet", "Watch and apply many projects all the time."),
     "doctor": Lazy("reconciler.cli.commands.doctor", "Check prerequisites and diagnose problems."),
     "fmt": Lazy("reconciler.cli.commands.fmt", "Format the files of a project."),
-    "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind or a field."),
+    "explain": Lazy("reconciler.cli.commands.explain", "Describe a kind, a field or the cause of an error."),
     "config": Lazy("reconciler.cli.commands.config", "Show the evaluated configuration, and compare environments."),
     "comment": Lazy("reconciler.cli.commands.comment", "Show plans, outcomes and drift in the comment of a pull request.", (exits.PARTLY,)),
     "schema": Lazy("reconciler.cli.commands.schema", "Print JSON Schemas."),
@@ -135,7 +135,7 @@ class LazyGroup(click.Group):
             import difflib
 
             near = difflib.get_close_matches(name, self.by_name, n=1)
-            ctx.fail(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""))
+            raise UnknownCommand(f"command {name!r} does not exist" + (f"; did you mean {near[0]}?" if near else ""), ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -156,7 +156,7 @@ def _help_unless_invoked(ctx: click.Context) -> None:
         from reconciler.cli.environment import warnings
 
         for warning in warnings():
-            ctx.obj.warn(warning)
+            ctx.obj.warn(warning, id="RC-variable-ignored")
 
 
 def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -216,10 +216,10 @@ class Program(LazyGroup):
         except click.exceptions.Exit as error:
             return error.exit_code
         except (click.Abort, KeyboardInterrupt):
-            screen.error("interrupted")
+            screen.error("interrupted", id="RC-interrupted")
             return exits.INTERRUPTED
         except signals.Terminated:
-            screen.error("terminated")
+            screen.error("terminated", id="RC-interrupted")
             return exits.TERMINATED
         except click.ClickException as error:
             _usage(screen, error, words)
@@ -283,7 +283,7 @@ def _failed(screen: Screen, error: Exception, words: Sequence[str]) -> int:
             screen.problems(error)
         case ReconcilerError():
             hints = [hint for hint in (error.hint, origin(error.message, words)) if hint]
-            screen.error(error.message, hint="\n".join(hints) or None)
+            screen.error(error.message, id=error.id, hint="\n".join(hints) or None)
         case _:
             screen.defect(error)
     code = error.exit_code if isinstance(error, ReconcilerError) else exits.FAILED

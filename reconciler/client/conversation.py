@@ -28,6 +28,7 @@ from reconciler.client.retry import (
     Fault,
     RetryClass,
     backoff,
+    cause_of,
     classify,
     error_for,
 )
@@ -92,7 +93,11 @@ LIMITED: Final = "The rate limit of the service is used up. Run it again later, 
 
 
 class _HeldBack(Exception):
-    """This attempt was not sent, and no other will be."""
+    """This attempt was not sent, and no other will be. `id`: of the cause."""
+
+    def __init__(self, says: str, *, id: str) -> None:
+        super().__init__(says)
+        self.id = id
 
 
 class Heard:
@@ -210,13 +215,13 @@ class Conversation:
                 outcome = await self._attempt(method, url, path, content, until, attempt, in_time)
             except _HeldBack as held_back:
                 outcome = Outcome(Fault.NOT_SENT, str(held_back))
-                raise _error(retry, method, path, outcome, in_doubt, limited=self._pace.is_refused) from None
+                raise _error(retry, method, path, outcome, in_doubt, id=held_back.id) from None
             verdict = classify(retry, outcome.result)
             if verdict.effect is Effect.DONE and outcome.status is not None:
                 return Answer(outcome.status, outcome.body, outcome.hints.date, outcome.digest)
             in_doubt = in_doubt or verdict.effect is Effect.UNKNOWN
             if not verdict.again or attempt == ATTEMPTS_MAX or self._breaker.is_open or not await self._back_off(outcome, attempt, until):
-                raise _error(retry, method, path, outcome, in_doubt, limited=outcome.result == 429)
+                raise _error(retry, method, path, outcome, in_doubt, id=cause_of(outcome.result))
         raise AssertionError("unreachable")
 
     async def _back_off(self, outcome: Outcome, attempt: int, until: float) -> bool:
@@ -234,16 +239,17 @@ class Conversation:
         await self._clock.sleep(seconds)
         return True
 
-    @property
-    def _late(self) -> str:
-        return f"{LATE}: the service's rate limit is used up (429)" if self._pace.is_refused else LATE
+    def _late(self) -> _HeldBack:
+        if self._pace.is_refused:
+            return _HeldBack(f"{LATE}: the service's rate limit is used up (429)", id="RC-rate-limited")
+        return _HeldBack(LATE, id="RC-too-late-to-send")
 
     async def _wait_for_a_place(self, until: float) -> None:
         try:
             async with asyncio.timeout(None if until == float("inf") else max(0.0, until - self._clock.monotonic())):
                 await self._places.acquire()
         except TimeoutError:
-            raise _HeldBack(self._late) from None
+            raise self._late() from None
 
     async def _take(self, method: str, until: float) -> int:
         """Take a request from the budget that other processes share. Raises TooLate."""
@@ -273,9 +279,10 @@ class Conversation:
                 if sent >= until:
                     raise TooLate
                 if not self._breaker.allows(sent):
-                    raise _HeldBack("it was not sent, because the service keeps failing")
+                    raise _HeldBack("it was not sent, because the service keeps failing", id="RC-service-failing")
                 if self._pace.is_hopeless(sent):
-                    raise _HeldBack("it was not sent, because the service has refused all requests for 10 minutes (429)")
+                    says = "it was not sent, because the service has refused all requests for 10 minutes (429)"
+                    raise _HeldBack(says, id="RC-rate-limited")
                 self.requests += 1
                 self._listener.request(method, path, number)
                 outcome = await self._exchange.run(
@@ -292,7 +299,7 @@ class Conversation:
                 if self._shared is not None and leave is not None:
                     self._shared.report(leave, *((outcome.status, outcome.hints) if outcome is not None else (None, None)))
         except TooLate:
-            raise _HeldBack(self._late) from None
+            raise self._late() from None
         finally:
             self._places.release()
         if outcome.hints.date is not None:
@@ -302,9 +309,9 @@ class Conversation:
         return outcome
 
 
-def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt: bool, *, limited: bool) -> ServiceError:
+def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt: bool, *, id: str) -> ServiceError:
     kind = error_for(retry, method, outcome.result, in_doubt=in_doubt)
-    says, hint = outcome.says, LIMITED if limited else None
+    says, hint = outcome.says, LIMITED if id == "RC-rate-limited" else None
     if outcome.result == 401:
         says, hint = f"the token was refused ({says})", f"Check the token in {TOKEN_VARIABLE}."
     elif outcome.result == 403:
@@ -313,5 +320,5 @@ def _error(retry: RetryClass, method: str, path: str, outcome: Outcome, in_doubt
             f"Grant that permission to the owner of the token in {TOKEN_VARIABLE}.",
         )
     if kind is Ambiguous:
-        says, hint = f"{says}; its outcome is unknown", None
-    return kind(f"{method} {path}: {says}", status=outcome.status, hint=hint)
+        says, hint, id = f"{says}; its outcome is unknown", None, "RC-outcome-unknown"
+    return kind(f"{method} {path}: {says}", id=id, status=outcome.status, hint=hint)

@@ -66,10 +66,12 @@ async def _read_once(
         except NotFound as error:
             if number == 1:
                 raise
-            raise ServiceError(f"{what}: page {number} was not found", status=error.status) from None  # not the container's absence
+            raise ServiceError(
+                f"{what}: page {number} was not found", id="RC-response-unusable", status=error.status
+            ) from None  # not the container's absence
         body = page.body
         if not isinstance(body, dict) or not isinstance(body.get("items"), list):
-            raise ServiceError(f"{what}: the response is not a list")
+            raise ServiceError(f"{what}: the response is not a list", id="RC-response-unusable")
         for item in body["items"]:
             items[_key_of(item, key, what)] = item
         date = date if number > 1 else page.date
@@ -79,7 +81,7 @@ async def _read_once(
             complete = token is None or count == len(items)
             return count, Listing(tuple(items.values()), number, date, complete)
         tokens.add(token)
-    raise ServiceError(f"{what}: the list did not end after {PAGES_MAX} pages")
+    raise ServiceError(f"{what}: the list did not end after {PAGES_MAX} pages", id="RC-list-without-end")
 
 
 def _key_of(item: Any, key: Callable[[dict[str, Any]], str], what: str) -> str:
@@ -88,7 +90,7 @@ def _key_of(item: Any, key: Callable[[dict[str, Any]], str], what: str) -> str:
     except (KeyError, TypeError, IndexError, AttributeError):
         found = None
     if not isinstance(item, dict) or not isinstance(found, str) or not found:
-        raise ServiceError(f"{what}: an item of the list has no id")
+        raise ServiceError(f"{what}: an item of the list has no id", id="RC-response-unusable")
     return found
 
 
@@ -100,5 +102,5 @@ def _next_token(body: dict[str, Any], what: str) -> str | None:
     if token is None or token == "":
         return None
     if not isinstance(following, dict) or not isinstance(token, str):
-        raise ServiceError(f"{what}: the response does not name the next page")
+        raise ServiceError(f"{what}: the response does not name the next page", id="RC-response-unusable")
     return token

@@ -26,11 +26,13 @@ def encode(template: str, values: Mapping[str, str]) -> str:
     def fill(match: re.Match[str]) -> str:
         value = values.get(match[1])
         if not value:
-            raise ReconcilerError(f"the path {template} needs a value for {{{match[1]}}}")
+            raise ReconcilerError(f"the path {template} needs a value for {{{match[1]}}}", id="RC-path-value")
         try:
             return quote(value, safe="")
         except UnicodeEncodeError:
-            raise ReconcilerError(f"the value of {{{match[1]}}} for the path {template} is not text that can be sent") from None
+            raise ReconcilerError(
+                f"the value of {{{match[1]}}} for the path {template} is not text that can be sent", id="RC-path-value"
+            ) from None
 
     return "/".join(_undot(_PLACEHOLDER.sub(fill, segment)) for segment in template.split("/"))
 
@@ -38,7 +40,7 @@ def encode(template: str, values: Mapping[str, str]) -> str:
 def checked(path: str) -> str:
     """`path`, if it is one that `encode` can have made; else ReconcilerError, a defect of this program."""
     if _ENCODED.fullmatch(path) is None or any(_undot(segment) != segment for segment in path.split("/")):
-        raise ReconcilerError(f"the path {path!r} is not encoded")
+        raise ReconcilerError(f"the path {path!r} is not encoded", id="RC-path-value")
     return path
 
 

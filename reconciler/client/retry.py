@@ -131,6 +131,31 @@ def error_for(retry: RetryClass, method: str, result: Result, *, in_doubt: bool)
             return ServiceError
 
 
+def cause_of(result: Result) -> str:
+    """The id of what ended a request whose last attempt came to `result`, if it is known that nothing was done."""
+    match result:
+        case Fault.NOT_SENT:
+            return "RC-service-unreachable"
+        case Fault.BROKEN:
+            return "RC-no-response"
+        case Fault.TOO_LARGE:
+            return "RC-response-too-large"
+        case 401:
+            return "RC-token-refused"
+        case 403:
+            return "RC-not-permitted"
+        case 404:
+            return "RC-object-not-found"
+        case 429:
+            return "RC-rate-limited"
+        case int() if result == 408 or 500 <= result <= 599:
+            return "RC-service-failing"
+        case int() if 400 <= result <= 499:
+            return "RC-request-refused"
+        case _:
+            return "RC-response-unusable"
+
+
 def is_failure(result: Result) -> bool:
     """Whether `result` speaks of a service in trouble, to the circuit breaker. A 429 says nothing either way; see `is_sign_of_life`."""
     return isinstance(result, Fault) or result == 408 or result >= 500

@@ -33,27 +33,30 @@ def normalise(base_url: str) -> str:
         parts = urlsplit(base_url.strip())
         port = parts.port
     except ValueError:
-        raise UsageError("the URL of the service is invalid", hint=hint) from None
+        raise UsageError("the URL of the service is invalid", id="RC-service-url", hint=hint) from None
     if parts.username is not None or parts.password is not None:
-        raise UsageError("the URL of the service contains credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
+        raise UsageError("the URL of the service contains credentials", id="RC-url-credentials", hint=f"Set {TOKEN_VARIABLE} instead.")
     host, path = (parts.hostname or "").lower(), parts.path.rstrip("/")
     plain = base_url.strip().isprintable()  # urlsplit drops line breaks and tabs without a word
     if parts.scheme not in PORTS or not host or not plain or parts.query or parts.fragment or _PATH.fullmatch(path) is None:
-        raise UsageError(f"{base_url!r} is not the URL of a service", hint=hint)
+        raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
     if {".", ".."} & set(path.split("/")):
-        raise UsageError(f"the URL {base_url!r} contains .. in its path", hint=hint)
+        raise UsageError(f"the URL {base_url!r} contains .. in its path", id="RC-service-url", hint=hint)
     if path.endswith("/v1"):
-        raise UsageError(f"the URL {base_url!r} ends with /v1, which is added automatically", hint=hint)
+        raise UsageError(f"the URL {base_url!r} ends with /v1, which is added automatically", id="RC-service-url", hint=hint)
     if "[" in parts.netloc:
         if not _is_address(host) or "%" in host:
-            raise UsageError(f"{base_url!r} is not the URL of a service", hint=hint)
+            raise UsageError(f"{base_url!r} is not the URL of a service", id="RC-service-url", hint=hint)
         shown = f"[{host}]"
     elif _HOST.fullmatch(host) is None:
-        raise UsageError(f"the host in {base_url!r} is not ASCII", hint="Write an internationalized name in its xn-- form.")
+        raise UsageError(
+            f"the host in {base_url!r} is not ASCII", id="RC-service-url", hint="Write an internationalized name in its xn-- form."
+        )
     else:
         shown = host
     if parts.scheme == "http" and not is_loopback(host):
-        raise UsageError(f"{base_url!r} would send the token unencrypted", hint="Use https; plain http is only for the loopback interface.")
+        wrong = f"{base_url!r} would send the token unencrypted"
+        raise UsageError(wrong, id="RC-unencrypted-url", hint="Use https; plain http is only for the loopback interface.")
     return f"{parts.scheme}://{shown}" + (f":{port}" if port not in (None, PORTS[parts.scheme]) else "") + path
 
 
@@ -90,10 +93,11 @@ class Settings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "base_url", normalise(self.base_url))
         if not self.token:
-            raise UsageError("there is no token for the service", hint=f"Set {TOKEN_VARIABLE}.")
+            raise UsageError("there is no token for the service", id="RC-no-token", hint=f"Set {TOKEN_VARIABLE}.")
         if _TOKEN.fullmatch(self.token) is None:
-            raise UsageError("the token contains white space or non-ASCII characters", hint=f"Check {TOKEN_VARIABLE} for a line break.")
+            wrong = "the token contains white space or non-ASCII characters"
+            raise UsageError(wrong, id="RC-token-characters", hint=f"Check {TOKEN_VARIABLE} for a line break.")
         for name in ("timeout", "max_concurrency", "max_rps", "max_body"):
             value = getattr(self, name)
             if value is not None and not value > 0:
-                raise UsageError(f"{name} is {value}, and must be more than 0")
+                raise UsageError(f"{name} is {value}, and must be more than 0", id="RC-option-value")

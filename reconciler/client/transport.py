@@ -90,7 +90,7 @@ class OnlyGet(httpx.AsyncBaseTransport):
 
     def _check(self, method: str) -> None:
         if method != "GET":
-            raise WriteRefused(f"a read-only client refused to send {method}")
+            raise WriteRefused(f"a read-only client refused to send {method}", id="RC-read-only-client")
 
     async def aclose(self) -> None:
         """Close the transport behind it."""
@@ -119,19 +119,25 @@ def _ssl_context() -> ssl.SSLContext:
         return httpx.create_ssl_context()
     except ssl.SSLError:
         name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
-        raise UsageError(f"{name} names {file or folders}, which contains no certificate in PEM format", hint=AUTHORITIES) from None
+        raise UsageError(
+            f"{name} names {file or folders}, which contains no certificate in PEM format", id="RC-certificates", hint=AUTHORITIES
+        ) from None
     except (OSError, ValueError) as error:  # ValueError: half a character in the path
         if not (file or folders):
-            raise ReconcilerError(f"the list of certificate authorities cannot be read: {_reason(error)}", hint=REINSTALL) from error
+            raise ReconcilerError(
+                f"the list of certificate authorities cannot be read: {_reason(error)}", id="RC-certificates-missing", hint=REINSTALL
+            ) from error
         name = "SSL_CERT_FILE" if file else "SSL_CERT_DIR"
-        raise UsageError(f"{name} names {file or folders}, which cannot be read: {_reason(error)}", hint=AUTHORITIES) from error
+        raise UsageError(
+            f"{name} names {file or folders}, which cannot be read: {_reason(error)}", id="RC-certificates", hint=AUTHORITIES
+        ) from error
 
 
 def _check_folders(folders: str) -> None:
     """Raise `UsageError` where SSL_CERT_DIR lists no directory with a certificate: OpenSSL would silently trust nobody."""
     if not any(HASHED.fullmatch(name) for folder in folders.split(os.pathsep) for name in _names(folder)):
         hint = f"`openssl rehash {folders}` makes the names OpenSSL looks for. {AUTHORITIES}"
-        raise UsageError(f"SSL_CERT_DIR names {folders}, which contains no certificates", hint=hint)
+        raise UsageError(f"SSL_CERT_DIR names {folders}, which contains no certificates", id="RC-certificates", hint=hint)
 
 
 def _names(folder: str) -> Iterator[str]:
@@ -159,7 +165,9 @@ def _proxy(host: str, environ: Mapping[str, str]) -> tuple[str | None, dict[str,
         return None, {}
     parts = _parts(url)
     if parts is None:
-        raise UsageError(f"{name} is not the URL of an HTTP proxy", hint=f"Write it like http://proxy.example:3128, or unset {name}.")
+        raise UsageError(
+            f"{name} is not the URL of an HTTP proxy", id="RC-proxy-url", hint=f"Write it like http://proxy.example:3128, or unset {name}."
+        )
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     if parts.username is None:
         return address, {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from reconciler.config.source.nodes import Node, described, shown
 from reconciler.text.suggest import did_you_mean, one_of
@@ -16,6 +16,8 @@ _LIMITS: Mapping[str, str] = {
     "less_than_equal": "{le} or less",
     "multiple_of": "a multiple of {multiple_of}",
 }
+
+_LENGTHS: Final = frozenset({"string_too_long", "string_too_short", "too_long", "too_short"})
 
 
 def sentence(name: str, error: Any, node: Node) -> str:
@@ -32,6 +34,14 @@ def sentence(name: str, error: Any, node: Node) -> str:
     if kind == "value_error":
         message = message.removeprefix("Value error, ")
     return f"{path} is {shown(value) if isinstance(value, str | int | float) else described(node)}; {message[:1].lower()}{message[1:]}"
+
+
+def cause_of_value(error: Any) -> str:
+    """The id of what is wrong with a value. `error` is an item of `ValidationError.errors()`."""
+    kind = error["type"]
+    if kind in _LIMITS or kind in _LENGTHS:
+        return "RC-out-of-range"
+    return "RC-unknown-choice" if kind == "literal_error" else "RC-value-not-accepted"
 
 
 def _telling(part: Any) -> bool:

@@ -21,7 +21,7 @@ from reconciler.config.renames import read_moved, read_removed
 from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Words, databases, read_settings
 from reconciler.config.shapes import Item, shapes
-from reconciler.config.source.includes import included
+from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     FOR_EACH,
     PROBLEMS_MAX,
@@ -35,6 +35,7 @@ from reconciler.config.source.nodes import (
     described,
     scalars,
     untainted,
+    wrong_form,
 )
 from reconciler.config.source.split import Split
 from reconciler.config.tree import Tree
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from reconciler.config.secrets.secrets import Secrets
 
 PROJECT_FILE = "reconciler.yaml"
+NO_PROJECT = f"{PROJECT_FILE} does not exist here; reconciler init creates one"
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class Loading:
     def run(self, variables: Mapping[str, str], public: Collection[str], environ: Mapping[str, str]) -> Project | None:
         file = self.path / PROJECT_FILE if self.path.is_dir() else self.path
         if not file.is_file():
-            self.problems.found.append(Problem(str(self.path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one"))
+            self.problems.found.append(Problem(str(self.path), 0, 0, NO_PROJECT, id="RC-no-project"))
             return None
         files = Files(file.parent.resolve(), self.problems)
         top = files.read(file.name)
@@ -146,7 +148,8 @@ class Loading:
         if top is None or self.missing:
             return None
         if not isinstance(top, Map):
-            self.problems.add(top.at, f"a project file must be a map, not {described(top)}; it must begin with version: 1")
+            wrong = f"a project file must be a map, not {described(top)}; it must begin with version: 1"
+            self.problems.add(top.at, wrong, id=wrong_form(top))
             return None
         chosen: Mapping[str, Entry] = {}
         if environment is not None:
@@ -177,12 +180,12 @@ class Loading:
         evaluation.top(top, Service.SECTION, STATE)
         evaluation.refuse(databases(top, files.root))
         evaluation.top(top)
-        maps = [one for one in documents if isinstance(one, Map) and not self._is_encrypted(one)]
+        maps = [one for one in documents if isinstance(one, Map) and not is_encrypted_document(one, self.problems)]
         for one in documents:
             if not isinstance(one, Map):
                 name = next(iter(self.kinds.lists(self.kinds.roots[0].name)), "") if isinstance(one, List) else ""
                 way = f"; include it where its nodes belong: {name}: {{include: [{one.at.file}]}}" if name else ""
-                self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}{way}")
+                self.problems.add(one.at, f"an included file must be a map of sections, not {described(one)}{way}", id=wrong_form(one))
         for one in maps:
             evaluation.top(one)
         if self.overlay is not None:
@@ -368,14 +371,16 @@ class Loading:
         words.known += ["vars", "include", SECRETS]
         for key, entry in list(words.entries.items()):
             if key == ENVIRONMENTS:
-                self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}")
+                self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere")
                 words.known.append(key)
             elif key == FOR_EACH:
-                self.problems.add(entry.at, "forEach is not allowed at the top of a file: write it in the entry or node that it repeats")
+                wrong = "forEach is not allowed at the top of a file: write it in the entry or node that it repeats"
+                self.problems.add(entry.at, wrong, id="RC-for-each-elsewhere")
                 words.known.append(key)
             elif key in inner and key not in words.known:
                 where = " or ".join(f"{section}: …" for section in self.roots)
-                self.problems.add(entry.at, f"{key} is not allowed at the top of the project file; write it inside {where}, or include it")
+                wrong = f"{key} is not allowed at the top of the project file; write it inside {where}, or include it"
+                self.problems.add(entry.at, wrong, id="RC-key-elsewhere")
                 words.known.append(key)
         words.rest()
 
@@ -388,15 +393,6 @@ class Loading:
         return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name), *self.kinds.singles(kind.name)]
 
     # -- included files ------------------------------------------------------------------------------------------------------------
-
-    def _is_encrypted(self, document: Map) -> bool:
-        """Whether an included file is one that SOPS encrypted, which is reported."""
-        mark = document.entries.get("sops")
-        if mark is not None:
-            self.problems.add(
-                mark.at, "this file is encrypted: name it with secrets: FILE instead of include, and end its name in .enc.yaml"
-            )
-        return mark is not None
 
     def _document(self, document: Map, tree: Tree, removed: list[Entry], moved: list[Entry]) -> Words:
         words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, self.problems)
@@ -419,25 +415,28 @@ class Loading:
                 root = next(iter(roots.values()))
             elif entries:
                 choice = f"; write {kind.name}: {' or '.join(roots)}" if roots else ""
-                self.problems.absent(entries[0].at, f"this file does not say which organization its {entries[0].key} belong to{choice}")
+                wrong = f"this file does not say which organization its {entries[0].key} belong to{choice}"
+                self.problems.absent(entries[0].at, wrong, id="RC-which-organization")
             if root is not None:
                 tree.sections(root, entries)
         for key, entry in words.entries.items():
             if key not in words.known:
                 if key == ENVIRONMENTS:
-                    self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}")
+                    self.problems.add(
+                        entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere"
+                    )
                 elif key in TOP:
-                    self.problems.add(entry.at, f"{key} is only allowed in the project file")
+                    self.problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
                 else:
-                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}')
+                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}', id="RC-unknown-key")
 
     def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
         node = entry.node
         if not isinstance(node, Scalar) or node.null or node.empty:
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"{kind.name} must be the key of one, not {what}")
+            self.problems.add(node.at, f"{kind.name} must be the key of one, not {what}", id=wrong_form(node))
         elif untainted(node, kind.name, self.problems.add):
             if node.text in roots:
                 return roots[node.text]
-            self.problems.absent(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}')
+            self.problems.absent(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}', id="RC-unknown-reference")
         return None

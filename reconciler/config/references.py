@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, empty, scalars, shown
+from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source
 from reconciler.model.codec import path_ids
@@ -40,13 +40,13 @@ def read_defaults(shapes: Mapping[str, Shape], entry: Entry | None, problems: Pr
     for each in _entries(entry, problems, "defaults"):
         shape = shapes.get(each.key)
         if shape is None:
-            problems.add(each.at, f'kind "{each.key}" does not exist{did_you_mean(each.key, shapes)}', "defaults")
+            problems.add(each.at, f'kind "{each.key}" does not exist{did_you_mean(each.key, shapes)}', "defaults", id="RC-unknown-kind")
             continue
         about = f"defaults.{each.key}"
         for one in _entries(each, problems, about):
             reader = shape.readers.get(one.key)
             if reader is None:
-                problems.add(one.at, f'unknown field "{one.key}"{did_you_mean(one.key, shape.readers)}', about)
+                problems.add(one.at, f'unknown field "{one.key}"{did_you_mean(one.key, shape.readers)}', about, id="RC-unknown-field")
                 continue
             value = reader.read(one.node, problems.about(about))
             if value is not INVALID:
@@ -60,9 +60,8 @@ def _entries(entry: Entry | None, problems: Problems, name: str) -> list[Entry]:
     if isinstance(entry.node, Map):
         return list(entry.node.entries.values())
     nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    problems.add(
-        entry.node.at, empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{}} for an empty one"
-    )
+    wrong = empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{}} for an empty one"
+    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
     return []
 
 
@@ -166,7 +165,7 @@ class Linker:
         about: Address | str = f"defaults.{item.kind.name}" if of.name in item.given else item.address
         address = self._address(item, value)
         if address is None:
-            self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not the key of {a(value.kind)}", about)
+            self.problems.add(at, f"{of.name} is {shown(value.key)}, which is not the key of {a(value.kind)}", about, id="RC-not-a-key")
             return INVALID
         if address in self.items or address in self.implied:
             return address
@@ -179,7 +178,7 @@ class Linker:
         if address in self.gone:
             hint = f"; {_place(self.gone[address])} removes it: remove what refers to it too, or patch it"
         way = hint or f"; declare it, or write {{id: …}} for {a(value.kind)} outside the project"
-        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{way}', about)
+        self.problems.absent(at, f'no {value.kind} "{value.key}"{purpose}{way}', about, id="RC-unknown-reference")
         return INVALID
 
     def _whence(self, node: Node, key: str) -> Source:
@@ -206,7 +205,7 @@ class Linker:
         reader = self.shapes[kind.name].key_reader
         if reader is None:
             return key
-        value = reader.read(Scalar(Source("", 0), key, False), lambda at, message: None)
+        value = reader.read(Scalar(Source("", 0), key, False), lambda at, message, *, id: None)
         return None if value is INVALID else str(value)
 
     def imply(self, address: Address, kind: Kind, at: Source) -> None:
@@ -259,17 +258,18 @@ class Linker:
         if item.unread:
             return
         if kind.needs_id and item.id is None:
-            self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never created", about)
+            self.problems.add(item.at, f"id is missing: {a(kind.name)} is adopted by its id, never created", about, id="RC-missing-field")
         for name, expected in item.expected.items():
             if name in item.values:
-                self.problems.add(expected.source, f"expect.{name} is not allowed here: {name} is written, so nothing derives it", about)
+                says = f"expect.{name} is not allowed here: {name} is written, so nothing derives it"
+                self.problems.add(expected.source, says, about, id="RC-expect-not-allowed")
         for name, one in kind.fields.items():
             if one.required and name not in item.values and name not in item.meant:
-                self.problems.add(item.at, f"{name} is missing", about)
+                self.problems.add(item.at, f"{name} is missing", about, id="RC-missing-field")
         create = kind.api.get("create")
         if create is not None and create.copies is not None and item.id is None and not {create.copies, "id"} & {*item.values, *item.meant}:
             wrong = f"{create.copies} or id is missing: a new {kind.name} is a copy of another one, and id adopts one that exists"
-            self.problems.add(item.at, wrong, about)
+            self.problems.add(item.at, wrong, about, id="RC-missing-field")
 
     def _twice(self) -> None:
         """Report an id, or a value that must be unique among siblings, that two resources claim."""
@@ -287,7 +287,8 @@ class Linker:
                 other = claims.setdefault((item.kind.name, name, value, *where), item)
                 if other is not item:
                     at = item.nodes[name].at if name in item.nodes else item.at
-                    self.problems.add(at, f"{name} {shown(value)} is already used by {other.address}, at {_place(other.at)}", item.address)
+                    wrong = f"{name} {shown(value)} is already used by {other.address}, at {_place(other.at)}"
+                    self.problems.add(at, wrong, item.address, id="RC-value-twice")
 
     def _loops(self) -> None:
         """Report each loop of seeds once: its members would wait for each other."""
@@ -309,7 +310,7 @@ class Linker:
                     if len(loop) == 1
                     else f"these resources {label} each other in a circle: {names}; give one of them an id"
                 )
-                self.problems.add(self._seeds[at][1], wrong, at)
+                self.problems.add(self._seeds[at][1], wrong, at, id="RC-copies-in-a-circle")
             done.update(path)
 
     def _declared(self, item: Item) -> Declared:

@@ -11,7 +11,7 @@ from typing import Final, Literal, cast
 from reconciler.address import Address
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source
 from reconciler.resource import Kinds
@@ -32,18 +32,22 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         words.rest()
         for key in ("from", "to"):
             if key not in node.entries:
-                problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}")
+                problems.add(node.at, f"moved lacks {key}; write {{from: ADDRESS, to: ADDRESS}}", id="RC-missing-key")
         if old is None or new is None:
             continue
         at, target = node.entries["from"].node.at, node.entries["to"].node.at
         if old in found:
-            problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}")
+            problems.add(at, f"{old} is moved twice; first at {_place(found[old].source)}", id="RC-moved-twice")
         elif kinds.of(old) is not kinds.of(new):
-            problems.add(target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}")
+            problems.add(
+                target, f"{a(kinds.of(old).name)} cannot become {a(kinds.of(new).name)}: {old} is moved to {new}", id="RC-another-kind"
+            )
         elif old.root != new.root and old != old.root and kinds.of(old).transferable is None:
             can = " and ".join(f"{kind.name}s" for kind in kinds.values() if kind.transferable is not None)
             what = f"{old} is moved from {old.root} to {new.root}, but the service transfers only {can}"
-            problems.add(target, f"{what}; remove the line: it is then deleted in {old.root}, and created in {new.root}")
+            problems.add(
+                target, f"{what}; remove the line: it is then deleted in {old.root}, and created in {new.root}", id="RC-not-transferable"
+            )
         else:
             found[old] = Moved(old, new, at)
             targets[old] = target
@@ -55,7 +59,7 @@ def read_moved(kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item]
         if last not in items:
             hint = did_you_mean(str(last), (str(one) for one in items)) or ";"
             way = f"{hint} {AGAIN.format(last)}" if steps <= len(found) else "; it is a circular move"
-            problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{way}")
+            problems.absent(targets[old], f"moved.to is {move.new}, which is not declared{way}", id="RC-unknown-reference")
         found[old] = Moved(old, last, move.source)
     return tuple(found.values())
 
@@ -68,14 +72,16 @@ def _check_former(items: Mapping[Address, Item], moved: Mapping[Address, Moved],
         for old, at in item.previously:
             new, first = claimed.setdefault(old, (item.address, at))
             if old == item.address:
-                problems.add(at, f'previously names "{old.key}", which is its key; remove it', item.address)
+                problems.add(at, f'previously names "{old.key}", which is its key; remove it', item.address, id="RC-former-is-current")
             elif old in items and old not in renamed:
-                problems.add(at, f'previously names "{old.key}", which is still declared at {_place(items[old].at)}{WAY}', item.address)
+                wrong = f'previously names "{old.key}", which is still declared at {_place(items[old].at)}{WAY}'
+                problems.add(at, wrong, item.address, id="RC-former-still-declared")
             elif new != item.address:
-                problems.add(at, f'previously names "{old.key}", as does {_place(first)}', item.address)
+                problems.add(at, f'previously names "{old.key}", as does {_place(first)}', item.address, id="RC-moved-twice")
     for old, move in moved.items():
         if old in items and not any(above in renamed for above in (old, *old.containers)):
-            problems.add(move.source, f"moved.from is {old}, which is still declared at {_place(items[old].at)}{_way(move, items)}")
+            wrong = f"moved.from is {old}, which is still declared at {_place(items[old].at)}{_way(move, items)}"
+            problems.add(move.source, wrong, id="RC-former-still-declared")
 
 
 def _way(move: Moved, items: Collection[Address]) -> str:
@@ -99,7 +105,7 @@ def read_removed(
         words.rest()
         for key in ("address", "action"):
             if key not in node.entries:
-                problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}")
+                problems.add(node.at, f"removed lacks {key}; write {{address: ADDRESS, action: forget}}", id="RC-missing-key")
         if address is None or action is None:
             continue
         at = node.entries["address"].node.at
@@ -107,12 +113,15 @@ def read_removed(
             here = at.file.startswith(f"{ENVIRONMENTS}/")
             patch = f"a patch must remove it here: {{match: {address}, remove: true}}"
             way = f"; {patch if here else ONLY_THERE}" if chosen else ""
-            problems.add(at, f"removed.address is {address}, which is still declared at {_place(items[address].at)}{way}")
+            wrong = f"removed.address is {address}, which is still declared at {_place(items[address].at)}{way}"
+            problems.add(at, wrong, id="RC-former-still-declared")
         elif address in renamed:
             way = "keep one of the two lines"
-            problems.add(at, f"removed.address is {address}, which is a former address of {renamed[address]}; {way}")
+            problems.add(
+                at, f"removed.address is {address}, which is a former address of {renamed[address]}; {way}", id="RC-former-is-current"
+            )
         elif address in found:
-            problems.add(at, f"{address} is removed twice; first at {_place(found[address].source)}")
+            problems.add(at, f"{address} is removed twice; first at {_place(found[address].source)}", id="RC-moved-twice")
         else:
             found[address] = Removed(address, cast(Literal["forget", "delete", "delete-all"], action), at)
     return found
@@ -124,13 +133,13 @@ def _nodes(entries: list[Entry], problems: Problems) -> list[Map]:
         if not isinstance(entry.node, List):
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
             wrong = f"{entry.key} must be a list, not {described(entry.node)}; write [] for an empty one"
-            problems.add(entry.node.at, empty(entry.key) if nothing else wrong)
+            problems.add(entry.node.at, empty(entry.key) if nothing else wrong, id=wrong_form(entry.node))
             continue
         for node in entry.node.items:
             if isinstance(node, Map):
                 found.append(node)
             else:
-                problems.add(node.at, f"an item of {entry.key} must be a map, not {_what(node)}")
+                problems.add(node.at, f"an item of {entry.key} must be a map, not {_what(node)}", id=wrong_form(node))
     return found
 
 
@@ -147,20 +156,23 @@ def _address(kinds: Kinds, words: Words, key: str, items: Collection[Address], p
     try:
         address = Address.parse(text)
     except ValueError as error:
-        problems.add(at, f"{name}: {error}")
+        problems.add(at, f"{name}: {error}", id="RC-address-form")
         return None
     outer = None
     for index in range(1, len(address.parts), 2):
         part = address.parts[index]
         if part not in kinds:
-            problems.add(at, f'{name}: {text} names the kind "{part}", which does not exist{did_you_mean(part, kinds)}')
+            problems.add(
+                at, f'{name}: {text} names the kind "{part}", which does not exist{did_you_mean(part, kinds)}', id="RC-unknown-kind"
+            )
             return None
         outer = kinds.roots[0].name if index == 1 else address.parts[index - 2]
         if kinds[part].within != outer:
-            problems.add(at, f"{name}: {text} is not an address: {a(part)} is not directly inside {a(outer)}; {_form(kinds, part)}")
+            wrong = f"{name}: {text} is not an address: {a(part)} is not directly inside {a(outer)}; {_form(kinds, part)}"
+            problems.add(at, wrong, id="RC-address-form")
             return None
     if address.is_singleton:
-        problems.add(at, f"{name}: {text} ends with a kind; add a key")
+        problems.add(at, f"{name}: {text} ends with a kind; add a key", id="RC-address-form")
         return None
     return address
 

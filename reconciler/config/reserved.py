@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from reconciler.address import is_key
 from reconciler.config.shapes import Item, Shape
-from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Problems, Report, Scalar, described, empty, untainted
+from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Problems, Report, Scalar, described, empty, untainted, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT
 from reconciler.model import Expected, Source
@@ -20,15 +20,15 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
     """Take one reserved word into the item."""
     node, name = entry.node, entry.key
     if isinstance(node, Scalar) and node.empty:
-        report(node.at, empty(name))
+        report(node.at, empty(name), id="RC-no-value")
         return
     if not untainted(node, name, report):
         return
     match name:
         case "forEach":
-            report(entry.at, "forEach is not allowed here")
+            report(entry.at, "forEach is not allowed here", id="RC-for-each-elsewhere")
         case "key":
-            report(entry.at, f'key is not allowed here: it is already "{item.address.key}"')
+            report(entry.at, f'key is not allowed here: it is already "{item.address.key}"', id="RC-key-elsewhere")
         case "previously":
             _previously(kinds, shape, item, entry, report)
         case "expect":
@@ -36,32 +36,32 @@ def read_reserved(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: 
         case "id" if isinstance(node, Scalar) and not node.null and is_key(node.text):
             item.id = node.text
         case "id" if isinstance(node, Scalar) and not node.null and node.text:
-            report(node.at, f"{described(node)} is not a valid id: only letters, digits and . _ @ + - are allowed")
+            report(node.at, f"{described(node)} is not a valid id: only letters, digits and . _ @ + - are allowed", id="RC-not-an-id")
         case "id":
-            report(node.at, f"id must be the text that identifies the object on the service, not {described(node)}")
+            report(node.at, f"id must be the text that identifies the object on the service, not {described(node)}", id="RC-not-an-id")
         case "protect" if isinstance(node, Scalar) and isinstance(node.core(), bool):
             item.protect = node.core()
         case "protect":
-            report(node.at, f"protect must be true or false, not {described(node)}")
+            report(node.at, f"protect must be true or false, not {described(node)}", id="RC-wrong-form")
         case "adopt" if isinstance(node, Scalar) and node.text in ADOPT:
             item.adopt = node.text != "never"
         case "adopt":
             hint = did_you_mean(node.text, ADOPT) if isinstance(node, Scalar) else ""
-            report(node.at, f"adopt is {described(node)}; one of {', '.join(ADOPT)}{hint}")
+            report(node.at, f"adopt is {described(node)}; one of {', '.join(ADOPT)}{hint}", id="RC-unknown-choice")
 
 
 def _expect(shape: Shape, item: Item, entry: Entry, report: Report) -> None:
     """The values that the service is to derive."""
     names = item.kind.expectable
     if not names:
-        report(entry.at, f"expect is not allowed here: the service derives nothing of {a(item.kind.name)}")
+        report(entry.at, f"expect is not allowed here: the service derives nothing of {a(item.kind.name)}", id="RC-expect-not-allowed")
     elif not isinstance(entry.node, Map):
-        report(entry.node.at, f"expect must be a map, not {described(entry.node)}; write {{{names[0]}: …}}")
+        report(entry.node.at, f"expect must be a map, not {described(entry.node)}; write {{{names[0]}: …}}", id="RC-wrong-form")
     else:
         for one in entry.node.entries.values():
             if one.key not in names:
                 hint = did_you_mean(one.key, names) or f"; one of {', '.join(names)}"
-                report(one.at, f'expect knows no "{one.key}"{hint}')
+                report(one.at, f'expect knows no "{one.key}"{hint}', id="RC-expect-not-allowed")
                 continue
             value = shape.readers[one.key].read(one.node, report) if one.key in shape.readers else _text(one, report)
             if isinstance(value, str):
@@ -72,13 +72,14 @@ def _text(entry: Entry, report: Report) -> str | None:
     node = entry.node
     if isinstance(node, Scalar) and not node.null and (isinstance(node.value, str) or node.value is UNREAD) and node.text:
         return node.text
-    report(node.at, f"{entry.key} must be text, not {'nothing' if isinstance(node, Scalar) and node.empty else described(node)}")
+    wrong = f"{entry.key} must be text, not {'nothing' if isinstance(node, Scalar) and node.empty else described(node)}"
+    report(node.at, wrong, id=wrong_form(node))
     return None
 
 
 def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Report) -> None:
     if not isinstance(entry.node, List):
-        report(entry.node.at, f"previously must be a list of keys, not {described(entry.node)}; write [old-key]")
+        report(entry.node.at, f"previously must be a list of keys, not {described(entry.node)}; write [old-key]", id="RC-wrong-form")
         return
     for node in entry.node.items:
         key = node.text if isinstance(node, Scalar) else ""
@@ -86,7 +87,7 @@ def _previously(kinds: Kinds, shape: Shape, item: Item, entry: Entry, report: Re
             settled = shape.key_reader.read(Scalar(node.at, key, False), report)
             key = settled if settled is not INVALID and isinstance(settled, str) else ""
         if not is_key(key):
-            report(node.at, f"previously holds keys, not {described(node)}")
+            report(node.at, f"previously holds keys, not {described(node)}", id="RC-not-a-key")
         else:
             item.previously.append((kinds.address(item.address, item.kind.name, key), node.at))
 
@@ -105,18 +106,20 @@ class Flags:
         value = entry.node.core() if isinstance(entry.node, Scalar) and not entry.node.taint else None
         if not isinstance(value, bool):
             what = "nothing" if isinstance(entry.node, Scalar) and entry.node.empty else described(entry.node)
-            report(entry.node.at, f'{flag} must be true or false, not {what}; write "{flag}: true" on the {flag}')
+            report(
+                entry.node.at, f'{flag} must be true or false, not {what}; write "{flag}: true" on the {flag}', id=wrong_form(entry.node)
+            )
             return
         around = self.kinds.chooser(item.kind.name, flag, _around(item))
         if around is None:
-            report(entry.at, f"its container has no {flag} {item.kind.name}")
+            report(entry.at, f"its container has no {flag} {item.kind.name}", id="RC-no-choice-here")
             return
         chooser, chosen = around
         if not value:
             self.declined.append((item, entry, chooser, chosen))
         elif chosen.name in chooser.flagged:
             other = chooser.flagged[chosen.name]
-            report(entry.at, f"{chooser.address} has two {flag}s; the other is {other.address} at {_place(other.at)}")
+            report(entry.at, f"{chooser.address} has two {flag}s; the other is {other.address} at {_place(other.at)}", id="RC-chosen-twice")
         else:
             chooser.flagged[chosen.name] = item
             chooser.values[chosen.name] = item.address
@@ -127,7 +130,7 @@ class Flags:
         for item, entry, chooser, chosen in self.declined:
             if chosen.name not in chooser.flagged:
                 wrong = f"{entry.key} is false, and no other {item.kind.name} of {chooser.address} is the {entry.key}"
-                self.problems.add(entry.node.at, f'{wrong}; write "{entry.key}: true" on it', item.address)
+                self.problems.add(entry.node.at, f'{wrong}; write "{entry.key}: true" on it', item.address, id="RC-flag-without-choice")
 
 
 def _around(item: Item) -> Iterator[tuple[str, Item]]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from reconciler.address import Glob
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, empty, untainted
+from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, described, empty, untainted, wrong_form
 from reconciler.config.words import POLICIES, PRUNE_SCOPES
 from reconciler.model import RULES as LINT_RULES
 from reconciler.model import Guards, Ignore, Source
@@ -37,7 +37,7 @@ def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
         wrong = empty("protect") if nothing else f"protect must be a list of kinds, not {described(entry.node)}; write [] for none"
-        problems.add(entry.node.at, wrong)
+        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return frozenset()
     found = set()
     for node in entry.node.items:
@@ -47,7 +47,7 @@ def read_protect(top: Words, kinds: Kinds, problems: Problems) -> frozenset[str]
         if name in kinds:
             found.add(name)
         else:
-            problems.add(node.at, f"protect names {described(node)}, which does not exist{did_you_mean(name, kinds)}")
+            problems.add(node.at, f"protect names {described(node)}, which does not exist{did_you_mean(name, kinds)}", id="RC-unknown-kind")
     return frozenset(found)
 
 
@@ -94,23 +94,24 @@ def read_ignores(words: Words, problems: Problems) -> tuple[Ignore, ...]:
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
         wrong = empty("lint.ignore") if nothing else f"lint.ignore must be a list, not {described(entry.node)}; write [{{id: RULE}}]"
-        problems.add(entry.node.at, wrong)
+        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return ()
     found = []
     for node in entry.node.items:
         if not isinstance(node, Map):
-            problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}")
+            problems.add(node.at, f"lint.ignore contains {described(node)}; {IGNORE_FORM}", id=wrong_form(node))
             continue
         inner = Words("lint.ignore", node.entries, problems)
         rule, address, reason = inner.text("id"), inner.text("address"), inner.text("reason")
         inner.rest()
         if rule is None:
             if "id" not in node.entries:
-                problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}")
-        elif rule[0] not in LINT_RULES:
-            problems.add(rule[1], f'lint rule "{rule[0]}" does not exist{did_you_mean(rule[0], LINT_RULES) or f"; {one_of(LINT_RULES)}"}')
+                problems.add(node.at, f"lint.ignore must say which rule it ignores; {IGNORE_FORM}", id="RC-missing-key")
+        elif (name := rule[0].removeprefix("RC-")) not in LINT_RULES:
+            wrong = f'lint rule "{rule[0]}" does not exist{did_you_mean(name, LINT_RULES) or f"; {one_of(LINT_RULES)}"}'
+            problems.add(rule[1], wrong, id="RC-unknown-lint-rule")
         elif address is None or _is_pattern(*address, problems):
-            found.append(Ignore(rule[0], address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
+            found.append(Ignore(name, address[0] if address is not None else "", reason[0] if reason is not None else "", node.at))
     return tuple(found)
 
 
@@ -118,7 +119,7 @@ def _is_pattern(text: str, at: Source, problems: Problems) -> bool:
     try:
         Glob.parse(text)
     except ValueError as error:
-        problems.add(at, str(error))
+        problems.add(at, str(error), id="RC-address-form")
         return False
     return True
 
@@ -127,7 +128,10 @@ def lint_schema() -> dict[str, Any]:
     """The JSON Schema of `lint`."""
     address = "An address, a pattern, or a setting (vars.brand); the default is all."
     words = {
-        "id": {"description": "The rule.", "anyOf": [{"enum": list(LINT_RULES)}, {"$ref": "#/$defs/expression"}]},
+        "id": {
+            "description": "The rule.",
+            "anyOf": [{"enum": [*LINT_RULES, *(f"RC-{rule}" for rule in LINT_RULES)]}, {"$ref": "#/$defs/expression"}],
+        },
         "address": {"description": address, "type": "string", "minLength": 1},
         "reason": {"description": "Why it is accepted.", "type": "string"},
     }

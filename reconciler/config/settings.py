@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, StandIn, described, empty, shown, untainted
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, StandIn, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import CREATE_STRATEGIES, Service
 from reconciler.model import Desired, Ignore, Source
 from reconciler.text.suggest import closest, did_you_mean, one_of
@@ -104,9 +104,8 @@ class Words:
             return cls(name, entry.node.entries, problems)
         if entry is not None:
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
-            problems.add(
-                entry.node.at, empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{{example}}}"
-            )
+            wrong = empty(name) if nothing else f"{name} must be a map, not {described(entry.node)}; write {{{example}}}"
+            problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return cls(name, {}, problems)
 
     def path(self, key: str) -> str:
@@ -125,9 +124,9 @@ class Words:
             return None
         node, name = entry.node, self.path(key)
         if isinstance(node, Scalar) and node.empty:
-            self.problems.add(node.at, empty(name))
+            self.problems.add(node.at, empty(name), id="RC-no-value")
         elif not isinstance(node, Scalar) or node.null:
-            self.problems.add(node.at, f"{name} must be one value, not {described(node)}")
+            self.problems.add(node.at, f"{name} must be one value, not {described(node)}", id="RC-wrong-form")
         elif isinstance(node.value, StandIn):
             return None
         elif untainted(node, name, self.problems.add):
@@ -139,7 +138,7 @@ class Words:
         if node is None:
             return None
         if not node.text:
-            self.problems.add(node.at, f"{self.path(key)} must be text, not {described(node)}")
+            self.problems.add(node.at, f"{self.path(key)} must be text, not {described(node)}", id=wrong_form(node))
             return None
         return node.text, node.at
 
@@ -150,7 +149,9 @@ class Words:
         for option in options:
             if option == found[0]:
                 return option
-        self.problems.add(found[1], f"{self.path(key)} is {shown(found[0])}; {one_of(options)}{did_you_mean(found[0], options)}")
+        self.problems.add(
+            found[1], f"{self.path(key)} is {shown(found[0])}; {one_of(options)}{did_you_mean(found[0], options)}", id="RC-unknown-choice"
+        )
         return None
 
     def number(self, key: str, default: float, *, least: float = 0.0, most: float = SECONDS_MAX, above: bool = False) -> float:
@@ -160,10 +161,10 @@ class Words:
             return default
         value = node.core()
         if isinstance(value, bool) or not isinstance(value, int | float):
-            self.problems.add(node.at, f"{self.path(key)} must be a number, not {described(node)}")
+            self.problems.add(node.at, f"{self.path(key)} must be a number, not {described(node)}", id="RC-not-a-number")
         elif not (least < value if above else least <= value) or not value <= most:
             bounds = f"{'more than' if above else 'at least'} {least:g} and at most {most:g}"
-            self.problems.add(node.at, f"{self.path(key)} is {described(node)}; it is {bounds}")
+            self.problems.add(node.at, f"{self.path(key)} is {described(node)}; it is {bounds}", id="RC-out-of-range")
         else:
             return float(value)
         return default
@@ -172,7 +173,7 @@ class Words:
         value = self.number(key, float(default), most=1_000_000_000)
         if value != int(value):
             node = self.entries[key].node
-            self.problems.add(node.at, f"{self.path(key)} must be a whole number, not {described(node)}")
+            self.problems.add(node.at, f"{self.path(key)} must be a whole number, not {described(node)}", id="RC-not-a-number")
             return default
         return int(value)
 
@@ -185,31 +186,36 @@ class Words:
         for key, entry in self.entries.items():
             if key not in self.known:
                 inside = f" in {self.name}" if self.name else ""
-                self.problems.add(entry.at, f'unknown key "{key}"{inside}{did_you_mean(key, self.known)}')
+                self.problems.add(entry.at, f'unknown key "{key}"{inside}{did_you_mean(key, self.known)}', id="RC-unknown-key")
 
 
 def read_settings(top: Words, begin: Source, root: Path, problems: Problems) -> Settings:
     """Settings of a project file that begins there; what is wrong is reported and has its default."""
     version = top.scalar("version")
     if version is not None and version.core() != 1:
-        problems.add(version.at, f"version is {described(version)}; this program knows version 1")
+        problems.add(version.at, f"version is {described(version)}; this program knows version 1", id="RC-version")
     elif "version" not in top.entries:
-        problems.add(begin, "version is missing; write version: 1")
+        problems.add(begin, "version is missing; write version: 1", id="RC-missing-key")
     project = top.text("project")
     if project is None and "project" not in top.entries:
-        problems.add(begin, "project is missing; write the name of the project")
+        problems.add(begin, "project is missing; write the name of the project", id="RC-missing-key")
     elif project is not None and _PROJECT.fullmatch(project[0]) is None:
-        problems.add(project[1], f"project is {shown(project[0])}; it must be 1 to 100 letters, digits or any of . _ -")
+        problems.add(
+            project[1], f"project is {shown(project[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-project-name"
+        )
     service = Words.of(Service.SECTION, top.entry(Service.SECTION), problems)
     base, sandbox, member = service.text(Service.BASE_URL), service.text(Service.SANDBOX), service.text(Service.MEMBER)
     timeout = service.number(Service.TIMEOUT, TIMEOUT_DEFAULT, above=True)
     service.rest()
     if base is not None and not _is_base(base[0]):
-        problems.add(base[1], f"service.baseUrl is {_safe(base[0])}; it must be https://host, without user, query or fragment")
+        problems.add(
+            base[1], f"service.baseUrl is {_safe(base[0])}; it must be https://host, without user, query or fragment", id="RC-service-url"
+        )
     if base is not None and sandbox is not None:
-        problems.add(sandbox[1], "service.sandbox and service.baseUrl cannot be combined; write one of them")
+        problems.add(sandbox[1], "service.sandbox and service.baseUrl cannot be combined; write one of them", id="RC-settings-conflict")
     if member is not None and _EMAIL.fullmatch(member[0]) is None:
-        problems.add(member[1], f"service.member is {shown(member[0])}; it must be the e-mail of the member who owns the token")
+        wrong = f"service.member is {shown(member[0])}; it must be the e-mail of the member who owns the token"
+        problems.add(member[1], wrong, id="RC-not-an-e-mail")
         member = None
     recovery = Words.of("recovery", top.entry("recovery"), problems)
     settle = recovery.number("settle", SETTLE_DEFAULT)
@@ -261,21 +267,24 @@ def _state(found: tuple[str, Source] | None, root: Path, problems: Problems) -> 
         return f"sqlite:///{root / DEFAULT_STATE}"
     url, at = found
     if _STATES.fullmatch(url) is None:
-        problems.add(at, f"state is {_safe(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
+        wrong = f"state is {_safe(url)}; it must be sqlite:///FILE, postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX"
+        problems.add(at, wrong, id="RC-state-url")
         return ""
     if url.startswith("sqlite:"):
         path = url.removeprefix("sqlite:///")
         if path == url or not path or "?" in path:
-            problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project")
+            problems.add(at, f"state is {shown(url)}; write sqlite:///FILE for a file, relative to the project", id="RC-state-url")
             return ""
         return f"sqlite:///{root / path}"
     try:
         parts = urlsplit(url)
         secret = parts.password is not None or any(key.lower() in SECRETS for key, _ in parse_qsl(parts.query))
     except ValueError:
-        problems.add(at, "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX")
+        problems.add(at, "state is not a valid URL; it must be postgresql+psycopg://HOST/DATABASE or s3://BUCKET/PREFIX", id="RC-state-url")
         return ""
     if secret:
-        problems.add(at, "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE")
+        problems.add(
+            at, "state contains a password, which is not allowed in the YAML; set the whole URL in RECONCILER_STATE", id="RC-state-password"
+        )
         return ""
     return url

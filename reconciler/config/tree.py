@@ -25,12 +25,14 @@ from reconciler.config.source.nodes import (
     Node,
     Problems,
     Scalar,
+    Wrong,
     described,
     empty,
     first_unevaluated,
     holds_expression,
     shown,
     untainted,
+    wrong_form,
 )
 from reconciler.config.source.split import INCLUDE, Split, is_split
 from reconciler.config.values import INVALID
@@ -137,15 +139,16 @@ class Tree:
             misplaced = entry.node.entries.get(FOR_EACH)
             if misplaced is not None and not isinstance(misplaced.node, Map):
                 wrong = f"forEach belongs to an entry of {entry.key}: write {entry.key}: {{KEY: {{forEach: …, …}}}}"
-                self.problems.add(misplaced.at, wrong, about)
+                self.problems.add(misplaced.at, wrong, about, id="RC-for-each-elsewhere")
                 return []
             if any(isinstance(each.node, Map) and FOR_EACH in each.node.entries for each in found):
                 return self._generated_entries(found, about)
             return found
         if isinstance(entry.node, Scalar) and entry.node.empty:
-            self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about)
+            self.problems.add(entry.node.at, f"{empty(entry.key)} ({{}} is an empty map)", about, id="RC-no-value")
         else:
-            self.problems.add(entry.node.at, f"{entry.key} must be a map, not {described(entry.node)}; write {{}} for an empty one", about)
+            says = f"{entry.key} must be a map, not {described(entry.node)}; write {{}} for an empty one"
+            self.problems.add(entry.node.at, says, about, id="RC-wrong-form")
         return []
 
     def _list(self, members: tuple[Kind, ...], parent: Item, entry: Entry) -> None:
@@ -154,7 +157,8 @@ class Tree:
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
             way = f"to split it, write {entry.key}: {{include: [FILE, …]}} in one place"
-            self.problems.add(entry.at, f"{entry.key} is ordered and is also written at {_place(first)}; {way}", parent.address)
+            says = f"{entry.key} is ordered and is also written at {_place(first)}; {way}"
+            self.problems.add(entry.at, says, parent.address, id="RC-list-in-two-places")
             return
         found: list[Item] = []
         for node in self._nodes(entry, parent):
@@ -172,7 +176,7 @@ class Tree:
             if other is not None:
                 wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; "
                 wrong += f"{other.address} at {_place(other.at)} is of another kind"
-                self.problems.add(one.at, wrong, one.address)
+                self.problems.add(one.at, wrong, one.address, id="RC-kinds-mixed")
                 break
 
     def _nodes(self, entry: Entry, parent: Item) -> list[Node]:
@@ -182,11 +186,13 @@ class Tree:
         if isinstance(entry.node, Map) and is_split(entry.node, ordered=True):
             return self.split.nodes(entry.key, entry.node, parent.address) if self._may_split(entry.node, parent.address) else []
         if isinstance(entry.node, Scalar) and entry.node.empty:
-            self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address)
+            self.problems.add(entry.node.at, f"{empty(entry.key)} ([] is an empty list)", parent.address, id="RC-no-value")
             return []
         first = next(iter(entry.node.entries), "") if isinstance(entry.node, Map) else ""
         hint = did_you_mean(first, [INCLUDE]) or "; write [] for an empty one"
-        self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}{hint}", parent.address)
+        self.problems.add(
+            entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}{hint}", parent.address, id="RC-wrong-form"
+        )
         return []
 
     @cached_property
@@ -230,7 +236,8 @@ class Tree:
         """Whether a map or list may be split into files here."""
         if self._each is None:
             return True
-        self.problems.add(node.entries[INCLUDE].at, "include is not allowed inside forEach; write forEach into the included file", about)
+        wrong = "include is not allowed inside forEach; write forEach into the included file"
+        self.problems.add(node.entries[INCLUDE].at, wrong, about, id="RC-include-in-for-each")
         return False
 
     def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
@@ -243,18 +250,19 @@ class Tree:
                 return self._tagged(bare, parent, section, Map(node.at, {tag: Entry(tag, node.at, node)}))
         if not isinstance(node, Map):
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"an item of {section} is {choices}, not {what}", parent.address)
+            self.problems.add(node.at, f"an item of {section} is {choices}, not {what}", parent.address, id=wrong_form(node))
             return None
         present = [tag for tag in tags if tag in node.entries]
         if len(present) == 1:
             return self._tagged(tags[present[0]], parent, section, node)
         if present:
             wrong = f"an item of {section} must be one thing, not {' and '.join(present)} at once"
-            self.problems.add(node.entries[present[1]].at, wrong, parent.address)
+            self.problems.add(node.entries[present[1]].at, wrong, parent.address, id="RC-node-of-two-kinds")
         else:
             first = next(iter(node.entries.values()), None)
             hint = did_you_mean(first.key, tags) if first is not None else ""
-            self.problems.add(first.at if first else node.at, f"an item of {section} must say what it is: {choices}{hint}", parent.address)
+            says = f"an item of {section} must say what it is: {choices}{hint}"
+            self.problems.add(first.at if first else node.at, says, parent.address, id="RC-node-of-no-kind")
         return None
 
     def _tagged(self, kind: Kind, parent: Item, section: str, node: Map) -> Item | None:
@@ -271,20 +279,16 @@ class Tree:
         if "key" in node.entries:
             key = self._key_text(node.entries["key"], parent.address)
         elif isinstance(value, Named) and isinstance(entry.node, Scalar) and entry.node.computed:
-            self.problems.add(
-                entry.node.at,
-                f"{tag} is also the key and comes from an expression, but {LITERAL}, or add a key of its own: key: …",
-                parent.address,
-            )
+            wrong = f"{tag} is also the key and comes from an expression, but {LITERAL}, or add a key of its own: key: …"
+            self.problems.add(entry.node.at, wrong, parent.address, id="RC-computed-key")
             return None
         elif isinstance(value, Named):
             key = value.key
         else:
             key = None
             if isinstance(value, Foreign):
-                self.problems.add(
-                    entry.at, f"{a(kind.name)} of {a(tag)} outside the project needs a key of its own: key: …", parent.address
-                )
+                wrong = f"{a(kind.name)} of {a(tag)} outside the project needs a key of its own: key: …"
+                self.problems.add(entry.at, wrong, parent.address, id="RC-key-needed")
         self._without_key(node, key, parent.address)
         if value is INVALID or key is None:
             return None
@@ -307,14 +311,14 @@ class Tree:
             self.problems.partial = True
             for name, entry in node.entries.items():
                 if closest(name, [FOR_EACH]) is not None:
-                    self.problems.add(entry.at, f'unknown field "{name}"{did_you_mean(name, [FOR_EACH])}', about)
+                    self.problems.add(entry.at, f'unknown field "{name}"{did_you_mean(name, [FOR_EACH])}', about, id="RC-unknown-field")
 
     def _key_text(self, entry: Entry, about: Address) -> str | None:
         node = entry.node
         if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
             return None  # its expression failed
         if isinstance(node, Scalar) and node.computed:
-            self.problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about)
+            self.problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about, id="RC-computed-key")
         elif isinstance(node, Scalar) and node.value is UNREAD and not node.null and not node.empty:
             return node.text
         elif isinstance(node, Scalar) and isinstance(node.value, int) and not isinstance(node.value, bool) and not node.taint:
@@ -323,7 +327,7 @@ class Tree:
             return node.value
         elif not isinstance(node, Scalar) or not node.taint:
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"{entry.key} must be a key, not {what}", about)
+            self.problems.add(node.at, f"{entry.key} must be a key, not {what}", about, id="RC-not-a-key")
         return None
 
     def _item(self, kind: Kind, entry: Entry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
@@ -336,11 +340,11 @@ class Tree:
         if isinstance(value, str):
             key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
         if holds_expression(key):
-            self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about)
+            self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
             return None
         if not is_key(key):
             wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
-            self.problems.add(entry.at, wrong, about)
+            self.problems.add(entry.at, wrong, about, id="RC-not-a-key")
             return None
         if parent is None or kind.within is None:
             address = Address((key,))
@@ -367,7 +371,9 @@ class Tree:
             first = f" (for element {before.each.element}, at {_place(before.each.place)})" if before.each is not None else ""
             same = self._each is not None and before.each is not None and self._each.at == before.each.at
             advice = advice or ("; each element needs a key of its own" if same else "; remove one of them, or give it another key")
-            self.problems.add(entry.at, f"declared twice{here}; first at {_place(before.at)}{first}{advice}", address)
+            self.problems.add(
+                entry.at, f"declared twice{here}; first at {_place(before.at)}{first}{advice}", address, id="RC-declared-twice"
+            )
             return None
         place = (parent.address if parent is not None else address, section)
         item = Item(address, kind, entry.at, parent, section, self._counts[place])
@@ -384,9 +390,9 @@ class Tree:
                 return
             item.unread = True
             if isinstance(node, Scalar) and node.empty:
-                report(node.at, f"{empty(item.address.key)} ({{}} for no fields)")
+                report(node.at, f"{empty(item.address.key)} ({{}} for no fields)", id="RC-no-value")
             else:
-                report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}")
+                report(node.at, f"{a(item.kind.name)} must be a map, not {described(node)}", id="RC-wrong-form")
             return
         for name, entry in node.entries.items():
             if name in skip:
@@ -400,30 +406,31 @@ class Tree:
             elif name in RESERVED:
                 read_reserved(self.kinds, shape, item, entry, report)
             else:
-                report(entry.at, unknown_word(shape, item, name))
+                wrong = unknown_word(shape, item, name)
+                report(entry.at, wrong.message, id=wrong.id)
 
     def _value(self, shape: Shape, item: Item, name: str, node: Node) -> None:
         item.nodes[name] = node
         if not isinstance(node, Scalar) and (left := first_unevaluated(node)) is not None:
             message = f"{name} cannot hold an expression beside forEach, which makes resources, not values; write the value out"
-            self.problems.add(left.at, message, item.address)
+            self.problems.add(left.at, message, item.address, id="RC-expression-not-allowed")
         item.values[name] = shape.readers[name].read(node, self.problems.about(item.address))
 
 
-def unknown_word(shape: Shape, item: Item, name: str) -> str:
+def unknown_word(shape: Shape, item: Item, name: str) -> Wrong:
     """What is said of a word that a resource does not take; the word that was meant is then not missing besides."""
     known = shape.kind.fields.get(name)
     if shape.key_reader is not None and name == shape.key_reader.field.name:
-        return f"{name} is not allowed here: the key is the {name}"
+        return Wrong("RC-key-elsewhere", f"{name} is not allowed here: the key is the {name}")
     if known is not None and known.role is Role.CHOICE:
-        return f'{name} is not allowed here; write "{known.flag}: true" on the {known.to}'
+        return Wrong("RC-key-elsewhere", f'{name} is not allowed here; write "{known.flag}: true" on the {known.to}')
     if known is not None and known.role is Role.OUTPUT:
-        return f"{name} is not allowed here: the service sets it"
+        return Wrong("RC-set-by-service", f"{name} is not allowed here: the service sets it")
     if known is not None:
-        return f"{name} is not allowed here: it follows from the location of the {shape.kind.name}"
+        return Wrong("RC-set-by-location", f"{name} is not allowed here: it follows from the location of the {shape.kind.name}")
     meant = closest(name, shape.words)
     item.meant += [meant] if meant is not None else []
-    return f'unknown field "{name}"{did_you_mean(name, shape.words)}'
+    return Wrong("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words)}')
 
 
 def _place(source: Source) -> str:

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, Required, Union,
 import typing_extensions
 from pydantic import TypeAdapter, ValidationError
 
-from reconciler.config.messages import sentence
+from reconciler.config.messages import cause_of_value, sentence
 from reconciler.config.source.nodes import (
     UNREAD,
     List,
@@ -35,7 +35,9 @@ from reconciler.config.source.nodes import (
     plain,
     unknown,
     untainted,
+    wrong_form,
 )
+from reconciler.model import Source
 from reconciler.resource import Field, Foreign, Kind, Named, Role, To
 from reconciler.text.suggest import a, did_you_mean
 
@@ -95,18 +97,18 @@ class Reader:
             report = _hiding(report, name, tainted)
         if isinstance(node, Scalar):
             if node.empty:
-                report(node.at, empty(name))
+                report(node.at, empty(name), id="RC-no-value")
                 return INVALID
             if node.null:
                 if self.field.clear:
                     return None
-                report(node.at, f"{name} cannot be cleared; remove the line to stop managing it")
+                report(node.at, f"{name} cannot be cleared; remove the line to stop managing it", id="RC-not-clearable")
                 return INVALID
         failed: list[bool] = []
 
-        def noted(at: Any, message: str) -> None:
+        def noted(at: Source, message: str, *, id: str) -> None:
             failed.append(True)
-            report(at, message)
+            report(at, message, id=id)
 
         value = self.convert(node, name, noted)
         if failed:
@@ -116,15 +118,15 @@ class Reader:
         except ValidationError as error:
             for one in error.errors(include_url=False):
                 part = _part(node, one["loc"])
-                report(part.at, sentence(name, one, part))
+                report(part.at, sentence(name, one, part), id=cause_of_value(one))
             return INVALID
 
 
 def _hiding(report: Report, name: str, tainted: Scalar) -> Report:
-    """Reports that a value is wrong without saying what it is."""
+    """Reports that a value is wrong without saying what it is, nor why: the cause could show something of it."""
 
-    def hidden(at: Any, message: str) -> None:
-        report(tainted.at, f"{name} is not valid; the reason is hidden because it uses {', '.join(tainted.taint)}")
+    def hidden(at: Source, message: str, *, id: str) -> None:
+        report(tainted.at, f"{name} is not valid; the reason is hidden because it uses {', '.join(tainted.taint)}", id="RC-hidden-reason")
 
     return hidden
 
@@ -182,9 +184,10 @@ def _text(node: Node, name: str, report: Report) -> Any:
         if isinstance(node.value, str):
             return node.value
         if node.value is not UNREAD and node.value is not None:
-            report(node.at, f"{name} is text, but the expression is {described(node)}; declare the variable with type: string")
+            wrong = f"{name} is text, but the expression is {described(node)}; declare the variable with type: string"
+            report(node.at, wrong, id="RC-text-expected")
             return INVALID
-    report(node.at, f"{name} must be text, not {_what(node)}")
+    report(node.at, f"{name} must be text, not {_what(node)}", id=wrong_form(node))
     return INVALID
 
 
@@ -195,7 +198,7 @@ def _what(node: Node) -> str:
 def _boolean(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, bool):
-        report(node.at, f"{name} must be true or false, not {_what(node)}")
+        report(node.at, f"{name} must be true or false, not {_what(node)}", id=wrong_form(node))
         return INVALID
     return value
 
@@ -203,7 +206,7 @@ def _boolean(node: Node, name: str, report: Report) -> Any:
 def _integer(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int) or isinstance(value, bool):
-        report(node.at, f"{name} must be a whole number, not {_what(node)}")
+        report(node.at, f"{name} must be a whole number, not {_what(node)}", id="RC-not-a-number")
         return INVALID
     return value
 
@@ -211,7 +214,7 @@ def _integer(node: Node, name: str, report: Report) -> Any:
 def _number(node: Node, name: str, report: Report) -> Any:
     value = node.core() if isinstance(node, Scalar) else None
     if not isinstance(value, int | float) or isinstance(value, bool):
-        report(node.at, f"{name} must be a number, not {_what(node)}")
+        report(node.at, f"{name} must be a number, not {_what(node)}", id="RC-not-a-number")
         return INVALID
     return float(value)
 
@@ -225,7 +228,7 @@ def _reference(kind: str) -> Convert:
                 return node.text
         elif isinstance(node, Map) and set(node.entries) == {"id"}:
             return Outside(id=_text(node.entries["id"].node, f"{name}.id", report))
-        report(node.at, f"{name} is not {_what(node)}; {wanted}")
+        report(node.at, f"{name} is not {_what(node)}; {wanted}", id=wrong_form(node))
         return INVALID
 
     return convert
@@ -237,14 +240,14 @@ def _list(made: Any, inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, List):
             null = isinstance(node, Scalar) and node.null
-            report(node.at, f"{name} must be a list, not {_what(node)}; write {'[]' if null else _listed(node)}")
+            report(node.at, f"{name} must be a list, not {_what(node)}; write {'[]' if null else _listed(node)}", id=wrong_form(node))
             return INVALID
         values = [inner(item, f"{name}[{index}]", report) for index, item in enumerate(node.items)]
         if unordered:
             seen: set[Any] = set()
             for item, value in zip(node.items, values, strict=True):
                 if value in seen and value is not INVALID:
-                    report(item.at, f"{name} names {described(item)} twice")
+                    report(item.at, f"{name} names {described(item)} twice", id="RC-value-twice")
                 seen.add(value)
         return made(values) if made in (tuple, set, frozenset) else values
 
@@ -261,7 +264,7 @@ def _listed(node: Node) -> str:
 def _mapping(inner: Convert) -> Convert:
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} must be a map, not {_what(node)}; write {{…}}")
+            report(node.at, f"{name} must be a map, not {_what(node)}; write {{…}}", id=wrong_form(node))
             return INVALID
         return {key: inner(entry.node, f"{name}.{key}", report) for key, entry in node.entries.items()}
 
@@ -275,18 +278,18 @@ def _record(hint: Any) -> Convert:
 
     def convert(node: Node, name: str, report: Report) -> Any:
         if not isinstance(node, Map):
-            report(node.at, f"{name} is a map with {', '.join(parts)}, not {_what(node)}")
+            report(node.at, f"{name} is a map with {', '.join(parts)}, not {_what(node)}", id=wrong_form(node))
             return INVALID
         for key, entry in node.entries.items():
             if key not in parts:
-                report(entry.at, f'{name} has no "{key}"{did_you_mean(key, parts)}')
+                report(entry.at, f'{name} has no "{key}"{did_you_mean(key, parts)}', id="RC-unknown-field")
         for key in required:
             if key not in node.entries:
-                report(node.at, f"{name} lacks {key}")
+                report(node.at, f"{name} lacks {key}", id="RC-missing-field")
         made = {}
         for key, entry in node.entries.items():
             if isinstance(entry.node, Scalar) and entry.node.empty:
-                report(entry.node.at, empty(f"{name}.{key}"))
+                report(entry.node.at, empty(f"{name}.{key}"), id="RC-no-value")
             elif key in parts:
                 made[key] = parts[key](entry.node, f"{name}.{key}", report)
         return made

@@ -80,7 +80,7 @@ class _Worker:
                     done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                     for task in done:
                         task.result()
-                    raise StateError(f"{self.database.where} ended the connection of the queue")
+                    raise StateError(f"{self.database.where} ended the connection of the queue", id="RC-state-unreachable")
                 finally:
                     for run in tuple(self.tasks.values()):  # a run that is ended now is due again at once, and continued by another worker
                         run.cancel()

@@ -46,7 +46,7 @@ class Bitbucket:
             if not page.get("next"):
                 return own
             path = page["next"]
-        raise ForgeError("the pull request has more comments than can be read")
+        raise ForgeError("the pull request has more comments than can be read", id="RC-too-many-comments")
 
     def _me(self) -> str:
         """The id of the token's user; "" where it is not allowed to ask."""

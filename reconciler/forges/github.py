@@ -57,7 +57,7 @@ class GitHub:
             viewer = str((data.get("viewer") or {}).get("login"))
             listed = ((data.get("repository") or {}).get("pullRequest") or {}).get("comments")
             if listed is None:
-                raise ForgeError(f"GitHub does not show pull request {self._number} of {self._owner}/{self._name}")
+                raise ForgeError(f"GitHub does not show pull request {self._number} of {self._owner}/{self._name}", id="RC-forge-not-found")
             for node in filter(None, listed["nodes"]):
                 if _is_own(node, viewer):
                     self._nodes[node["databaseId"]] = node["id"]
@@ -65,17 +65,19 @@ class GitHub:
             if not listed["pageInfo"]["hasNextPage"]:
                 return own
             after = listed["pageInfo"]["endCursor"]
-        raise ForgeError(f"pull request {self._number} has more comments than can be read")
+        raise ForgeError(f"pull request {self._number} has more comments than can be read", id="RC-too-many-comments")
 
     def _asked(self, query: str, about: dict[str, Any], *, reading: bool) -> dict[str, Any]:
         ask = self._talk.read if reading else self._talk.write
         data = ask("POST", self._graphql, data={"query": query, "variables": about}).data
         if isinstance(data, dict) and data.get("errors"):
             says = self._talk.says(message(data))
-            raise (NotAllowed if "not accessible" in says else ForgeError)(f"GitHub answered: {says}")
+            if "not accessible" in says:
+                raise NotAllowed(f"GitHub answered: {says}", id="RC-forge-not-permitted")
+            raise ForgeError(f"GitHub answered: {says}", id="RC-forge-refused")
         result = data.get("data") if isinstance(data, dict) else None
         if not isinstance(result, dict):
-            raise ForgeError("GitHub answered with something that is not a result of GraphQL")
+            raise ForgeError("GitHub answered with something that is not a result of GraphQL", id="RC-forge-response")
         return result
 
     @understood

@@ -51,7 +51,7 @@ class GitLab:
             page = reply.headers.get("x-next-page", "")
             if not page.isdecimal():
                 return items
-        raise ForgeError("the merge request has more notes than can be read")
+        raise ForgeError("the merge request has more notes than can be read", id="RC-too-many-comments")
 
     @understood
     def create(self, body: str) -> int:

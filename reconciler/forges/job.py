@@ -85,7 +85,7 @@ def _graphql(api: str, environ: Mapping[str, str]) -> str:
     beside = api.removesuffix("/v3") + "/graphql"
     given = checked_api("GITHUB_GRAPHQL_URL", environ.get("GITHUB_GRAPHQL_URL") or beside)
     if urlsplit(given)[:2] != urlsplit(api)[:2]:
-        raise UsageError("GITHUB_GRAPHQL_URL and GITHUB_API_URL name different hosts, and the token is sent to one only")
+        raise UsageError("GITHUB_GRAPHQL_URL and GITHUB_API_URL name different hosts, and the token is sent to one only", id="RC-forge-url")
     return given
 
 
@@ -125,9 +125,12 @@ def checked_api(variable: str, url: str) -> str:
     except ValueError:
         usable, parts, host = False, urlsplit(""), ""
     if not usable or not host or parts.scheme not in ("http", "https") or "@" in parts.netloc or parts.query or parts.fragment:
-        raise UsageError(f"{variable} is not the URL of an API", hint=f"The CI sets it, for example to {APIS['github'][1]}.")
+        raise UsageError(
+            f"{variable} is not the URL of an API", id="RC-forge-url", hint=f"The CI sets it, for example to {APIS['github'][1]}."
+        )
     if parts.scheme == "http" and not _is_loopback(host):
-        raise UsageError(f"{variable} would send the token unencrypted", hint="Use https; plain http is only for the loopback interface.")
+        wrong = f"{variable} would send the token unencrypted"
+        raise UsageError(wrong, id="RC-unencrypted-url", hint="Use https; plain http is only for the loopback interface.")
     return url.rstrip("/")
 
 

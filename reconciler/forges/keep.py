@@ -70,7 +70,7 @@ class _Keeping:
             if not self.turn.exclusive:
                 self.clock.sleep(min(8.0, 0.25 * 1.5**number) * (0.5 + self.clock.chance()))
         hint = "Run it again, or use --separate so that each project has a comment of its own."
-        raise ForgeError(trouble.message if trouble else "other jobs keep writing the comment", hint=hint)
+        raise ForgeError(trouble.message if trouble else "other jobs keep writing the comment", id="RC-comment-contended", hint=hint)
 
     def _read(self) -> Sequence[Known]:
         """The comments; those that this job has just created are waited for."""

@@ -81,7 +81,7 @@ def understood(method: Callable[P, T]) -> Callable[P, T]:
         try:
             return method(*given, **named)
         except (LookupError, TypeError, ValueError, AttributeError) as error:
-            raise ForgeError(f"the forge answered with something unexpected: {type(error).__name__}") from error
+            raise ForgeError(f"the forge answered with something unexpected: {type(error).__name__}", id="RC-forge-response") from error
 
     return reading
 

@@ -57,7 +57,7 @@ class Talk:
             self._http = httpx.Client(headers={**common, **headers}, timeout=SECONDS, follow_redirects=False, verify=encrypted)
         except (OSError, ValueError, httpx.InvalidURL) as error:  # SSLError is an OSError
             hint = "Correct or unset SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY."
-            raise ForgeError(f"{name} cannot be reached: {self.says(str(error))}", hint=hint) from None
+            raise ForgeError(f"{name} cannot be reached: {self.says(str(error))}", id="RC-certificates", hint=hint) from None
 
     def read(
         self, method: str, path: str, *, query: Mapping[str, str] | None = None, data: Any = None, accepted: frozenset[int] = OK
@@ -77,7 +77,7 @@ class Talk:
                 wait = wait if limit is None else limit
             if attempt < ATTEMPTS - 1:
                 self._wait(wait, trouble)
-        raise ForgeError(trouble)
+        raise ForgeError(trouble, id="RC-forge-failing")
 
     def write(self, method: str, path: str, *, data: Any = None, accepted: frozenset[int] = OK) -> Reply:
         """An answer to a request that is sent once. Raises `TryAgain` where it was not carried out, or nobody knows."""
@@ -86,19 +86,19 @@ class Talk:
         except (httpx.HTTPError, OSError) as error:
             trouble = f"{self.name} did not answer: {self.says(str(error) or type(error).__name__)}"
             self._wait(0.5 + self._clock.chance(), trouble)
-            raise TryAgain(trouble) from None
+            raise TryAgain(trouble, id="RC-forge-failing") from None
         wait = self._limit(reply)
         if wait is None and (reply.status >= 500 or reply.status == 408):
             wait = 0.5 + self._clock.chance()
         if wait is not None:
             self._wait(wait, self._refusal(reply))
-            raise TryAgain(self._refusal(reply))
+            raise TryAgain(self._refusal(reply), id="RC-forge-failing")
         return self._judged(reply, accepted)
 
     def _send(self, method: str, path: str, query: Mapping[str, str] | None, data: Any) -> Reply:
         url = path if "://" in path else self._base + path
         if urlsplit(url)[:2] != urlsplit(self._base)[:2]:
-            raise ForgeError(f"{self.name} answered with the URL of another host, which is not followed")
+            raise ForgeError(f"{self.name} answered with the URL of another host, which is not followed", id="RC-forge-redirect")
         ends = self._clock.monotonic() + WHOLE_SECONDS
         content = bytearray()
         with self._http.stream(method, url, params=query, json=data) as response:
@@ -117,13 +117,17 @@ class Talk:
         if reply.status in accepted:
             return reply
         if 300 <= reply.status <= 399:
-            raise ForgeError(f"{self.name} answered {reply.status}, a redirect; redirects are never followed")
+            raise ForgeError(f"{self.name} answered {reply.status}, a redirect; redirects are never followed", id="RC-forge-redirect")
         if reply.status == 401:
-            raise ForgeError(self._refusal(reply), hint="The token is wrong or has expired.")
+            raise ForgeError(self._refusal(reply), id="RC-forge-token", hint="The token is wrong or has expired.")
         if reply.status == 403:
-            raise NotAllowed(self._refusal(reply))
+            raise NotAllowed(self._refusal(reply), id="RC-forge-not-permitted")
         missing = "The repository or the pull request does not exist, or the token is not allowed to read it."
-        raise ForgeError(self._refusal(reply), hint=missing if reply.status == 404 else None)
+        raise ForgeError(
+            self._refusal(reply),
+            id="RC-forge-not-found" if reply.status == 404 else "RC-forge-refused",
+            hint=missing if reply.status == 404 else None,
+        )
 
     def _refusal(self, reply: Reply) -> str:
         says = self.says(message(reply.data))
@@ -156,7 +160,7 @@ class Talk:
         """Wait, within the patience of a run."""
         if self._waited + seconds > PATIENCE:
             until = datetime.fromtimestamp(self._clock.wall() + min(seconds, 10.0**9), UTC)
-            raise ForgeError(trouble, hint=f"Try again after {until:%H:%M} UTC.")
+            raise ForgeError(trouble, id="RC-forge-failing", hint=f"Try again after {until:%H:%M} UTC.")
         self._waited += seconds
         self._clock.sleep(seconds)
 

@@ -58,10 +58,8 @@ def chosen(drift: Drift, words: Sequence[str]) -> list[Accepted]:
     for word in words:
         one, name = _named(drift, word)
         if one.status is Kept.DELETED:
-            raise Refused(
-                f"{one.address} was deleted outside Reconciler",
-                hint="Remove its lines from the YAML to accept this, or apply to restore it.",
-            )
+            wrong = f"{one.address} was deleted outside Reconciler"
+            raise Refused(wrong, id="RC-deleted-outside", hint="Remove its lines from the YAML to accept this, or apply to restore it.")
         if one.place is not None and name is None:
             found[(one.address, None)] = Accepted(one, None)
         for delta in one.fields:
@@ -77,7 +75,7 @@ def _named(drift: Drift, word: str) -> tuple[Drifted, str | None]:
     address, _, name = word.rpartition(".")
     one = by_text.get(address)
     if one is None or all(delta.name != name for delta in one.fields):
-        raise UsageError(f"{word} has not drifted", hint="reconciler drift lists what has.")
+        raise UsageError(f"{word} has not drifted", id="RC-not-drifted", hint="reconciler drift lists what has.")
     return one, name
 
 
@@ -143,7 +141,7 @@ class Acceptance:
             yield
         except Untouchable as error:
             where = f"{file or self.desired.resources[address].source.file}:{error.line}:{error.column}"
-            raise Refused(f"{address}: {error}", hint=f"Change it by hand: {where}.") from None
+            raise Refused(f"{address}: {error}", id="RC-edit-by-hand", hint=f"Change it by hand: {where}.") from None
 
     def _laid_out(self, file: str, text: str) -> str:
         """A file that was in canonical layout stays in it."""
@@ -165,20 +163,22 @@ class Acceptance:
         kind = self.kinds[declared.kind]
         field = kind.fields[name]
         if field.sensitive:
-            raise Refused(f"{each} is sensitive: its value is not written to files", hint=f"Change its source{_at(declared.source)}.")
+            wrong = f"{each} is sensitive: its value is not written to files"
+            raise Refused(wrong, id="RC-sensitive-not-written", hint=f"Change its source{_at(declared.source)}.")
         now = self._now(each)
         if field.role is Role.CHOICE:
             self._choose(each, str(field.flag), str(field.to), now)
             return
         reader = self.shapes[kind.name].readers.get(name)
         if reader is None:
-            raise Refused(f"{each} is its key in the YAML", hint=f"Change the key{_at(declared.source)}, with previously: {address}.")
+            wrong = f"{each} is its key in the YAML"
+            raise Refused(wrong, id="RC-key-changed-outside", hint=f"Change the key{_at(declared.source)}, with previously: {address}.")
         self._check_own(each, declared.positions.get(name))
         self._check_plain(each, address, name, declared.positions.get(name))
         try:
             value = written(reader, now, lambda of, id: self._reference(address, of, id), lambda of, key: self._id(address, of, key))
         except Unwritable as error:
-            raise Refused(f"{each} cannot be written: {error}", hint="Run apply to restore it.") from None
+            raise Refused(f"{each} cannot be written: {error}", id="RC-edit-by-hand", hint="Run apply to restore it.") from None
         edits = self._edits[address]
         edits[name] = Loose(value) if field.unordered and isinstance(value, list) else value
         if name == kind.place.tag and raw(self._text(address), self._place(address), "key") is None:
@@ -190,7 +190,8 @@ class Acceptance:
         made = self.desired.generated.get(address)
         if made is not None:
             written = self._written(address, name, self.desired.resources[address].positions.get(name or "")) if name is not None else None
-            raise Refused(f"{each} {GENERATED}", hint=f"Change {f'{written}, or ' if written is not None else ''}{made}.")
+            hint = f"Change {f'{written}, or ' if written is not None else ''}{made}."
+            raise Refused(f"{each} {GENERATED}", id="RC-computed-in-yaml", hint=hint)
 
     def _written(self, address: Address, name: str, at: Source | None) -> str | None:
         """What is written behind a word of a resource, and where; None where nothing is."""
@@ -201,7 +202,8 @@ class Acceptance:
     def _check_own(self, each: Accepted, at: Source | None) -> None:
         """Raise `Refused` where an environment gives the value."""
         if at is not None and at.file.startswith(f"{ENVIRONMENTS}/"):
-            raise Refused(f"{each} is set by a patch of the environment", hint=f"Change the patch: {at.file}:{at.line}:{at.column}.")
+            wrong = f"{each} is set by a patch of the environment"
+            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change the patch: {at.file}:{at.line}:{at.column}.")
 
     def _now(self, each: Accepted) -> Any:
         """The living value, request form."""
@@ -212,7 +214,7 @@ class Acceptance:
             return each.delta.before
         value = found.values.get(each.delta.name, UNSET) if found is not None else UNSET
         if value is UNSET:
-            raise Refused(f"the service does not show {each}", hint="Remove the line to stop managing it.")
+            raise Refused(f"the service does not show {each}", id="RC-value-not-shown", hint="Remove the line to stop managing it.")
         return value
 
     def _choose(self, each: Accepted, flag: str, kind: str, now: Any) -> None:
@@ -221,15 +223,16 @@ class Acceptance:
         before = self.desired.resources[each.one.address].values[each.delta.name]
         address = next((one for one in self.desired.resources if str(one) == now), None)
         if address is None:
-            raise Refused(
-                f"the {flag} {kind} is {now}, which the YAML does not declare", hint=f'Declare it, and write "{flag}: true" there.'
-            )
+            wrong = f"the {flag} {kind} is {now}, which the YAML does not declare"
+            raise Refused(wrong, id="RC-not-in-yaml", hint=f'Declare it, and write "{flag}: true" there.')
         at = self.desired.resources[each.one.address].positions.get(each.delta.name)
         for child, place in ((before, at), (address, None)):
             made = self.desired.generated.get(child)
             if made is not None:
                 written = self._written(child, flag, place) or f"the lines: {flag} can be an expression that is true for one element"
-                raise Refused(f"{each} concerns {child}, which {GENERATED}", hint=f"Change {written}. It is {made}.")
+                raise Refused(
+                    f"{each} concerns {child}, which {GENERATED}", id="RC-computed-in-yaml", hint=f"Change {written}. It is {made}."
+                )
             self._check_plain(each, child, flag, place)
         self._edits[before][flag] = DROP
         self._edits[address][flag] = True
@@ -248,10 +251,8 @@ class Acceptance:
             computed = True
         if computed:
             at = at or self.desired.resources[address].source
-            raise Refused(
-                f"{each} comes from an expression: {found.splitlines()[0]}",
-                hint=f"Change the expression or its sources: {at.file}:{at.line}:{at.column}.",
-            )
+            wrong = f"{each} comes from an expression: {found.splitlines()[0]}"
+            raise Refused(wrong, id="RC-computed-in-yaml", hint=f"Change the expression or its sources: {at.file}:{at.line}:{at.column}.")
 
     # -- references ----------------------------------------------------------------------------------------------------------------
 

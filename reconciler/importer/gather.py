@@ -249,7 +249,7 @@ class Gathered:
         reader: Reader | None = self.shapes[thing.kind.name].key_reader
         assert reader is not None
         value = thing.one.values.get(reader.field.name)
-        read = reader.read(lifted(value, Source("", 0)), lambda at, message: None) if isinstance(value, str) else INVALID
+        read = reader.read(lifted(value, Source("", 0)), lambda at, message, *, id: None) if isinstance(value, str) else INVALID
         return read if isinstance(read, str) else None
 
     def _new(self, thing: Thing, container: Thing | None, taken: set[str]) -> str:

@@ -31,7 +31,7 @@ def into(kinds: Kinds, actual: Actual, desired: Desired, state: State, texts: Ma
     unclear = [one for one in found.blocked.values() if not desired.resources[one.address].implied]
     if unclear:
         more = f", and {len(unclear) - 1} more" if len(unclear) > 1 else ""
-        raise Refused(f"{unclear[0].address}: {unclear[0].reason}{more}", hint=unclear[0].remedy)
+        raise Refused(f"{unclear[0].address}: {unclear[0].reason}{more}", id=unclear[0].id, hint=unclear[0].remedy)
     declared = {address: one for address, one in desired.resources.items() if not one.implied}
     known = {(declared[address].kind, id): address for address, id in found.ids.items() if address in declared}
     known |= excluded_objects(kinds, desired, state, actual, found)
@@ -170,6 +170,7 @@ class _Adding:
         at = f"{spot.node.start_mark.line + 1}:{spot.node.start_mark.column + 1}"
         raise Refused(
             f"{thing.address}: {name} is split into files that declare nothing, at {at}",
+            id="RC-split-files-empty",
             hint=f'Replace the whole file by "{name}: {"{}" if keyed else "[]"}" and run the command again.',
         )
 

@@ -36,7 +36,7 @@ def written(reader: Reader, value: Any, name: Name, id_of: Callable[[str, str], 
     field = reader.field
     found = spelled(field.type, field.shown(value), name)
     problems: list[str] = []
-    read = reader.read(lifted(found, _NOWHERE), lambda at, message: problems.append(message))
+    read = reader.read(lifted(found, _NOWHERE), lambda at, message, *, id: problems.append(message))
     if read is INVALID:
         raise Unwritable(problems[0] if problems else "it cannot be read")
     try:

@@ -7,7 +7,7 @@ at is declared (`choice`, `derived`, `key`, `expires`, `whom`, `missed`).
 from __future__ import annotations
 
 from reconciler.lint.facts import Facts
-from reconciler.lint.fixes import Fixed, fixed
+from reconciler.lint.fixes import Fixed, fixed, with_edits
 from reconciler.lint.rules import findings
 
-__all__ = ["Facts", "Fixed", "findings", "fixed"]
+__all__ = ["Facts", "Fixed", "findings", "fixed", "with_edits"]

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Source, State
+from reconciler.model import RULES, Declared, Desired, Finding, Fix, Ignore, Source, State, cause_of_rule
 from reconciler.resource import Field, Kinds
 
 
@@ -60,7 +60,7 @@ class Facts:
 def finding(rule: str, message: str, about: Declared, *, remedy: str, field: str = "", fix: Fix | None = None) -> Finding:
     """A finding about a resource, or about one of its fields."""
     source = about.positions.get(field, about.source)
-    return Finding(rule, RULES[rule].severity, message, str(about.address), source, remedy, fix)
+    return Finding(cause_of_rule(rule), RULES[rule].severity, message, str(about.address), source, remedy, fix)
 
 
 def level(kinds: Kinds, declared: Declared) -> tuple[str, Address | None, Any]:

@@ -7,10 +7,10 @@ removed with its key, as nothing may stand behind a key.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reconciler.importer.accept import SPELLING
-from reconciler.model import Finding, Source
+from reconciler.model import Edit, Finding, Fix, Source
 from reconciler.yamltext.cursor import index
 from reconciler.yamltext.entries import Edits, ends
 from reconciler.yamltext.errors import Untouchable
@@ -52,6 +52,42 @@ def fixed(texts: Mapping[str, str], findings: Iterable[Finding]) -> Fixed:
         now = made
         done.append(finding)
     return Fixed({name: text for name, text in now.items() if text != texts[name]}, tuple(done), left)
+
+
+def with_edits(texts: Mapping[str, str], findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, each fix with the edits of text that it consists of: applied alone, they give what `fixed` gives for that finding."""
+    return tuple(finding if finding.fix is None else _with_edits(texts, finding, finding.fix) for finding in findings)
+
+
+def _with_edits(texts: Mapping[str, str], finding: Finding, fix: Fix) -> Finding:
+    changed = fixed(texts, [finding]).texts
+    return replace(finding, fix=replace(fix, edits=tuple(_edit(name, texts[name], text) for name, text in sorted(changed.items()))))
+
+
+def _edit(name: str, before: str, after: str) -> Edit:
+    """The one edit that makes a text of another; a removal begins at the beginning of a line where it can."""
+    begin = _alike(before, after)
+    while before[begin - 1 : begin] == "\r":  # a line break is not split
+        begin -= 1
+    same = _alike(before[begin:][::-1], after[begin:][::-1])
+    end, text = len(before) - same, after[begin : len(after) - same]
+    while not text and begin and before[begin - 1] == before[end - 1] and not before.endswith("\n", 0, begin):
+        begin, end = begin - 1, end - 1
+    return Edit(_source(name, before, begin), _source(name, before, end), text)
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts have in common at their beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _source(name: str, text: str, at: int) -> Source:
+    """The line and the column of a place in a text, from 1."""
+    return Source(name, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at))
 
 
 def _rank(path: Path) -> tuple[tuple[int, int, str], ...]:

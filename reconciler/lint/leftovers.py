@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.address import Address
 from reconciler.lint.facts import Facts
-from reconciler.model import RULES, Finding, Fix, Source
+from reconciler.model import RULES, Finding, Fix, Source, cause_of_rule
 from reconciler.plan.matching.renames import follow
 
 REMOVE = "remove the line"
@@ -23,7 +23,7 @@ def unused_default(facts: Facts) -> Iterator[Finding]:
 def _unused(facts: Facts, rule: str, prefix: str, message: str) -> Iterator[Finding]:
     for name, source in facts.unused.items():
         if name.startswith(prefix):
-            yield Finding(rule, RULES[rule].severity, message, name, source, "remove it", Fix(f"remove {name}", (source,)))
+            yield Finding(cause_of_rule(rule), RULES[rule].severity, message, name, source, "remove it", Fix(f"remove {name}", (source,)))
 
 
 def previously_done(facts: Facts) -> Iterator[Finding]:
@@ -46,7 +46,7 @@ def _renamed(facts: Facts, rule: str, old: Address, new: Address, source: Source
     where = f" in environment {environment}" if environment is not None else ""
     remedy = REMOVE if environment is None else "remove the line once the rename was applied in every environment"
     fix = Fix(f"remove {old}", (source,)) if environment is None else None
-    return Finding(rule, RULES[rule].severity, f"the rename from {old} was applied{where}", str(new), source, remedy, fix)
+    return Finding(cause_of_rule(rule), RULES[rule].severity, f"the rename from {old} was applied{where}", str(new), source, remedy, fix)
 
 
 def _done(facts: Facts) -> frozenset[tuple[Address, Address]]:

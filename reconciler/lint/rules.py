@@ -12,7 +12,7 @@ from reconciler.lint.leftovers import moved_done, previously_done, unused_defaul
 from reconciler.lint.references import missed
 from reconciler.lint.siblings import duplicate_title, suffixed_path
 from reconciler.lint.values import certificate_expires, vague_name
-from reconciler.model import RULES, Finding, Fix, Ignore, Source
+from reconciler.model import RULES, Finding, Fix, Ignore, Source, cause_of_rule
 
 RUN: Final[tuple[Callable[[Facts], Iterator[Finding]], ...]] = (
     unused_variable, unused_default, nothing_to_show, no_default, duplicate_title, suffixed_path, certificate_expires, vague_name, missed,
@@ -39,15 +39,15 @@ class _Accepted:
     """The entries of `lint.ignore`, and which of them matched anything."""
 
     def __init__(self, ignores: Iterable[Ignore]) -> None:
-        self.by_rule: Mapping[str, list[tuple[Ignore, Glob | None]]] = {rule: [] for rule in RULES}
+        self.by_cause: Mapping[str, list[tuple[Ignore, Glob | None]]] = {cause_of_rule(rule): [] for rule in RULES}
         for ignore in ignores:
-            self.by_rule[ignore.id].append((ignore, Glob.parse(ignore.address) if ignore.address else None))
+            self.by_cause[cause_of_rule(ignore.id)].append((ignore, Glob.parse(ignore.address) if ignore.address else None))
         self.matched: set[Ignore] = set()
 
     def has(self, finding: Finding) -> bool:
         """Whether the project accepts a finding."""
         accepted = False
-        for ignore, glob in self.by_rule[finding.id]:
+        for ignore, glob in self.by_cause[finding.id]:
             if glob is None or (finding.address and glob.matches(Address.parse(finding.address))):
                 self.matched.add(ignore)
                 accepted = True
@@ -55,7 +55,8 @@ class _Accepted:
 
     def unused(self, facts: Facts) -> Iterator[Finding]:
         """A finding for each entry that matched nothing, of the rules that could be run."""
-        for rule, entries in self.by_rule.items():
+        for rule in RULES:
+            entries = self.by_cause[cause_of_rule(rule)]
             if RULES[rule].of_state and facts.state is None:
                 continue
             for ignore, glob in entries:
@@ -66,7 +67,7 @@ class _Accepted:
                     remedy = "remove it"
                     if facts.desired.environment is not None:
                         fix, remedy = None, "remove it if it matches nothing in any environment"
-                    unused = Finding("unused-ignore", RULES["unused-ignore"].severity, message, "lint", ignore.source, remedy, fix)
+                    unused = Finding("RC-unused-ignore", RULES["unused-ignore"].severity, message, "lint", ignore.source, remedy, fix)
                     if not self.has(unused):
                         yield unused
 

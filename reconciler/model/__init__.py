@@ -39,10 +39,9 @@ if TYPE_CHECKING:
     from reconciler.model.policy import Exemption, Policies, Policy
     from reconciler.model.source import Source
     from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
-    from reconciler.model.violation import INVALID, RULES, Finding, Fix, Ignore, Rule, Severity, Violation
+    from reconciler.model.violation import RULES, Edit, Finding, Fix, Ignore, Rule, Severity, Violation, cause_of_rule
 
 __all__ = [
-    "INVALID",
     "RULES",
     "AccessTest",
     "Action",
@@ -59,6 +58,7 @@ __all__ = [
     "Delta",
     "Demand",
     "Desired",
+    "Edit",
     "Edited",
     "Entry",
     "Exemption",
@@ -102,6 +102,7 @@ __all__ = [
     "Violation",
     "What",
     "Withheld",
+    "cause_of_rule",
     "waiting",
 ]
 
@@ -121,6 +122,6 @@ if not TYPE_CHECKING:
             "policy": "Exemption Policies Policy",
             "source": "Source",
             "state": "Before Binding Intent Origin Place State Stood",
-            "violation": "INVALID RULES Finding Fix Ignore Rule Severity Violation",
+            "violation": "RULES Edit Finding Fix Ignore Rule Severity Violation cause_of_rule",
         },
     )

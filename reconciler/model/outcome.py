@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -23,11 +23,12 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """One step's end; `error` is a sentence, None where it is done."""
+    """One step's end; `error` is a sentence, None where it is done. `id`: of the cause, where that is not the status alone."""
 
     step: Step
     status: Status
     error: str | None = None
+    id: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

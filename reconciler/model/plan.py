@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -131,6 +131,7 @@ class Blocked:
     """A desire that cannot be met; the rest goes on.
 
     `cause`: the address that is blocked for a reason of its own, where this one only waits for it; None where the reason is its own.
+    `id`: of the cause.
     """
 
     address: Address
@@ -138,12 +139,14 @@ class Blocked:
     remedy: str
     source: Source | None = None
     cause: Address | None = None
+    id: str = field(kw_only=True)
 
 
 def waiting(address: Address, outer: Blocked, source: Source | None = None, *, reason: str | None = None) -> Blocked:
     """What waits for something that is blocked, however many stand between: it is unblocked with the cause."""
     remedy = outer.remedy if outer.cause is not None else f"unblock {outer.address} first: {outer.remedy}"
-    return Blocked(address, reason or f"waits for {outer.address}, which is blocked", remedy, source, outer.cause or outer.address)
+    says = reason or f"waits for {outer.address}, which is blocked"
+    return Blocked(address, says, remedy, source, outer.cause or outer.address, id="RC-waits")
 
 
 @dataclass(frozen=True)
@@ -156,7 +159,7 @@ class Exposure:
     run that this one continues. `readers`: who can read more, () where it is about no readers. `path`: how they come to the object, from
     it to what admits them, and `admits`: the address of that. `cause`: what was changed or made; None where that is the object. `reaches`:
     what else they can read by the same cause. `window`: for how many requests it lasts; 0 where it lasts. `consents`: what somebody
-    consents to with it.
+    consents to with it. `id`: of the cause.
     """
 
     address: Address
@@ -174,6 +177,8 @@ class Exposure:
     reaches: tuple[Address, ...] = ()
     window: int = 0
     consents: tuple[Consent, ...] = ()
+    _: KW_ONLY
+    id: str
 
     @property
     def names(self) -> tuple[Address, ...]:
@@ -196,6 +201,11 @@ class BrokenUrl:
     reason: str
     source: Source | None = None
 
+    @property
+    def id(self) -> str:
+        """Of the cause."""
+        return "RC-broken-url"
+
 
 @dataclass(frozen=True)
 class Forbidden:
@@ -205,6 +215,11 @@ class Forbidden:
     verb: str
     flag: str
     of: Address
+
+    @property
+    def id(self) -> str:
+        """Of the cause: that of the error with which the service would refuse it."""
+        return "RC-not-permitted"
 
 
 @dataclass(frozen=True)

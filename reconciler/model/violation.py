@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -25,7 +25,7 @@ class Violation:
     `sort`: what the rule is (`policy`, `access`). `rule`: its id. `address`: of the
     resource that violates it; None where the whole plan does. `message`: what is wrong, as one sentence without its full stop. `path`: how
     readers reach the resource, from it to what admits them; () where it is about no readers. `source`: where the rule is written;
-    `declared`: where the resource is. `remedy`: the way past it, as the end of a sentence.
+    `declared`: where the resource is. `remedy`: the way past it, as the end of a sentence. `id`: of the cause; `rule` is the project's own.
     """
 
     sort: str
@@ -37,6 +37,7 @@ class Violation:
     source: Source | None = None
     declared: Source | None = None
     remedy: str = ""
+    id: str = field(kw_only=True)
 
     @property
     def name(self) -> str:
@@ -46,27 +47,36 @@ class Violation:
 
 # -- findings ---------------------------------------------------------------------------------------------------------------------
 
-INVALID: Final = "invalid"
-"""The id of what makes a project impossible to load."""
+
+@dataclass(frozen=True)
+class Edit:
+    """The text between two places of a file, the end not included, and what replaces it. Lines and columns count from 1."""
+
+    start: Source
+    end: Source
+    text: str = ""
 
 
 @dataclass(frozen=True)
 class Fix:
     """A correction that needs no decision: `removes` begin at these places. `says`: what it does, as an imperative.
 
-    An entry of a map begins with its key, an item of a list with its value; the item that a place is inside of is meant too.
+    An entry of a map begins with its key, an item of a list with its value; the item that a place is inside of is meant too. `edits`: the
+    same as changes of text, one for each file; () where nobody asked for them, or where the correction is not possible.
     """
 
     says: str
     removes: tuple[Source, ...]
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True)
 class Finding:
     """Something about the project that is wrong, or probably a mistake.
 
-    `id`: the stable name of the rule. `message`: one sentence without its full stop. `address`: the resource that it is about, or a setting
-    (`vars.brand`); "" for neither. `source`: where that is written; None where no line says it. `remedy`: what to do.
+    `id`: of the cause. `rule`: the name of the rule, where the project gives it (`policy/two-admins`). `message`: one sentence without its
+    full stop. `address`: the resource that it is about, or a setting (`vars.brand`); "" for neither. `source`: where that is written; None
+    where no line says it. `remedy`: what to do.
     """
 
     id: str
@@ -76,6 +86,12 @@ class Finding:
     source: Source | None = None
     remedy: str = ""
     fix: Fix | None = None
+    rule: str = ""
+
+    @property
+    def name(self) -> str:
+        """What other programs group findings by: the rule of the project, else the cause."""
+        return self.rule or self.id
 
 
 @dataclass(frozen=True)
@@ -111,4 +127,9 @@ RULES: Final[Mapping[str, Rule]] = {
     "moved-done": Rule(Severity.WARNING, "An entry of moved that has had its effect.", of_state=True),
     "unused-ignore": Rule(Severity.WARNING, "An entry of lint.ignore that matches no finding."),
 }
-"""Every rule by id. What a declaration asks for (`missed`) has its id here too."""
+"""Every rule by name. What a declaration asks for (`missed`) has its name here too."""
+
+
+def cause_of_rule(rule: str) -> str:
+    """The id of what a lint rule reports."""
+    return f"RC-{rule}"

@@ -105,10 +105,8 @@ class Landing:
             return path
         if not needed:
             return None
-        raise ServiceError(
-            f"a copy at the top level could not be told from other {kind.name}s: no member with access to all of them was found",
-            hint="set service.member to one",
-        )
+        wrong = f"a copy at the top level could not be told from other {kind.name}s: no member with access to all of them was found"
+        raise ServiceError(wrong, id="RC-copy-not-recognized", hint="set service.member to one")
 
     async def _reaching(self, within: Mapping[str, str]) -> list[str]:
         """Members who may be expected to reach everything, from the listing of the kind that may be referenced undeclared."""
@@ -125,5 +123,5 @@ class Landing:
             return
         pages = await self.reader.list(path, key=reading.id)
         if not pages.complete:
-            raise ServiceError(f"GET {path} is incomplete")
+            raise ServiceError(f"GET {path} is incomplete", id="RC-reading-incomplete")
         self._read[path] = (frozenset(reading.id(item) for item in pages.items), pages.date)

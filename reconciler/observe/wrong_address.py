@@ -42,5 +42,6 @@ def not_the_service(reader: Reader, reason: str) -> ServiceError:
     """The error for an address behind which something else answers."""
     return ServiceError(
         f"{reader.base_url} is not the URL of the service: {reason}",
+        id="RC-wrong-service",
         hint="Correct service.baseUrl, --base-url or RECONCILER_BASE_URL; /v1 is added automatically.",
     )

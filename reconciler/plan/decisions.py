@@ -165,9 +165,9 @@ class Draft:
         """The differences that a request can correct."""
         return tuple(difference for difference in self.differences if difference.note is None) if self.differences else ()
 
-    def block(self, reason: str, remedy: str) -> Draft:
-        """The same draft, blocked."""
-        return replace(self, blocked=Blocked(self.address, reason, remedy, self.declared.source))
+    def block(self, reason: str, remedy: str, *, id: str) -> Draft:
+        """The same draft, blocked. `id`: of the cause."""
+        return replace(self, blocked=Blocked(self.address, reason, remedy, self.declared.source, id=id))
 
     def without(self, difference: Difference, blocked: Blocked) -> Draft:
         """The same draft, which no longer sends one of its differences, and why."""
@@ -217,9 +217,9 @@ class Removal:
         """Whether the object is deleted in this run."""
         return self.delete and self.active
 
-    def block(self, reason: str, remedy: str) -> Removal:
-        """The same removal, blocked."""
-        return replace(self, blocked=Blocked(self.address, reason, remedy))
+    def block(self, reason: str, remedy: str, *, id: str) -> Removal:
+        """The same removal, blocked. `id`: of the cause."""
+        return replace(self, blocked=Blocked(self.address, reason, remedy, id=id))
 
 
 def actions(entry: Draft | Removal) -> frozenset[Action]:

@@ -125,7 +125,7 @@ def _without_source(draft: Draft, source: Draft) -> Draft:
     reason = f"waits for {source.address}: the service derives {names} from a value that is still to change there"
     if source.blocked is not None:
         return replace(draft, blocked=waiting(draft.address, source.blocked, draft.declared.source, reason=reason))
-    return draft.block(reason, f"include {source.address}, or write the value")
+    return draft.block(reason, f"include {source.address}, or write the value", id="RC-derived-from-pending")
 
 
 # -- what it will be ----------------------------------------------------------------------------------------------------------------

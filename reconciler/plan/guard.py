@@ -32,10 +32,8 @@ def guard(plan: Plan, desired: Desired, *, allow_delete: int | None) -> Plan:
     names = ", ".join(str(change.address) for change in found[:5]) + (f" and {len(found) - 5} more" if len(found) > 5 else "")
     allows = f"maxDelete ({limits.max_delete_percent:g} % of {managed}, at least {limits.max_delete_at_least}) allows"
     what = "this run may delete" if allow_delete is not None else allows
-    raise Refused(
-        f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}",
-        hint=f"if this is intended: --allow-delete {len(found)}",
-    )
+    wrong = f"the plan deletes {len(found)} object{'s' if len(found) != 1 else ''}, and {what} {limit}: {names}"
+    raise Refused(wrong, id="RC-delete-limit", hint=f"if this is intended: --allow-delete {len(found)}")
 
 
 def refuse(found: Sequence[Violation], what: str) -> None:
@@ -50,10 +48,8 @@ def refuse(found: Sequence[Violation], what: str) -> None:
     more = f"; and {len(lines) - NAMED} more" if len(lines) > NAMED else ""
     ways = "; ".join(dict.fromkeys(violation.remedy for violation in violations if violation.remedy))
     number = len({violation.name for violation in violations})
-    raise Refused(
-        f"{what} violates {number} rule{'s' if number != 1 else ''}: {'; '.join(lines[:NAMED])}{more}",
-        hint=f"no option of the command line overrides a rule: {ways or 'correct the project'}",
-    )
+    wrong = f"{what} violates {number} rule{'s' if number != 1 else ''}: {'; '.join(lines[:NAMED])}{more}"
+    raise Refused(wrong, id="RC-rule-violated", hint=f"no option of the command line overrides a rule: {ways or 'correct the project'}")
 
 
 def _violated(violation: Violation) -> tuple[str, str]:
@@ -85,6 +81,5 @@ def consent(plan: Plan, allowed: Sequence[Glob]) -> Plan:
     addresses = list(dict.fromkeys(str(exposure.address) for exposure in missing))
     more = " and so on (patterns are allowed: --allow-exposure 'acme/site/docs/**')" if len(addresses) > WAYS else ""
     way = " ".join(f"--allow-exposure {address}" for address in addresses[:WAYS]) + more
-    raise Refused(
-        f"the plan makes something public or removes a protection, which requires consent: {names}", hint=f"if this is intended: {way}"
-    )
+    wrong = f"the plan makes something public or removes a protection, which requires consent: {names}"
+    raise Refused(wrong, id="RC-consent-required", hint=f"if this is intended: {way}")

@@ -29,10 +29,8 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
     left = [step for step in again.steps if step.address not in waiting]
     if left:
         names = "; ".join(f"{step.verb} {step.address} ({', '.join(step.writes)})" for step in left[:5])
-        raise ReconcilerError(
-            f"the plan would leave something to change, which is a defect of Reconciler: {names}",
-            hint="nothing was sent; please report it with the plan (--out FILE)",
-        )
+        wrong = f"the plan would leave something to change, which is a defect of Reconciler: {names}"
+        raise ReconcilerError(wrong, id="RC-plan-not-proved", hint="nothing was sent; please report it with the plan (--out FILE)")
     return plan
 
 

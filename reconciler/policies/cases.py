@@ -14,7 +14,7 @@ from typing import Any, Final
 from reconciler.address import Address
 from reconciler.config.policies.names import ACTIONS, GONE, KEEP
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, plain, shown
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, plain, shown, wrong_form
 from reconciler.model import Action, Policies, Source
 from reconciler.policies.judge import judge
 from reconciler.policies.scene import Scene, Subject, Values
@@ -90,19 +90,19 @@ class Reading:
     def _list(self, entry: Entry | None, form: str) -> Sequence[Node]:
         if entry is None or isinstance(entry.node, List):
             return entry.node.items if entry is not None and isinstance(entry.node, List) else ()
-        self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}; {form}")
+        self.problems.add(entry.node.at, f"{entry.key} must be a list, not {described(entry.node)}; {form}", id=wrong_form(entry.node))
         return ()
 
     def _case(self, node: Node, number: int) -> Case | None:
         if not isinstance(node, Map):
-            self.problems.add(node.at, f"an example must be a map, not {described(node)}; {FORM}")
+            self.problems.add(node.at, f"an example must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return None
         words = Words("an example", node.entries, self.problems)
         name, env, today = words.text("name"), words.text("env"), self._day(words)
         resources, violations = words.entry("resources"), words.entry("violations")
         words.rest()
         if violations is None:
-            self.problems.add(node.at, f"an example must say its violations; write violations: [] for none; {FORM}")
+            self.problems.add(node.at, f"an example must say its violations; write violations: [] for none; {FORM}", id="RC-missing-key")
         subjects = [subject for one in self._list(resources, FORM) if (subject := self._subject(one)) is not None]
         expected = [found for one in self._list(violations, "write [POLICY]") if (found := self._expected(one)) is not None]
         title = name[0] if name is not None else f"example {number}"
@@ -113,12 +113,16 @@ class Reading:
         try:
             return self.today if found is None else date.fromisoformat(found[0])
         except ValueError:
-            self.problems.add(words.entries["today"].node.at, f"today is {shown((found or ('',))[0])}; it must be a day: YYYY-MM-DD")
+            self.problems.add(
+                words.entries["today"].node.at, f"today is {shown((found or ('',))[0])}; it must be a day: YYYY-MM-DD", id="RC-not-a-day"
+            )
             return self.today
 
     def _subject(self, node: Node) -> Subject | None:
         if not isinstance(node, Map):
-            self.problems.add(node.at, f"a resource must be a map, not {described(node)}; write {{address: …, after: {{…}}}}")
+            self.problems.add(
+                node.at, f"a resource must be a map, not {described(node)}; write {{address: …, after: {{…}}}}", id=wrong_form(node)
+            )
             return None
         words = Words("a resource", node.entries, self.problems)
         where, parent = self._address(words, "address"), self._address(words, "parent")
@@ -128,7 +132,7 @@ class Reading:
         words.rest()
         if where is None:
             if "address" not in node.entries:
-                self.problems.add(node.at, "a resource must have an address")
+                self.problems.add(node.at, "a resource must have an address", id="RC-missing-key")
             return None
         if before is None and after is None:
             after = {}
@@ -145,10 +149,10 @@ class Reading:
         try:
             address = Address.parse(found[0])
         except ValueError as error:
-            self.problems.add(found[1], str(error))
+            self.problems.add(found[1], str(error), id="RC-address-form")
             return None
         if address.kind is not None and address.kind not in self.kinds:
-            self.problems.add(found[1], f'there is no kind "{address.kind}"{did_you_mean(address.kind, self.kinds)}')
+            self.problems.add(found[1], f'there is no kind "{address.kind}"{did_you_mean(address.kind, self.kinds)}', id="RC-unknown-kind")
             return None
         return address
 
@@ -157,12 +161,13 @@ class Reading:
         if entry is None or (isinstance(entry.node, Scalar) and entry.node.null):
             return None
         if not isinstance(entry.node, Map):
-            self.problems.add(entry.node.at, f"{key} must be a map of fields, not {described(entry.node)}")
+            self.problems.add(entry.node.at, f"{key} must be a map of fields, not {described(entry.node)}", id="RC-wrong-form")
             return None
         fields = self.kinds.of(address).fields if address is not None else {}
         for name, field in entry.node.entries.items():
             if address is not None and name not in fields:
-                self.problems.add(field.at, f'there is no field "{name}" of {self.kinds.of(address).name}{did_you_mean(name, fields)}')
+                wrong = f'there is no field "{name}" of {self.kinds.of(address).name}{did_you_mean(name, fields)}'
+                self.problems.add(field.at, wrong, id="RC-unknown-field")
         made: Mapping[str, Any] = plain(entry.node)
         return made
 
@@ -174,7 +179,9 @@ class Reading:
         for node in nodes:
             text = node.text if isinstance(node, Scalar) else ""
             if text not in ACTIONS:
-                self.problems.add(node.at, f"action is {described(node)}; {one_of(ACTIONS)}{did_you_mean(text, ACTIONS)}")
+                self.problems.add(
+                    node.at, f"action is {described(node)}; {one_of(ACTIONS)}{did_you_mean(text, ACTIONS)}", id="RC-unknown-choice"
+                )
         return tuple(node.text for node in nodes if isinstance(node, Scalar))
 
     def _expected(self, node: Node) -> Expected | None:
@@ -186,10 +193,13 @@ class Reading:
             policy = (node.text, node.at) if isinstance(node, Scalar) and node.text else None
             address = None
         if policy is None:
-            self.problems.add(node.at, f"a violation names a policy, not {described(node)}; write [POLICY] or [{{policy: …, address: …}}]")
+            wrong = f"a violation names a policy, not {described(node)}; write [POLICY] or [{{policy: …, address: …}}]"
+            self.problems.add(node.at, wrong, id="RC-wrong-form")
             return None
         if policy[0] not in self.policies:
-            self.problems.add(policy[1], f"there is no policy {shown(policy[0])}{did_you_mean(policy[0], self.policies)}")
+            self.problems.add(
+                policy[1], f"there is no policy {shown(policy[0])}{did_you_mean(policy[0], self.policies)}", id="RC-unknown-policy"
+            )
             return None
         return Expected(policy[0], address)
 

@@ -39,7 +39,7 @@ def _day(value: Any) -> date:
     try:
         return date.fromisoformat(_text(value))
     except ValueError:
-        raise ExpressionError("days requires a day: YYYY-MM-DD") from None
+        raise ExpressionError("days requires a day: YYYY-MM-DD", id="RC-function-arguments") from None
 
 
 def _until(value: Any) -> str | None:
@@ -51,5 +51,5 @@ def _until(value: Any) -> str | None:
 def _expires(value: Any) -> str:
     day = expiry(_text(value))
     if day is None:
-        raise ExpressionError("expires requires a certificate in PEM format")
+        raise ExpressionError("expires requires a certificate in PEM format", id="RC-function-arguments")
     return day.isoformat()

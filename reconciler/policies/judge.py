@@ -150,7 +150,9 @@ class _Judge:
     def _violation(self, policy: Policy, subject: Subject | None, wrong: str) -> Violation:
         address, source = (subject.address, subject.source) if subject is not None else (None, None)
         message = f"{self._message(policy)} ({wrong})" if wrong else self._message(policy)
-        return Violation(SORT, policy.id, address, message, policy.level, source=policy.source, declared=source, remedy=REMEDY)
+        return Violation(
+            SORT, policy.id, address, message, policy.level, id="RC-policy-violated", source=policy.source, declared=source, remedy=REMEDY
+        )
 
     def _message(self, policy: Policy) -> str:
         return "".join(part if isinstance(part, str) else self._part(part) for part in holes(policy.message))
@@ -165,7 +167,9 @@ class _Judge:
     def _expired(self, exemption: Exemption) -> Violation:
         where = f" for {exemption.address}" if exemption.address is not None else ""
         message = f"its exception{where} expired on {exemption.until.isoformat()} ({exemption.reason})"
-        return Violation(SORT, exemption.policy, None, message, Severity.ERROR, source=exemption.source, remedy=EXPIRED)
+        return Violation(
+            SORT, exemption.policy, None, message, Severity.ERROR, id="RC-exception-expired", source=exemption.source, remedy=EXPIRED
+        )
 
 
 def _note(exemption: Exemption, number: int) -> str:

@@ -116,7 +116,7 @@ class _Maker:
         kind = self.kinds[name]
         id = self.ids.get(container)
         if id is not None and (name, id) not in self.actual.complete:
-            raise ExpressionError(f"not every {name} in {container} could be read")
+            raise ExpressionError(f"not every {name} in {container} could be read", id="RC-unread")
         found = id if id is not None or self.world is None else self.world.ids.get(container)
         return self._contents(kind).get(found or "", ())
 

@@ -41,7 +41,7 @@ Inside = Callable[[Address, str], Sequence[Values]]
 
 
 def _unknown(container: Address, kind: str) -> Sequence[Values]:
-    raise ExpressionError(f"the {kind} objects in {container} are not known here")
+    raise ExpressionError(f"the {kind} objects in {container} are not known here", id="RC-unread")
 
 
 class Scene:
@@ -74,7 +74,7 @@ class Scene:
             every = [(some, some.after) for some in self.subjects if some.after is not None]
             self._beside[field] = Counter((some.kind, some.parent, _key(after[field])) for some, after in every if field in after)
         if subject.after is None or field not in subject.after:
-            raise ExpressionError(f"others: {field} is not known")
+            raise ExpressionError(f"others: {field} is not known", id="RC-unread")
         return self._beside[field][(subject.kind, subject.parent, _key(subject.after[field]))] - 1
 
     def inside(self, subject: Subject, kind: str, *about: Any) -> int:

@@ -26,12 +26,14 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at. `check`: a word; `text`: what is so; `remedy`: what to do, "" where there is nothing to do."""
+    """One thing looked at. `check`: a word; `text`: what is so; `remedy`: what to do, "" where there is nothing to do. `id`: of the
+    cause of a problem or a warning."""
 
     check: str
     level: Level
     text: str
     remedy: str = ""
+    id: str = ""
 
 
 _STYLES: Final = {Level.OK: Style.CREATE, Level.SKIPPED: Style.DIM, Level.WARNING: Style.UPDATE, Level.PROBLEM: Style.BLOCKED}
@@ -41,7 +43,13 @@ def checks_text(findings: Sequence[Check], *, width: int) -> list[Span]:
     """A line for each finding, its remedy below it; how many problems and warnings at the end."""
     page = Page(width)
     for finding in findings:
-        page.field(_STYLES[finding.level], f"{finding.level.value:<8}", finding.check, finding.text, column=24)
+        page.field(
+            _STYLES[finding.level],
+            f"{finding.level.value:<8}",
+            finding.check,
+            f"{finding.text} [{finding.id}]" if finding.id else finding.text,
+            column=24,
+        )
         if finding.remedy:
             page.field(Style.DIM, "", "", f"-> {finding.remedy}", column=24)
     page.blank()
@@ -57,7 +65,13 @@ def checks_document(findings: Sequence[Check]) -> DoctorDocument:
         "ok": levels[Level.OK], "skipped": levels[Level.SKIPPED], "warning": levels[Level.WARNING], "problem": levels[Level.PROBLEM],
     }  # fmt: skip
     checks: list[CheckData] = [
-        {"check": finding.check, "status": finding.level.value, "message": finding.text, "remedy": finding.remedy or None}
+        {
+            "check": finding.check,
+            "status": finding.level.value,
+            "message": finding.text,
+            "remedy": finding.remedy or None,
+            "id": finding.id or None,
+        }
         for finding in findings
     ]
     return {"format": "reconciler.doctor/1", "summary": summary, "checks": checks}

@@ -34,6 +34,7 @@ from reconciler.model import (
 from reconciler.plan.drift import Drift, Drifted, Kept
 from reconciler.report.times import utc_text
 from reconciler.report.values import HIDDEN, data
+from reconciler.report.words import CAUSES
 
 if TYPE_CHECKING:
     from reconciler.report.schemas import drift as drift_types
@@ -42,12 +43,15 @@ if TYPE_CHECKING:
     from reconciler.report.schemas import types as t
 
 PLAN_FORMAT: Final = "reconciler.plan/1"
+UNREAD: Final = "RC-unread"
 SECOND_RUN: Final = "reconciler apply, once more when this run is done"
 
 
 def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None = None) -> plan_types.PlanDocument:
     """The plan; what waits for a second run stands among the blocked, with that as its remedy."""
-    waiting = tuple(Blocked(address, f"in a second run: {reason}", SECOND_RUN) for address, reason in plan.deferred.items())
+    waiting = tuple(
+        Blocked(address, f"in a second run: {reason}", SECOND_RUN, id="RC-second-run") for address, reason in plan.deferred.items()
+    )
     blocked = (*plan.blocked, *waiting)
     count = Counter(action for change in plan.changes for action in change.actions)
     summary: plan_types.SummaryData = {
@@ -77,7 +81,10 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
         "steps": [_step(step) for step in plan.steps],
         "exposures": [_exposure(item) for item in plan.exposures],
         "broken": [_broken(item) for item in plan.broken],
-        "forbidden": [{"address": str(item.address), "verb": item.verb, "flag": item.flag, "of": str(item.of)} for item in plan.forbidden],
+        "forbidden": [
+            {"address": str(item.address), "verb": item.verb, "flag": item.flag, "of": str(item.of), "id": item.id}
+            for item in plan.forbidden
+        ],
         "violations": [violation_data(item) for item in plan.violations],
         "unmanaged": _unmanaged(plan.unmanaged),
         "unknown": unknown_data(plan.unknown),
@@ -88,7 +95,13 @@ def plan_document(plan: Plan, *, created_at: datetime, forecast: Forecast | None
 
 
 def _blocked(resource: Blocked) -> plan_types.BlockedData:
-    return {"address": str(resource.address), "reason": resource.reason, "remedy": resource.remedy, "cause": _name(resource.cause)}
+    return {
+        "address": str(resource.address),
+        "reason": resource.reason,
+        "remedy": resource.remedy,
+        "cause": _name(resource.cause),
+        "id": resource.id,
+    }
 
 
 def outcome_document(outcome: Outcome) -> run_types.OutcomeDocument:
@@ -130,6 +143,7 @@ def results_document(outcome: Outcome) -> run_types.ResultsData:
                 "verb": result.step.verb,
                 "status": result.status.value,
                 "error": result.error,
+                "cause": None if result.status is Status.DONE else result.id or CAUSES[result.status],
             }
             for result in outcome.results
         ],
@@ -146,7 +160,7 @@ def _edited(edit: Edited) -> run_types.EditedData:
 
 def drift_document(drift: Drift) -> drift_types.DriftDocument:
     """What changed outside; `whole`: everything there is to read was read, so that the coverage is of everything."""
-    unread: list[t.UnknownData] = [{"kind": item.kind, "reason": f"{item.address}: {item.reason}"} for item in drift.unread]
+    unread: list[t.UnknownData] = [{"kind": item.kind, "reason": f"{item.address}: {item.reason}", "id": UNREAD} for item in drift.unread]
     return {
         "format": "reconciler.drift/1",
         "project": drift.project,
@@ -202,7 +216,8 @@ def _unmanaged(unmanaged: Iterable[Unmanaged]) -> list[t.UnmanagedData]:
 
 def unknown_data(unknown: Iterable[Unknown]) -> list[t.UnknownData]:
     """What could not be read."""
-    return [{"kind": item.kind, "reason": item.reason if item.scope is None else f"in {item.scope}: {item.reason}"} for item in unknown]
+    reasons = [(item.kind, item.reason if item.scope is None else f"in {item.scope}: {item.reason}") for item in unknown]
+    return [{"kind": kind, "reason": reason, "id": UNREAD} for kind, reason in reasons]
 
 
 def path_text(path: tuple[str | Address, ...]) -> str:
@@ -233,6 +248,7 @@ def _exposure(exposure: Exposure) -> plan_types.ExposureData:
         "window": exposure.window,
         "asked": exposure.asked,
         "source": source_data(exposure.source),
+        "id": exposure.id,
     }
 
 
@@ -244,6 +260,7 @@ def _broken(url: BrokenUrl) -> plan_types.BrokenUrlData:
         "after": url.after,
         "reason": url.reason,
         "source": source_data(url.source),
+        "id": url.id,
     }
 
 
@@ -259,6 +276,7 @@ def violation_data(violation: Violation) -> plan_types.ViolationData:
         "remedy": violation.remedy,
         "source": source_data(violation.source),
         "declared": source_data(violation.declared),
+        "id": violation.id,
     }
 
 

@@ -38,13 +38,16 @@ def write(page: Page, drift: Drift, *, full: bool, zone: tzinfo | None = UTC) ->
     for unread in drift.unread:
         page.head(str(unread.address))
         page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; not reported as drift")
+        page.cause("RC-unread")
     for unknown in drift.unknown:
         page.head(unknown.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{unknown.reason}; not reported as drift")
+        page.cause("RC-unread")
     if drift.unjudged:
         page.head(f"{count(len(drift.unjudged), 'resource')} not tracked")
         names = listed([str(address) for address in drift.unjudged], len(drift.unjudged) if full else NAMED)
         page.field(Style.BLOCKED, "?", "unknown", f"{names}; not judged")
+        page.cause("RC-not-judged")
     if drift.unmanaged:
         _unmanaged(page, drift.unmanaged, full)
     for note in drift.notes:

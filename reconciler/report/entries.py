@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 
 from reconciler.model import Outcome, Plan, Status
@@ -21,13 +21,14 @@ from reconciler.report.words import STYLES, TOLD
 
 @dataclass(frozen=True)
 class Line:
-    """One line of an entry."""
+    """One line of an entry. `id`: of its cause, "" where it has none."""
 
     style: Style
     symbol: str
     name: str
     value: str
     note: str = ""
+    id: str = ""
 
 
 @dataclass
@@ -87,6 +88,9 @@ class _Recorder(Page):
         self, style: Style, symbol: str, name: str, value: str, note: str = "", *, column: int = VALUE, mark: Style | None = None
     ) -> None:
         self.entries[-1].lines.append(Line(style, symbol, name, value, note))
+
+    def cause(self, id: str) -> None:
+        self.entries[-1].lines[-1] = replace(self.entries[-1].lines[-1], id=id)
 
     def line(self, text: str, style: Style = Style.PLAIN) -> None:
         self.lines.append(text)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from reconciler.errors import Problem
-from reconciler.model import INVALID, Finding, Severity, Source, Violation
+from reconciler.model import Finding, Severity, Source, Violation
 from reconciler.report.words import count
 from reconciler.text.escape import terminal
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
 def of_problem(problem: Problem) -> Finding:
     """A problem that keeps a project from being loaded, as a finding."""
     source = Source(problem.file, problem.line, problem.column) if problem.line else Source(problem.file, 0, 0)
-    return Finding(INVALID, Severity.ERROR, problem.message, source=source)
+    return Finding(problem.id, Severity.ERROR, problem.message, source=source)
 
 
 def of_violation(violation: Violation) -> Finding:
     """A rule of the project that its configuration violates, as a finding."""
     about = str(violation.address) if violation.address is not None else ""
     source = violation.declared or violation.source
-    return Finding(violation.name.replace(" ", "/"), violation.level, violation.message, about, source, violation.remedy)
+    rule = violation.name.replace(" ", "/")
+    return Finding(violation.id, violation.level, violation.message, about, source, violation.remedy, rule=rule)
 
 
 def place(source: Source | None) -> str:
@@ -43,7 +44,7 @@ def findings_text(findings: Sequence[Finding]) -> str:
     for finding in findings:
         about = f"{finding.address}: " if finding.address else ""
         where = f"{place(finding.source)}  " if finding.source is not None else ""
-        lines.append(f"{where}{finding.severity.value} {finding.id}  {about}{finding.message}")
+        lines.append(f"{where}{finding.severity.value} {finding.name}  {about}{finding.message}")
         if finding.remedy:
             lines.append(f"  -> {finding.remedy}" + (" (validate --fix does it)" if finding.fix is not None else ""))
     return "".join(f"{terminal(line)}\n" for line in lines)
@@ -80,6 +81,7 @@ def _data(finding: Finding) -> FindingData:
     source = finding.source
     return {
         "id": finding.id,
+        "rule": finding.rule or None,
         "severity": finding.severity.value,
         "message": finding.message,
         "address": finding.address or None,

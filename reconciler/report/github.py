@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from reconciler.model import INVALID, Finding, Violation
+from reconciler.model import Finding, Violation
 from reconciler.report.annotations.of_sheet import of_sheet
 from reconciler.report.annotations.place import path_of
 from reconciler.report.entries import Sheet
@@ -27,7 +27,7 @@ def github_findings(findings: Iterable[Finding], *, folder: str = "") -> str:
     return "".join(
         _annotation(
             finding,
-            "reconciler" if finding.id == INVALID else finding.id,
+            finding.name,
             (f"{finding.address}: " if finding.address else "") + finding.message,
             folder,
         )

@@ -149,6 +149,9 @@ class Page:
             self._note(escape.terminal(f"({note})"), at, column, mark or Style.DIM, alone=not value)
         self.add(Style.PLAIN, "\n")
 
+    def cause(self, id: str) -> None:
+        """Name the cause of the line before, for a report that lists causes; this one does not."""
+
     def _note(self, note: str, at: int, column: int, style: Style, *, alone: bool) -> None:
         """A remark behind what ends at `at`, or below it where there is no room."""
         below = f"\n{' ' * column}"

@@ -11,7 +11,7 @@ from reconciler.report.layout import Page, Span, Style
 from reconciler.report.nested import difference_lines
 from reconciler.report.text import WIDTH, blocked, outside
 from reconciler.report.values import HIDDEN
-from reconciler.report.words import ENDINGS, count
+from reconciler.report.words import CAUSES, ENDINGS, count
 
 _UNDONE: Final = ((Status.FAILED, "failed"), (Status.IN_DOUBT, "in doubt"), (Status.STALE, "stale"), (Status.SKIPPED, "skipped"))
 
@@ -41,6 +41,7 @@ def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
     for left in outcome.leftover:
         page.head(str(left))
         page.field(Style.DRIFT, "~", "differs", "still different when it was read after the run")
+        page.cause("RC-left-over")
     for address, edits in groupby(outcome.edited, key=lambda edit: str(edit.address)):
         page.head(address, "changed by somebody else during the run", Style.DRIFT)
         for edit in edits:
@@ -48,6 +49,7 @@ def write(page: Page, outcome: Outcome, onward: Onward = Onward()) -> None:
     for unread in outcome.unverified:
         page.head(str(unread))
         page.field(Style.BLOCKED, "?", "not checked", "it was written and could not be read again")
+        page.cause("RC-not-verified")
     for note in outcome.notes:
         page.line(note, Style.DIM)
     page.blank()
@@ -61,6 +63,7 @@ def withheld(page: Page, outcome: Outcome) -> None:
     for address, reason in sorted(outcome.withheld.refused.items()):
         page.head(address)
         page.field(Style.BLOCKED, "!", "refused", f"the saved plan shows it, but {reason}")
+        page.cause("RC-saved-plan-stale")
     for address in outcome.withheld.new:
         page.head(address)
         page.field(Style.DIM, " ", "new", "not in the saved plan; not applied")
@@ -70,6 +73,7 @@ def _ended(page: Page, result: Result) -> None:
     symbol, word = ENDINGS[result.status]
     style = Style.DIM if result.status is Status.SKIPPED else Style.BLOCKED
     page.field(style, symbol, word, f"{result.step.verb}: {result.error or 'no reason was given'}")
+    page.cause(result.id or CAUSES[result.status])
 
 
 def _edited(page: Page, edit: Edited) -> None:

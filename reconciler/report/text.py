@@ -142,12 +142,15 @@ def _cannot(page: Page, plan: Plan, full: bool) -> None:
     for addresses, reason in _alike(((address, reason) for address, reason in plan.deferred.items()), full):
         _named(page, addresses)
         page.field(Style.BLOCKED, "!", "waits", f"in a second run: {reason}")
+        page.cause("RC-second-run")
     for address in plan.in_doubt:
         page.head(str(address))
         page.field(Style.BLOCKED, "?", "in doubt", DOUBT)
+        page.cause("RC-in-doubt")
     for unread in plan.unknown:
         page.head(unread.what)
         page.field(Style.BLOCKED, "?", "unknown", f"{unread.reason}; none is created, deleted or reported as drift")
+        page.cause("RC-unread")
     _blocked(page, plan.blocked, full)
 
 
@@ -160,9 +163,11 @@ def _blocked(page: Page, blocked: Sequence[Blocked], full: bool) -> None:
         if resource.cause is not None and resource.cause in own:
             waiting.setdefault(resource.cause, []).append(str(resource.address))
     sources = {resource.address: resource.source for resource in causes}
-    for addresses, (reason, remedy) in _alike(((resource.address, (resource.reason, resource.remedy)) for resource in causes), full):
+    said = ((resource.address, (resource.reason, resource.remedy, resource.id)) for resource in causes)
+    for addresses, (reason, remedy, id) in _alike(said, full):
         _named(page, addresses, sources[addresses[0]])
-        page.field(Style.BLOCKED, "!", "blocked", reason)
+        page.field(Style.BLOCKED, "!", "blocked", f"{reason} [{id}]")
+        page.cause(id)
         page.field(Style.DIM, " ", "", remedy)
         names = [name for address in addresses for name in waiting.get(address, ())]
         if names:

@@ -32,6 +32,7 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
         _named(page, [warning.address for warning in group], group[0].source)
         first = group[0]
         page.field(Style.DELETE, "!", "exposure", _told(first))
+        page.cause(first.id)
         for detail in _details(first) if len(group) == 1 else ():
             page.field(Style.DIM, " ", "", detail)
     if any(warning.asked for warning in plan.exposures):
@@ -44,12 +45,14 @@ def write(page: Page, plan: Plan, *, full: bool) -> None:
             "forbidden",
             f"{similar[0].verb}: the service says that the token lacks {similar[0].flag} of {similar[0].of}",
         )
+        page.cause(similar[0].id)
     if plan.forbidden:
         page.field(Style.DIM, " ", "", LEAVE)
     for broken in plan.broken:
         _named(page, [broken.address], broken.source)
         after = f" -> {broken.after}" if broken.after is not None else ""
         page.field(Style.DELETE, "!", "breaks", f"{broken.before or HIDDEN_URL}{after}", broken.reason)
+        page.cause(broken.id)
     _violations(page, plan, full=full)
 
 
@@ -66,6 +69,7 @@ def _violations(page: Page, plan: Plan, *, full: bool) -> None:
         style, word = VIOLATES[first.level]
         where = f"{first.source.file}:{first.source.line}" if first.source is not None else ""
         page.field(style, "!", word, f"{first.name}: {first.message}", where)
+        page.cause(first.id)
         if len(group) == 1 and len(first.path) > 1:
             page.field(Style.DIM, " ", "", f"by {' -> '.join(first.path)}")
 

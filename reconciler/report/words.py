@@ -45,6 +45,14 @@ ENDINGS: Final = {
     Status.SKIPPED: (".", "skipped"),
 }
 
+CAUSES: Final = {
+    Status.FAILED: "RC-request-refused",
+    Status.IN_DOUBT: "RC-outcome-unknown",
+    Status.STALE: "RC-changed-since-plan",
+    Status.SKIPPED: "RC-skipped",
+}
+"""The cause of a step that ended so, where the step names none itself."""
+
 
 def count(number: int, singular: str, plural: str | None = None) -> str:
     """`1 request`, `3 requests`."""

@@ -169,7 +169,7 @@ def check(kind: Kind) -> None:
     """Raise `DeclarationError` for the first contradiction within one kind. (Between kinds: `registry.Kinds`.)"""
 
     def wrong(what: str) -> DeclarationError:
-        return DeclarationError(f"kind {kind.name}: {what}")
+        return DeclarationError(f"kind {kind.name}: {what}", id="RC-kind-contradiction")
 
     if not kind.doc:
         raise wrong("a docstring of one sentence is missing")

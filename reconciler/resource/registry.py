@@ -23,13 +23,12 @@ class Kinds(Mapping[str, Kind]):
         self._kinds: dict[str, Kind] = {}
         pending = {kind.name: kind for kind in found}
         if len(pending) != len(found):
-            raise DeclarationError("two kinds share a name: " + ", ".join(kind.name for kind in found))
+            raise DeclarationError("two kinds share a name: " + ", ".join(kind.name for kind in found), id="RC-kind-contradiction")
         while pending:
             ready = [kind for kind in pending.values() if kind.within is None or kind.within in self._kinds]
             if not ready:
-                raise DeclarationError(
-                    "unknown or circular containers: " + ", ".join(f"{k.name} within {k.within}" for k in pending.values())
-                )
+                wrong = "unknown or circular containers: " + ", ".join(f"{k.name} within {k.within}" for k in pending.values())
+                raise DeclarationError(wrong, id="RC-kind-contradiction")
             for kind in ready:
                 self._kinds[kind.name] = pending.pop(kind.name)
         for kind in self._kinds.values():
@@ -61,7 +60,7 @@ class Kinds(Mapping[str, Kind]):
 
     def _check(self, kind: Kind) -> None:
         def wrong(what: str) -> DeclarationError:
-            return DeclarationError(f"kind {kind.name}: {what}")
+            return DeclarationError(f"kind {kind.name}: {what}", id="RC-kind-contradiction")
 
         if kind.within is not None and self[kind.within].local_ids:
             raise wrong(f"its container is {kind.within}, whose local_ids cannot fill a path")

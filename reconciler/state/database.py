@@ -69,9 +69,9 @@ def connect(url: str, *, create: bool) -> Database:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise StateError("the state is not a valid URL", hint=_ADDRESSES) from None
+        raise StateError("the state is not a valid URL", id="RC-state-url", hint=_ADDRESSES) from None
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise StateError(f"a state cannot be stored in {parsed.drivername!r}", hint=_ADDRESSES)
+        raise StateError(f"a state cannot be stored in {parsed.drivername!r}", id="RC-state-url", hint=_ADDRESSES)
     from reconciler.state.postgres import Postgres  # only where it is wanted: psycopg is an extra
 
     return Postgres(parsed, create=create)
@@ -81,7 +81,9 @@ def _path(url: str) -> Path:
     """The file a URL names, taken as it is written: nothing in it is decoded."""
     scheme, slashes, path = url.partition(":///")
     if scheme != "sqlite" or not slashes or path in ("", ":memory:") or "?" in path or "\0" in path:
-        raise StateError(f"the state URL {url!r} names no file", hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one.")
+        raise StateError(
+            f"the state URL {url!r} names no file", id="RC-state-url", hint="Write sqlite:///PATH, or sqlite:////PATH for an absolute one."
+        )
     return Path(os.path.realpath(path))  # one file, one lock, whatever links lead to it
 
 
@@ -212,7 +214,9 @@ class SqliteFile:
                 continue
             if before[-1] or self._stamp() == before:
                 return result
-        raise StateError(f"{self.where} is being written all the time", hint="Wait for the other run to end, then run again.")
+        raise StateError(
+            f"{self.where} is being written all the time", id="RC-state-busy", hint="Wait for the other run to end, then run again."
+        )
 
     def _read_migrated(self, work: Callable[[Connection], T]) -> T:
         """Read tables of an older version: a copy in memory is brought to today's."""
@@ -276,4 +280,4 @@ def _make(path: Path) -> None:
 
 def _check_regular(path: Path) -> None:
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise StateError(f"the state {path} is not a file", hint=READABLE)
+        raise StateError(f"the state {path} is not a file", id="RC-state-not-a-file", hint=READABLE)

@@ -29,37 +29,50 @@ class Contended(StateError):
     """Another run was quicker, so that nothing of a transaction was written: it can be tried again, on what is there now."""
 
 
-_SQLITE: Final = {  # primary result code: what is the matter, what to do
-    sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "Pass another file with --state, or move this one away."),
-    sqlite3.SQLITE_CORRUPT: ("is damaged", RESTORE),
-    sqlite3.SQLITE_BUSY: ("was locked by another program for too long", BUSY),
-    sqlite3.SQLITE_LOCKED: ("was locked by another program for too long", BUSY),
-    sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", FREE_SPACE),
-    sqlite3.SQLITE_IOERR: ("could not be read or written: the disk reports an error", "Check the disk and its free space, then run again."),
-    sqlite3.SQLITE_READONLY: ("cannot be written", READABLE),
-    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", READABLE),
-    sqlite3.SQLITE_PERM: ("cannot be opened", READABLE),
-    sqlite3.SQLITE_AUTH: ("cannot be opened", READABLE),
+_SQLITE: Final = {  # primary result code: what is the matter, the id of the cause, what to do
+    sqlite3.SQLITE_NOTADB: ("is not an SQLite database", "RC-not-a-state", "Pass another file with --state, or move this one away."),
+    sqlite3.SQLITE_CORRUPT: ("is damaged", "RC-state-damaged", RESTORE),
+    sqlite3.SQLITE_BUSY: ("was locked by another program for too long", "RC-state-busy", BUSY),
+    sqlite3.SQLITE_LOCKED: ("was locked by another program for too long", "RC-state-busy", BUSY),
+    sqlite3.SQLITE_FULL: ("cannot grow: the disk is full", "RC-disk-full", FREE_SPACE),
+    sqlite3.SQLITE_IOERR: (
+        "could not be read or written: the disk reports an error",
+        "RC-disk-failing",
+        "Check the disk and its free space, then run again.",
+    ),
+    sqlite3.SQLITE_READONLY: ("cannot be written", "RC-state-not-opened", READABLE),
+    sqlite3.SQLITE_CANTOPEN: ("cannot be opened", "RC-state-not-opened", READABLE),
+    sqlite3.SQLITE_PERM: ("cannot be opened", "RC-state-not-opened", READABLE),
+    sqlite3.SQLITE_AUTH: ("cannot be opened", "RC-state-not-opened", READABLE),
 }
 
 _REACHABLE: Final = (
     "Check that the server is running, that host, database and user are correct, and that PGPASSWORD or ~/.pgpass contains the password."
 )
-_POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, what to do
-    "53100": ("cannot grow: the server's disk is full", FREE_SPACE),
-    "55P03": ("was locked by another program for too long", BUSY),
-    "57014": ("took too long to answer", "Run again; if it happens again, check the load of the server."),
-    "53": ("has no resources left", "Run again; if it happens again, check the load and the connection limit of the server."),
+_POSTGRES: Final = {  # SQLSTATE, or its class: what is the matter, the id of the cause, what to do
+    "53100": ("cannot grow: the server's disk is full", "RC-disk-full", FREE_SPACE),
+    "55P03": ("was locked by another program for too long", "RC-state-busy", BUSY),
+    "57014": ("took too long to answer", "RC-state-busy", "Run again; if it happens again, check the load of the server."),
+    "53": (
+        "has no resources left",
+        "RC-state-busy",
+        "Run again; if it happens again, check the load and the connection limit of the server.",
+    ),
     "42501": (
         "denies access",
+        "RC-state-denied",
         "Grant this role the rights in the schema `reconciler` that docs/state.md lists: to read, or to write.",
     ),
-    "28": ("refuses the login", "Check the user and the password; set the password in PGPASSWORD or ~/.pgpass."),
-    "3D": ("does not exist on that server", "Create it, or pass another with --state."),
-    "25006": ("cannot be written: the server is read-only", "Use the primary server, not a standby."),
-    "22": ("refuses a value: it contains a character that is not allowed there", "Remove the control character from the value."),
-    "08": ("cannot be reached", _REACHABLE),
-    "57P": ("is shutting down or starting up", _REACHABLE),
+    "28": ("refuses the login", "RC-state-denied", "Check the user and the password; set the password in PGPASSWORD or ~/.pgpass."),
+    "3D": ("does not exist on that server", "RC-database-missing", "Create it, or pass another with --state."),
+    "25006": ("cannot be written: the server is read-only", "RC-database-read-only", "Use the primary server, not a standby."),
+    "22": (
+        "refuses a value: it contains a character that is not allowed there",
+        "RC-state-text",
+        "Remove the control character from the value.",
+    ),
+    "08": ("cannot be reached", "RC-state-unreachable", _REACHABLE),
+    "57P": ("is shutting down or starting up", "RC-state-unreachable", _REACHABLE),
 }
 
 
@@ -68,37 +81,45 @@ def explained(error: Exception, where: str) -> StateError:
     if isinstance(error, IntegrityError):
         return StateError(
             f"{where} refused a record: an object that is tracked twice, or a field of an address that is not tracked",
+            id="RC-state-contradiction",
             hint="Compare with `reconciler state list`; this is a defect of Reconciler, please report it.",
         )
     if isinstance(error, PoolTimeout):
-        return StateError(f"{where} was busy for too long", hint=BUSY)
+        return StateError(f"{where} was busy for too long", id="RC-state-busy", hint=BUSY)
     cause = error.orig if isinstance(error, DBAPIError) else error
     if isinstance(cause, OSError):
         return _of_the_file_system(cause, where)
     if isinstance(cause, UnicodeError):
-        return StateError(f"{where} cannot store text with an incomplete character", hint="Remove the broken character from the value.")
+        return StateError(
+            f"{where} cannot store text with an incomplete character",
+            id="RC-state-text",
+            hint="Remove the broken character from the value.",
+        )
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:
-        what, hint = _SQLITE.get(code & 0xFF, (f"failed ({getattr(cause, 'sqlite_errorname', code)})", RESTORE))
-        return StateError(f"{where} {what}", hint=hint)
+        what, id, hint = _SQLITE.get(code & 0xFF, (f"failed ({getattr(cause, 'sqlite_errorname', code)})", "RC-state-failed", RESTORE))
+        return StateError(f"{where} {what}", id=id, hint=hint)
     state = getattr(cause, "sqlstate", None)
     if state:
-        what, hint = next(
-            (_POSTGRES[key] for key in (state, state[:3], state[:2]) if key in _POSTGRES), (f"failed (SQLSTATE {state})", _REACHABLE)
-        )
-        return StateError(f"{where} {what}", hint=hint)
+        unnamed = (f"failed (SQLSTATE {state})", "RC-state-failed", _REACHABLE)
+        what, id, hint = next((_POSTGRES[key] for key in (state, state[:3], state[:2]) if key in _POSTGRES), unnamed)
+        return StateError(f"{where} {what}", id=id, hint=hint)
     if isinstance(error, DataError):  # refused before it was sent
-        what, hint = _POSTGRES["22"]
-        return StateError(f"{where} {what}", hint=hint)
+        what, id, hint = _POSTGRES["22"]
+        return StateError(f"{where} {what}", id=id, hint=hint)
     if isinstance(error, DBAPIError):
-        return StateError(f"{where} cannot be reached, or denies access", hint=_REACHABLE)
-    return StateError(f"{where} failed: {type(error).__name__}", hint="This is a defect of Reconciler, please report it.")
+        return StateError(f"{where} cannot be reached, or denies access", id="RC-state-unreachable", hint=_REACHABLE)
+    return StateError(
+        f"{where} failed: {type(error).__name__}", id="RC-state-failed", hint="This is a defect of Reconciler, please report it."
+    )
 
 
 def _of_the_file_system(error: OSError, where: str) -> StateError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return StateError(f"{where} cannot grow: the disk is full", hint=FREE_SPACE)
-    return StateError(f"{where} cannot be opened: {(error.strerror or type(error).__name__).lower()}", hint=READABLE)
+        return StateError(f"{where} cannot grow: the disk is full", id="RC-disk-full", hint=FREE_SPACE)
+    return StateError(
+        f"{where} cannot be opened: {(error.strerror or type(error).__name__).lower()}", id="RC-state-not-opened", hint=READABLE
+    )
 
 
 @contextmanager

@@ -304,12 +304,15 @@ class Journal:
     def _check_open(self, connection: Connection, endings: Sequence[Ending]) -> None:
         waiting = {ending.intent for ending in endings}
         if len(waiting) < len(endings):
-            raise StateError("one intent cannot end twice", hint="This is a defect of Reconciler, please report it.")
+            raise StateError(
+                "one intent cannot end twice", id="RC-journal-defect", hint="This is a defect of Reconciler, please report it."
+            )
         waiting -= self._open
         for ids in rows.chunks(sorted(waiting)):
             waiting -= set(connection.execute(_OPEN, {"of": self._state, "ids": ids}).scalars())
         if waiting:
-            raise StateError(f"intent {min(waiting)} is not open in this state", hint="Run `reconciler plan` to see what is in doubt.")
+            wrong = f"intent {min(waiting)} is not open in this state"
+            raise StateError(wrong, id="RC-intent-not-open", hint="Run `reconciler plan` to see what is in doubt.")
 
     def _outcome(self, ending: Ending, at: str) -> dict[str, Any]:
         return {
@@ -349,9 +352,8 @@ class Journal:
         for some in rows.chunks(sorted(addresses)):
             missing -= set(connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars())
         if missing:
-            raise StateError(
-                f"{min(missing)} is not tracked, so nothing can be recorded for it", hint="Track it with `reconciler adopt ADDRESS ID`."
-            )
+            wrong = f"{min(missing)} is not tracked, so nothing can be recorded for it"
+            raise StateError(wrong, id="RC-not-tracked", hint="Track it with `reconciler adopt ADDRESS ID`.")
 
     def _rename(self, connection: Connection, rename: Mapping[Address, Address]) -> None:
         """In two passes through names no address can have, so that chains and swaps meet nothing."""
@@ -364,10 +366,8 @@ class Journal:
         connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), aside)
         for some in rows.chunks([new for _, _, new in moves]):
             if taken := connection.execute(_BOUND, {"of": self._state, "ids": some}).scalars().first():
-                raise StateError(
-                    f"something cannot be renamed to {taken}: that address is already tracked",
-                    hint=f"Run `reconciler state forget {taken}` first.",
-                )
+                wrong = f"something cannot be renamed to {taken}: that address is already tracked"
+                raise StateError(wrong, id="RC-already-tracked", hint=f"Run `reconciler state forget {taken}` first.")
         connection.execute(update(bindings).where(*_here()).values(address=bindparam("to")), back)
         for pass_ in (aside, back):
             connection.execute(update(bindings).where(*under).values(place_parent=bindparam("to")), pass_)

@@ -71,9 +71,8 @@ class Lease:
     def check(self, connection: Connection) -> None:
         """Make sure that the lease is still ours until this transaction ends, and renew it; raises StateError where another run took it."""
         if self._ended.is_set():
-            raise StateError(
-                "the lease on the state was released; nothing more is written", hint="This is a defect of Reconciler, please report it."
-            )
+            wrong = "the lease on the state was released; nothing more is written"
+            raise StateError(wrong, id="RC-lease-released", hint="This is a defect of Reconciler, please report it.")
         if self._seconds is None:
             kept = EPOCH.run(connection, {"of": self.state}).scalar() == self.epoch
         else:
@@ -81,6 +80,7 @@ class Lease:
         if not kept:
             raise StateError(
                 "another run has taken over the lease on the state; this one writes and sends nothing more",
+                id="RC-lease-lost",
                 hint="Wait for the other run to end, then run again: it recovers what this run left open.",
             )
 
@@ -140,10 +140,12 @@ def locked(holder: Holder | None, freed: str) -> Locked:
     """The error for a lease that another run has; `holder` is None where it did not say who it is."""
     hint = f"Wait for it to end, then run again; {freed}"
     if holder is None:
-        return Locked("another run holds the state", hint=hint)
+        return Locked("another run holds the state", id="RC-locked", hint=hint)
     process = f" (process {holder.pid})" if holder.pid is not None else ""
     return Locked(
-        f"another run holds the state: {holder.who} runs `{holder.command}`{process} since {clock_time_of(holder.since, HERE)}", hint=hint
+        f"another run holds the state: {holder.who} runs `{holder.command}`{process} since {clock_time_of(holder.since, HERE)}",
+        id="RC-locked",
+        hint=hint,
     )
 
 

@@ -41,7 +41,9 @@ class Postgres:
 
     def __init__(self, url: URL, *, create: bool) -> None:
         if find_spec("psycopg") is None:
-            raise StateError("a state on PostgreSQL requires psycopg", hint=f"Install it: {installing('psycopg[binary]')}")
+            raise StateError(
+                "a state on PostgreSQL requires psycopg", id="RC-package-missing", hint=f"Install it: {installing('psycopg[binary]')}"
+            )
         self.path: Path | None = None
         self.where = f"the state {URL.create('postgresql', host=url.host, port=url.port, database=url.database)}"
         self._writable = create
@@ -77,6 +79,7 @@ class Postgres:
                     raise
                 raise StateError(
                     f"{self.where} was written by an older version: its schema is {found}, and a role that can only read needs {ours}",
+                    id="RC-state-older",
                     hint="Run `reconciler apply` once with the role that can write: it upgrades the tables.",
                 ) from error
             return work(connection)

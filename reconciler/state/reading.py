@@ -105,7 +105,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
     """
     row = connection.execute(_STATE, {"of": state}).one_or_none()
     if row is None:
-        raise StateError("the state was removed while it was in use", hint="Run again to recreate it.")
+        raise StateError("the state was removed while it was in use", id="RC-state-removed", hint="Run again to recreate it.")
     scope = Scope(row.project, row.environment or None, row.service)
     bound, intents = rows.read_bindings(connection, state), rows.read_intents(connection, state)
     others = read_others(connection, scope)

@@ -194,7 +194,9 @@ class Store:
         `instead_of`: take it away from the run with that id, on a server; that run can write nothing from then on.
         """
         if not self._create:
-            raise StateError("the state was opened for reading only", hint="This is a defect of Reconciler, please report it.")
+            raise StateError(
+                "the state was opened for reading only", id="RC-state-read-only", hint="This is a defect of Reconciler, please report it."
+            )
         path = self._database.path
         pid = os.getpid() if path else None
         holder = Holder(run_id or str(uuid4()), plain(who), plain(command), self._clock().isoformat(), pid)
@@ -223,9 +225,8 @@ class Store:
                 held.enter_context(lock_file(path, holder))
             row = self._database.read(lambda connection: find(connection, former))
             if row is None:
-                raise StateError(
-                    f"the state was moved in the meantime: no project is called {old} any more", hint="reconciler state list shows it."
-                )
+                wrong = f"the state was moved in the meantime: no project is called {old} any more"
+                raise StateError(wrong, id="RC-state-moved", hint="reconciler state list shows it.")
             mine = self._make_state()
             with unbroken():
                 lease = Lease(self._database, row.id, holder, seconds=seconds)

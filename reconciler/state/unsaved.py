@@ -124,12 +124,15 @@ def kept_or_not(spare: Spare | None, run: str, endings: Sequence[Ending], error:
     lost = "their requests stay in doubt, and the next `reconciler apply` finds out what happened to them"
     number = f"{len(endings)} outcome{'s' if len(endings) != 1 else ''}"
     if spare is None:
-        return StateError(f"{error.message}; {number} could not be stored, so {lost}", hint=error.hint)
+        return StateError(f"{error.message}; {number} could not be stored, so {lost}", id=error.id, hint=error.hint)
     try:
         path = spare.keep(run, endings)
     except StateError as other:
         return StateError(
-            f"{error.message}; {number} could not be stored next to the project either ({other.message}), so {lost}", hint=error.hint
+            f"{error.message}; {number} could not be stored next to the project either ({other.message}), so {lost}",
+            id=error.id,
+            hint=error.hint,
         )
-    return StateError(f"{error.message}; {number} of requests that were sent {'is' if len(endings) == 1 else 'are'} stored in {path}",
-                      hint=f"{error.hint or ''} The next `reconciler apply` imports the file and removes it.".strip())  # fmt: skip
+    stored = f"{number} of requests that were sent {'is' if len(endings) == 1 else 'are'} stored in {path}"
+    hint = f"{error.hint or ''} The next `reconciler apply` imports the file and removes it.".strip()
+    return StateError(f"{error.message}; {stored}", id=error.id, hint=hint)

@@ -31,7 +31,7 @@ def layout(text: str, shape: Shape) -> str:
         made = Writer(before).text(each)
         if same(before, made):
             return made
-    raise ReconcilerError("this file cannot be formatted without changing its meaning")
+    raise ReconcilerError("this file cannot be formatted without changing its meaning", id="RC-not-formattable")
 
 
 class Writer:

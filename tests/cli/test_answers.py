@@ -60,7 +60,7 @@ def test_init_of_a_sandbox_says_at_once_what_to_install(cli: Cli, monkeypatch: p
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     refused = cli("init", "p", "--sandbox")
     assert refused.exit_code == 1
-    assert refused.stderr.startswith("error: the sandbox requires packages that are not installed: uvicorn\n")
+    assert refused.stderr.startswith("error: the sandbox requires packages that are not installed: uvicorn [RC-package-missing]\n")
     assert installing("fastapi", "uvicorn") in refused.stderr
     assert not (cli.root / "p").exists()
     assert cli("init", "p").exit_code == 0
@@ -73,7 +73,7 @@ def test_undo_of_an_unknown_run_lists_the_known_ones_before_it_asks_for_a_termin
     known = applied.json("history", "p")["runs"][0]["id"][:8]
     refused = applied("undo", "zzz", "p")
     assert refused.exit_code == 3
-    assert refused.stderr.startswith("error: run zzz does not exist\n       These runs did something, newest first:\n")
+    assert refused.stderr.startswith("error: run zzz does not exist [RC-no-such-run]\n       These runs did something, newest first:\n")
     assert f"{known}  " in refused.stderr
     assert "terminal" not in refused.stderr
     assert "there is no terminal to ask for confirmation" in applied("undo", known, "p").stderr

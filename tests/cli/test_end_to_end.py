@@ -183,9 +183,9 @@ def test_what_is_let_go_of_is_adopted_again(applied: Cli) -> None:
     assert len(let_go) > 3
     assert applied.json("plan", "p")["summary"] == {**dict.fromkeys(SUMMARY, 0), "adopt": len(let_go)}
     again = applied("state", "forget", "acme/site/docs", "p")
-    assert (again.exit_code, again.stderr.splitlines()[0]) == (3, "error: acme/site/docs is not tracked")
+    assert (again.exit_code, again.stderr.splitlines()[0]) == (3, "error: acme/site/docs is not tracked [RC-not-tracked]")
     doubt = applied("state", "forget", "acme/space/guides", "p", "--in-doubt")
-    assert (doubt.exit_code, doubt.stderr.splitlines()[0]) == (3, "error: no request of acme/space/guides is in doubt")
+    assert (doubt.exit_code, doubt.stderr.splitlines()[0]) == (3, "error: no request of acme/space/guides is in doubt [RC-not-in-doubt]")
 
 
 def test_a_closed_stdout_does_not_stop_an_apply(docs: Cli) -> None:

@@ -11,7 +11,7 @@ from reconciler.model import Action, Binding, Blocked, Edited, Memory, Origin, O
 from tests.report.made import at, change, outcome, plan, result
 
 CHANGED = change("acme/team/x", Action.CREATE)
-BLOCKED = Blocked(at("acme/team/x"), "r", "m")
+BLOCKED = Blocked(at("acme/team/x"), "r", "m", id="RC-waits")
 UNKNOWN = Unknown("team", None, "503")
 BOUND = Memory(bind={at("acme"): Binding(at("acme"), "organization", "org_acme", Origin.ADOPTED)})
 

@@ -139,3 +139,16 @@ def test_a_schema_that_does_not_exist_is_told_what_there_is(cli: Cli) -> None:
     told = cli("schema", "plans")
     assert told.exit_code == 3
     assert 'did you mean "plan"?' in told.stderr
+
+
+@pytest.mark.parametrize("word", ["RC-locked", "rc-locked"])
+def test_it_prints_the_page_of_a_cause(cli: Cli, word: str) -> None:
+    printed = cli("explain", word).stdout
+    assert "RC-locked: Another run holds the lock on the state." in printed
+    assert "What to do: Wait for the other run." in printed
+
+
+def test_a_cause_that_does_not_exist_comes_with_the_nearest(cli: Cli) -> None:
+    result = cli("explain", "RC-lokced")
+    assert result.exit_code == 3
+    assert "there is no cause 'RC-lokced'; did you mean \"RC-locked\"? [RC-unknown-cause]" in result.stderr

@@ -144,7 +144,11 @@ TREE = sorted(set(tree()), key=lambda cls: cls.__name__)
 
 @pytest.mark.parametrize("cls", TREE, ids=lambda cls: cls.__name__)
 def test_every_error_has_an_exit_code_and_is_told_calmly(cls: type[ReconcilerError]) -> None:
-    error = ConfigError([Problem("a.yaml", 2, 3, "it is wrong")]) if issubclass(cls, ConfigError) else cls("it is wrong", hint="do this")
+    error = (
+        ConfigError([Problem("a.yaml", 2, 3, "it is wrong", id="RC-wrong-form")])
+        if issubclass(cls, ConfigError)
+        else cls("it is wrong", id="RC-wrong-form", hint="do this")
+    )
     result = failing(error)
     assert result.exit_code == cls.exit_code
     assert cls.exit_code in exits.PRECEDENCE

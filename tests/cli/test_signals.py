@@ -250,7 +250,7 @@ def test_a_thread_that_gets_no_signals_applies_all_the_same() -> None:
         (signals.Terminated(), exits.INTERRUPTED),
         (RuntimeError("made of one"), exits.INTERRUPTED),
         (RuntimeError("its own"), exits.FAILED),
-        (StateError("its own"), StateError.exit_code),
+        (StateError("its own", id="RC-state-busy"), StateError.exit_code),
     ],
     ids=["SIGINT", "SIGTERM", "made of one", "defect", "error"],
 )

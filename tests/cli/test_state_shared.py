@@ -207,7 +207,7 @@ def test_an_apply_that_takes_longer_than_the_lease_holds_it_to_its_end(applied: 
         assert time.monotonic() - began > 4, second.stdout
         assert os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT).si_status == 0
     since = clock_time_of(run["started"], HERE)
-    assert refused == {f"error: another run holds the state: {run['who']} runs `{run['command']}` since {since}"}
+    assert refused == {f"error: another run holds the state: {run['who']} runs `{run['command']}` since {since} [RC-locked]"}
     assert second.stdout == "No changes. 12 objects managed, 0 unmanaged.\n"
     assert next(one["did"] for one in applied.json("history", "p")["runs"] if one["did"]) == {"update": 2}
 

@@ -60,7 +60,7 @@ def test_a_person_is_adopted_by_the_services_id(two: Cli) -> None:
     linus = "beta/member/linus@acme.example"
     assert two("state", "forget", linus).exit_code == 0
     assert two("adopt", linus, "usr_linus").stdout == f"{linus} now tracks usr_linus.\n"
-    assert two("adopt", linus, "usr_ada").stderr.splitlines()[0] == f"error: {linus} already tracks usr_linus"
+    assert two("adopt", linus, "usr_ada").stderr.splitlines()[0] == f"error: {linus} already tracks usr_linus [RC-already-tracked]"
     assert two("plan", "--detailed-exitcode").exit_code == 0
 
 

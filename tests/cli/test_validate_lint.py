@@ -25,9 +25,9 @@ def test_findings_are_printed_with_place_rule_and_remedy_and_warnings_exit_with_
     result = cli("validate", "p", "--lint")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == (
-        "reconciler.yaml:5:3  warning unused-variable  vars.rest: no expression uses it\n"
+        "reconciler.yaml:5:3  warning RC-unused-variable  vars.rest: no expression uses it\n"
         "  -> remove it (validate --fix does it)\n"
-        "reconciler.yaml:9:45  warning duplicate-title  acme/team/b: title 'Writers' is also the title of acme/team/a, next to it\n"
+        "reconciler.yaml:9:45  warning RC-duplicate-title  acme/team/b: title 'Writers' is also the title of acme/team/a, next to it\n"
         "  -> give one of them another title\n"
         "test is valid: 3 resources in 1 file.\n"
         "2 warnings. validate --fix corrects 1 of them.\n"
@@ -43,21 +43,21 @@ def test_json_is_one_list_of_findings_also_for_a_project_that_cannot_be_loaded(c
     cli.write("p/reconciler.yaml", PROJECT)
     document = valid(cli.json("validate", "p", "--lint"), "findings")
     assert document["summary"] == {"error": 0, "warning": 2, "fixable": 1}
-    assert [finding["id"] for finding in document["findings"]] == ["unused-variable", "duplicate-title"]
+    assert [finding["id"] for finding in document["findings"]] == ["RC-unused-variable", "RC-duplicate-title"]
     assert document["findings"][0]["source"] == {"file": "reconciler.yaml", "line": 5, "column": 3}
     assert valid(cli.json("validate", "p"), "findings")["findings"] == []
     cli.edit("p/reconciler.yaml", "title: Writers", "titel: Writers")
     result = cli("validate", "p", "--format", "json")
     assert result.exit_code == 3
     document = valid(json.loads(result.stdout), "findings")
-    assert {finding["id"] for finding in document["findings"]} == {"invalid"}
+    assert {finding["id"] for finding in document["findings"]} == {"RC-unknown-field"}
     assert 'unknown field "titel"' in document["findings"][0]["message"]
 
 
 def test_annotations_have_the_level_of_the_finding(cli: Cli) -> None:
     cli.write("p/reconciler.yaml", PROJECT)
     result = cli("validate", "p", "--lint", "--format", "github")
-    assert "::warning file=p/reconciler.yaml,line=5,col=3,title=unused-variable::vars.rest: no expression uses it\n" in result.stdout
+    assert "::warning file=p/reconciler.yaml,line=5,col=3,title=RC-unused-variable::vars.rest: no expression uses it\n" in result.stdout
 
 
 def test_a_fix_removes_the_values_that_environments_give_to_an_unused_variable(cli: Cli) -> None:

@@ -35,7 +35,7 @@ def found(folder: Path) -> tuple[Problem, ...]:
     try:
         load(folder, kinds(), **options(TOUR))
     except ConfigError as error:
-        return error.problems or (Problem("", 0, 0, "an error without a problem"),)
+        return error.problems or (Problem("", 0, 0, "an error without a problem", id="RC-no-project"),)
     return ()
 
 

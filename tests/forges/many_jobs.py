@@ -104,13 +104,13 @@ class Memory:
         if fate < self.deadly:
             raise Killed
         if not reads and fate < self.deadly + self.failing / 2:
-            raise TryAgain("503")
+            raise TryAgain("503", id="RC-forge-failing")
         result = effect()
         self.schedule.sleep(random.random() * self.slow)
         if fate > 1 - self.deadly:
             raise Killed
         if not reads and fate > 1 - self.deadly - self.failing / 2:
-            raise TryAgain("no answer")
+            raise TryAgain("no answer", id="RC-forge-failing")
         return result
 
     def comments(self) -> Sequence[Known]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reconciler.config import load
 from reconciler.kinds import load as kinds
-from reconciler.lint import Facts, findings, fixed
+from reconciler.lint import Facts, findings, fixed, with_edits
 from reconciler.model import Finding
+from reconciler.report.annotations.sarif import sarif
 from tests.lint.test_rules import TODAY, state_of
 
 HEAD = """\
@@ -76,6 +78,38 @@ CASES = {
         "vars: {brand: {default: Acme}, rest: {default: 1}}\nlint:\n  ignore:\n    - {id: unused-variable, address: vars.rest}\n" + REST,
     ),
 }
+
+
+def replaced(text: str, replacement: dict[str, Any]) -> str:
+    """A text after one replacement of SARIF."""
+    region, lines = replacement["deletedRegion"], text.splitlines(keepends=True)
+    begin, end = (sum(map(len, lines[: region[f"{side}Line"] - 1])) + region[f"{side}Column"] - 1 for side in ("start", "end"))
+    return text[:begin] + replacement.get("insertedContent", {"text": ""})["text"] + text[end:]
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_fix_of_sarif_gives_the_text_that_fix_gives(name: str, ending: str, tmp_path: Path) -> None:
+    text = (HEAD + CASES[name][0]).replace("\n", ending)
+    (tmp_path / "reconciler.yaml").write_bytes(text.encode())
+    found = with_edits({"reconciler.yaml": text}, lint(tmp_path))
+    fixable = [finding for finding in found if finding.fix is not None]
+    assert fixable
+    for finding in fixable:
+        (result,) = sarif([finding])["runs"][0]["results"]
+        (fix,) = result["fixes"]
+        (change,) = fix["artifactChanges"]
+        (replacement,) = change["replacements"]
+        assert replaced(text, replacement) == fixed({"reconciler.yaml": text}, [finding]).texts["reconciler.yaml"]
+
+
+def test_a_fix_of_sarif_removes_whole_lines_where_it_can(tmp_path: Path) -> None:
+    text = HEAD + CASES["a variable among others"][0]
+    (tmp_path / "reconciler.yaml").write_text(text, encoding="utf-8")
+    (rest, more) = with_edits({"reconciler.yaml": text}, lint(tmp_path))
+    assert rest.fix is not None
+    assert more.fix is not None
+    assert [(edit.start[1:], edit.end[1:], edit.text) for edit in more.fix.edits] == [((9, 1), (11, 1), "")]
 
 
 @pytest.mark.parametrize("name", CASES)

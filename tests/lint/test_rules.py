@@ -78,13 +78,13 @@ def test_a_rule_finds_what_its_example_shows_and_the_project_can_accept_it(rule:
     (tmp_path / "certs" / "expires-soon.pem").write_text(pem(29), encoding="utf-8")
     document = example(rule)
     project = loaded(tmp_path, document)
-    found = [finding for finding in lint(project, state=state_of(project)) if finding.id == rule]
+    found = [finding for finding in lint(project, state=state_of(project)) if finding.id == f"RC-{rule}"]
     assert found
     assert all(finding.source is not None and finding.source.line > 1 and finding.remedy for finding in found)
     assert (found[0].fix is not None) == SECTIONS[rule].startswith("\n*Warning, fixable.*")
     document["lint"] = {"ignore": [*document.get("lint", {}).get("ignore", []), {"id": rule}]}
     project = loaded(tmp_path, document)
-    assert rule not in {finding.id for finding in lint(project, state=state_of(project))}
+    assert f"RC-{rule}" not in {finding.id for finding in lint(project, state=state_of(project))}
 
 
 def test_a_project_without_mistakes_has_no_findings(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ sites:
 def test_a_certificate_is_reported_30_days_before_its_end_and_is_an_error_after_it(days: int, message: str | None, tmp_path: Path) -> None:
     (tmp_path / "certs").mkdir()
     (tmp_path / "certs" / "expires-soon.pem").write_text(pem(days), encoding="utf-8")
-    found = [finding for finding in lint(loaded(tmp_path, example("certificate-expires"))) if finding.id == "certificate-expires"]
+    found = [finding for finding in lint(loaded(tmp_path, example("certificate-expires"))) if finding.id == "RC-certificate-expires"]
     assert [message in finding.message for finding in found if message is not None] == ([] if message is None else [True])
     assert [finding.severity for finding in found] == ([] if message is None else [Severity.ERROR if days < 0 else Severity.WARNING])
 
@@ -134,26 +134,26 @@ def test_a_certificate_is_reported_30_days_before_its_end_and_is_an_error_after_
 def test_a_name_is_vague_where_every_word_of_it_is(name: str, vague: bool, tmp_path: Path) -> None:
     document = example("vague-name")
     document["organizations"]["acme"]["sites"]["docs"]["shareLinks"]["partners"] = name
-    assert ("vague-name" in {finding.id for finding in lint(loaded(tmp_path, document))}) == vague
+    assert ("RC-vague-name" in {finding.id for finding in lint(loaded(tmp_path, document))}) == vague
 
 
 @pytest.mark.parametrize("rule", ["previously-done", "moved-done"])
 def test_a_rename_is_done_only_where_the_state_tracks_the_new_address_and_not_the_old_one(rule: str, tmp_path: Path) -> None:
     project = loaded(tmp_path, example(rule))
     whole = state_of(project)
-    (done,) = [finding for finding in lint(project, state=whole) if finding.id == rule]
+    (done,) = [finding for finding in lint(project, state=whole) if finding.id == f"RC-{rule}"]
     new = Address.parse(done.address)
     old = Address((*new.parts[:-1], {"reviewers": "editors", "guides": "manual"}[new.key]))
     pending = {**{address: binding for address, binding in whole.bindings.items() if address != new}, old: whole.bindings[new]}
     for state in (None, State("lineage", 1, bindings={}), State("lineage", 1, bindings=pending)):
-        assert rule not in {finding.id for finding in lint(project, state=state)}
+        assert f"RC-{rule}" not in {finding.id for finding in lint(project, state=state)}
 
 
 def test_a_rename_of_one_environment_is_not_fixed_for_all(tmp_path: Path) -> None:
     (tmp_path / "environments").mkdir()
     (tmp_path / "environments" / "staging.yaml").write_text("{}\n", encoding="utf-8")
     project = loaded(tmp_path, example("previously-done"), environment="staging")
-    (done,) = [finding for finding in lint(project, state=state_of(project)) if finding.id == "previously-done"]
+    (done,) = [finding for finding in lint(project, state=state_of(project)) if finding.id == "RC-previously-done"]
     assert done.fix is None
     assert "in environment staging" in done.message
 
@@ -162,10 +162,10 @@ def test_an_entry_of_ignore_takes_patterns_and_settings(tmp_path: Path) -> None:
     document = example("space-on-no-site")
     document["vars"] = {"rest": {"default": 1}, "more": {"default": 1}}
     document["lint"] = {
-        "ignore": [{"id": "space-on-no-site", "address": "*/space/for*"}, {"id": "unused-variable", "address": "vars.rest"}]
+        "ignore": [{"id": "RC-space-on-no-site", "address": "*/space/for*"}, {"id": "unused-variable", "address": "vars.rest"}]
     }
     project = loaded(tmp_path, document)
-    assert [(finding.id, finding.address) for finding in lint(project)] == [("unused-variable", "vars.more")]
+    assert [(finding.id, finding.address) for finding in lint(project)] == [("RC-unused-variable", "vars.more")]
     assert [warning.split("  ")[1].split()[0] for warning in project.warnings] == ["vars.more"]
 
 

@@ -71,8 +71,8 @@ BUGS: Final = (
     ),
     _bug(
         "state.journal",
-        'if waiting:\n            raise StateError(f"intent {min(waiting)} is not open',
-        'if waiting and not endings:\n            raise StateError(f"intent {min(waiting)} is not open',
+        'if waiting:\n            raise StateError(\n                f"intent {min(waiting)} is not open',
+        'if waiting and not endings:\n            raise StateError(\n                f"intent {min(waiting)} is not open',
         "an intent ends once",
         f"{JOURNAL}test_an_intent_that_ended_does_not_end_again",
     ),
@@ -357,9 +357,10 @@ BUGS: Final = (
     ),
     _bug(
         "apply.answer",
-        "        if not is_kind(kind, raw):\n            return Result(step, Status.IN_DOUBT, f",
+        "        if not is_kind(kind, raw):\n            wrong = f",
         "        if not is_kind(kind, raw):\n"
-        '            self.group.settle(Ending(intent.id, "failed", "odd"))\n            return Result(step, Status.FAILED, f',
+        '            self.group.settle(Ending(intent.id, "failed", "odd"))\n'
+        '            return Result(step, Status.FAILED, "odd")\n            wrong = f',
         "a create answered by something else is in doubt",
         f"{RECOVER}test_an_answer_that_is_something_else_leaves_a_create_in_doubt_until_it_is_read",
     ),

@@ -43,9 +43,17 @@ def test_a_run_may_be_told_to_delete_nothing() -> None:
 
 SITE = Address.parse("acme/site/docs")
 UNLISTED = Violation(
-    "policy", "unlisted", SITE, "staging sites stay unlisted", source=Source("reconciler.yaml", 12), remedy="add an exception"
+    "policy",
+    "unlisted",
+    SITE,
+    "staging sites stay unlisted",
+    source=Source("reconciler.yaml", 12),
+    remedy="add an exception",
+    id="RC-policy-violated",
 )
-READERS = Violation("access", "1", SITE, "anyone can read it", path=(str(SITE), "acme/site/docs (public)"), remedy="close the site")
+READERS = Violation(
+    "access", "1", SITE, "anyone can read it", path=(str(SITE), "acme/site/docs (public)"), remedy="close the site", id="RC-access-violated"
+)
 
 
 def test_a_violated_rule_refuses_the_plan_and_says_which_where_and_the_way_past_it() -> None:

@@ -11,12 +11,13 @@ from reconciler.model import Finding, Severity, Source
 from reconciler.report.annotations.code_quality import code_quality
 from reconciler.report.annotations.junit import junit
 from reconciler.report.annotations.sarif import sarif
+from reconciler.text.pages import pages
 
 FINDINGS: Final = (
-    Finding("plan/blocked", Severity.ERROR, "it waits", "acme/space/a", Source("a b.yaml", 3, 5), "remove it"),
-    Finding("plan/exposure", Severity.WARNING, "<b>\x1b[31m &amp; ]]> \u202e", "acme/space/b", Source("b.yaml", 0, 0)),
-    Finding("plan/exposure", Severity.WARNING, "<b>\x1b[31m &amp; ]]> \u202e", "acme/space/b", Source("b.yaml", 9, 0)),
-    Finding("two-admins", Severity.ERROR, "no place"),
+    Finding("RC-waits", Severity.ERROR, "it waits", "acme/space/a", Source("a b.yaml", 3, 5), "remove it"),
+    Finding("RC-more-readers", Severity.WARNING, "<b>\x1b[31m &amp; ]]> \u202e", "acme/space/b", Source("b.yaml", 0, 0)),
+    Finding("RC-more-readers", Severity.WARNING, "<b>\x1b[31m &amp; ]]> \u202e", "acme/space/b", Source("b.yaml", 9, 0)),
+    Finding("RC-policy-violated", Severity.ERROR, "no place", rule="policy/two-admins"),
 )
 
 
@@ -38,13 +39,21 @@ def test_sarif_is_read_with_rules_places_and_fingerprints_of_its_own() -> None:
     log = sarif_pydantic.Sarif.model_validate(sarif(FINDINGS, folder="docs"))
     (run,) = log.runs
     rules = run.tool.driver.rules or []
-    assert [rule.id for rule in rules] == ["plan/blocked", "plan/exposure", "two-admins"]
-    assert [rules[result.rule_index or 0].id for result in run.results or []] == [finding.id for finding in FINDINGS]
+    assert {rule.id for rule in rules} == {"RC-waits", "RC-more-readers", "policy/two-admins"}
+    assert [rules[result.rule_index or 0].id for result in run.results or []] == [finding.name for finding in FINDINGS]
     data: Any = sarif(FINDINGS, folder="docs")["runs"][0]["results"]
     place = data[0]["locations"][0]["physicalLocation"]
     assert place == {"artifactLocation": {"uri": "docs/a%20b.yaml"}, "region": {"startLine": 3, "startColumn": 5}}
     assert "region" not in data[1]["locations"][0]["physicalLocation"]
     assert len({result["partialFingerprints"]["reconciler/v1"] for result in data}) == len(FINDINGS)
+
+
+def test_a_rule_of_sarif_is_the_page_of_its_cause() -> None:
+    (rule, *_) = sarif(FINDINGS[:1], repository="https://git.example/acme/blob/v1")["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["shortDescription"]["text"] == pages()["RC-waits"].summary
+    assert "**What to do**: Unblock the other one first" in rule["help"]["markdown"]
+    assert rule["helpUri"] == "https://git.example/acme/blob/v1/docs/reference/problems/plans.md#rc-waits"
+    assert "helpUri" not in sarif(FINDINGS[:1])["runs"][0]["tool"]["driver"]["rules"][0]
 
 
 def test_code_quality_has_what_gitlab_demands_of_each_entry() -> None:
@@ -58,5 +67,8 @@ def test_code_quality_has_what_gitlab_demands_of_each_entry() -> None:
 
 
 def test_a_fingerprint_stays_while_lines_above_move() -> None:
-    moved = [Finding(one.id, one.severity, one.message, one.address, one.source and one.source._replace(line=77)) for one in FINDINGS]
+    moved = [
+        Finding(one.id, one.severity, one.message, one.address, one.source and one.source._replace(line=77), rule=one.rule)
+        for one in FINDINGS
+    ]
     assert [one["fingerprint"] for one in code_quality(moved)] == [one["fingerprint"] for one in code_quality(FINDINGS)]

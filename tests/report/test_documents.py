@@ -69,7 +69,7 @@ def test_an_empty_plan_has_no_changes_and_no_steps() -> None:
 
 def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
     made = plan(
-        blocked=(Blocked(at("acme/site/docs"), "no", "yes"),),
+        blocked=(Blocked(at("acme/site/docs"), "no", "yes", id="RC-waits"),),
         deferred={at("acme/site/docs/site-space/a"): "the service rearranges it"},
         unknown=(Unknown("team", "org_acme", "503"), Unknown("site", None, "500")),
         in_doubt=(at("acme/team/x"),),
@@ -78,7 +78,10 @@ def test_what_waits_cannot_be_read_or_is_in_doubt_is_in_the_document() -> None:
     assert [one["address"] for one in document["blocked"]] == ["acme/site/docs", "acme/site/docs/site-space/a"]
     assert document["blocked"][1]["reason"] == "in a second run: the service rearranges it"
     assert document["summary"]["blocked"] == 2
-    assert document["unknown"] == [{"kind": "team", "reason": "in org_acme: 503"}, {"kind": "site", "reason": "500"}]
+    assert document["unknown"] == [
+        {"kind": "team", "reason": "in org_acme: 503", "id": "RC-unread"},
+        {"kind": "site", "reason": "500", "id": "RC-unread"},
+    ]
     assert document["inDoubt"] == ["acme/team/x"]
 
 
@@ -126,8 +129,10 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
     assert list(document) == ["format", "project", "environment", "summary", "steps", "edited", "leftover", "unverified", "savedPlan"]
     counts = ["done", "failed", "skipped", "inDoubt", "stale", "requests", "outside"]
     assert list(document["summary"].items()) == list(zip(counts, (1, 1, 1, 1, 0, 3, 0), strict=True))
-    assert document["steps"][3] == {"id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut"}
-    assert document["steps"][0]["error"] is None
+    assert document["steps"][3] == {
+        "id": 4, "address": "acme/team/d", "verb": "update", "status": "in-doubt", "error": "cut", "cause": "RC-outcome-unknown",
+    }  # fmt: skip
+    assert (document["steps"][0]["error"], document["steps"][0]["cause"]) == (None, None)
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))

@@ -15,7 +15,7 @@ COMMAND = re.compile(r"::(error|warning|notice) (?:(?:file|line|col|title)=[^,:\
 
 
 def test_what_goes_and_what_is_blocked_stand_at_their_lines() -> None:
-    blocked = Blocked(at("acme/space/b"), "not now", "later", Source("content.yaml", 7))
+    blocked = Blocked(at("acme/space/b"), "not now", "later", Source("content.yaml", 7), id="RC-waits")
     shown = github(plan_sheet(plan(change("acme/space/a", Action.DELETE), blocked=(blocked,))), folder="docs")
     assert re.search(r"^::warning title=acme/space/a::delete", shown, re.MULTILINE)
     assert re.search(r"^::error file=docs/content.yaml,line=7,title=acme/space/b::", shown, re.MULTILINE)
@@ -30,5 +30,5 @@ def test_a_failed_step_is_an_error_and_starts_no_command() -> None:
 
 
 def test_every_problem_of_a_project_is_an_error_at_its_column() -> None:
-    shown = github_findings([of_problem(Problem("a,b:c.yaml", 3, 9, "unknown field::x\r\n::error::y"))])
-    assert shown == "::error file=a%2Cb%3Ac.yaml,line=3,col=9,title=reconciler::unknown field: :x\\r\\n: :error: :y\n"
+    shown = github_findings([of_problem(Problem("a,b:c.yaml", 3, 9, "unknown field::x\r\n::error::y", id="RC-unknown-field"))])
+    assert shown == "::error file=a%2Cb%3Ac.yaml,line=3,col=9,title=RC-unknown-field::unknown field: :x\\r\\n: :error: :y\n"

@@ -39,7 +39,7 @@ doubt. Run it again to continue.
 
 
 def test_what_is_left_is_never_called_empty() -> None:
-    blocked = Plan("p", None, blocked=(Blocked(at("acme/site/docs"), "r", "m"),))
+    blocked = Plan("p", None, blocked=(Blocked(at("acme/site/docs"), "r", "m", id="RC-waits"),))
     assert summary(outcome(DONE, plan=blocked)) == "Applied 1 request. Left: 1 blocked."
     deferred = Plan("p", None, deferred={at("acme/site/docs"): "r"})
     assert summary(outcome(DONE, plan=deferred)) == "Applied 1 request. 1 resource left for a second run: apply again."

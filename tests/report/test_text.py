@@ -232,16 +232,16 @@ def test_what_destroys_comes_last_and_is_never_folded() -> None:
 
 
 def test_blockages_that_are_alike_fold_and_others_stand_in_full() -> None:
-    alike = [Blocked(at(f"acme/space/s{n:02}"), "acme is not known", "run again") for n in range(FOLD + 1)]
-    single = Blocked(at("acme/site/docs"), "type cannot be changed", "take the line out", Source("docs.yaml", 3))
+    alike = [Blocked(at(f"acme/space/s{n:02}"), "acme is not known", "run again", id="RC-unread") for n in range(FOLD + 1)]
+    single = Blocked(at("acme/site/docs"), "type cannot be changed", "take the line out", Source("docs.yaml", 3), id="RC-not-changeable")
     assert text(plan(blocked=(*alike, single))) == (
         """\
 11 resources
                 acme/space/s00, acme/space/s01 and 9 more; --full shows each
-  ! blocked     acme is not known
+  ! blocked     acme is not known [RC-unread]
                 run again
 acme/site/docs                           docs.yaml:3
-  ! blocked     type cannot be changed
+  ! blocked     type cannot be changed [RC-not-changeable]
                 take the line out
 
 Plan: nothing to do; 12 blocked. 0 requests.

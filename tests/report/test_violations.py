@@ -20,9 +20,11 @@ from tests.report.made import at, plan
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 OPEN = Violation(
     "access", "salaries", at("acme/space/salaries"), "anyone can read it", path=("acme/space/salaries", "acme/site/docs (public)"),
-    source=Source("reconciler.yaml", 9), declared=Source("content.yaml", 3), remedy="close the site",
+    source=Source("reconciler.yaml", 9), declared=Source("content.yaml", 3), remedy="close the site", id="RC-access-violated",
 )  # fmt: skip
-WARNED = Violation("policy", "few", None, "more than 2 deletes", Severity.WARNING, source=Source("reconciler.yaml", 20))
+WARNED = Violation(
+    "policy", "few", None, "more than 2 deletes", Severity.WARNING, source=Source("reconciler.yaml", 20), id="RC-policy-violated"
+)
 BOTH = plan(violations=(OPEN, WARNED))
 
 
@@ -64,9 +66,11 @@ def test_the_document_has_them() -> None:
             "sort": "access", "rule": "salaries", "address": "acme/space/salaries", "level": "error", "message": "anyone can read it",
             "path": ["acme/space/salaries", "acme/site/docs (public)"], "remedy": "close the site",
             "source": {"file": "reconciler.yaml", "line": 9}, "declared": {"file": "content.yaml", "line": 3},
+            "id": "RC-access-violated",
         },
         {
             "sort": "policy", "rule": "few", "address": None, "level": "warning", "message": "more than 2 deletes", "path": [],
             "remedy": "", "source": {"file": "reconciler.yaml", "line": 20}, "declared": None,
+            "id": "RC-policy-violated",
         },
     ]  # fmt: skip

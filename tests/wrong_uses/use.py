@@ -72,7 +72,7 @@ class Use:
         try:
             load(folder, kinds(), access=FileAccess(variables, decrypt=False), **given)
         except ConfigError as error:
-            return [str(problem) for problem in error.problems]
+            return [f"{problem} [{problem.id}]" for problem in error.problems]
         return []
 
     def marked(self, folder: Path) -> bool:

@@ -6,7 +6,7 @@ import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reconciler.cli.atomic_file import write_whole
 from reconciler.cli.options import Options, near
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from reconciler.lint import Facts
     from reconciler.model import Finding, Source, State
     from reconciler.resource import Kinds
+
+UNUSED: Final = "RC-unused-variable"
 
 
 def facts_of(screen: Screen, options: Options, kinds: Kinds, project: Project) -> Facts:
@@ -44,6 +46,14 @@ def _state(screen: Screen, options: Options, project: Project) -> State | None:
     return state if state.bindings else None
 
 
+def with_edits(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, their fixes with the edits that `fix` would make."""
+    from reconciler.config.source.texts import texts
+    from reconciler.lint import with_edits
+
+    return with_edits(texts(options.project, kinds)[1], findings)
+
+
 def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tuple[Finding, ...], Mapping[Finding, str], list[str]]:
     """Correct what has a fix, and write the files. The findings that are gone, those that are left with the reason, and the files."""
     from reconciler.config.source.texts import texts
@@ -57,7 +67,9 @@ def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tu
         try:
             write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
         except OSError as error:
-            raise ReconcilerError(f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}") from error
+            raise ReconcilerError(
+                f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-written"
+            ) from error
         written.append(str(near(root / name)))
     return result.done, result.left, written
 
@@ -66,13 +78,13 @@ def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """The findings, the fix of an unused variable with the values that environments give it: without it they would be errors."""
     from reconciler.config.environments.mentions import values_of
 
-    names = {finding.address.removeprefix("vars.") for finding in findings if finding.id == "unused-variable"}
+    names = {finding.address.removeprefix("vars.") for finding in findings if finding.id == UNUSED}
     given = values_of(root, names) if names else {}
     return tuple(_with(finding, given) for finding in findings)
 
 
 def _with(finding: Finding, given: Mapping[str, Sequence[Source]]) -> Finding:
-    places = given.get(finding.address.removeprefix("vars."), ()) if finding.id == "unused-variable" else ()
+    places = given.get(finding.address.removeprefix("vars."), ()) if finding.id == UNUSED else ()
     if not places or finding.fix is None:
         return finding
     return replace(finding, fix=replace(finding.fix, removes=(*finding.fix.removes, *places)))

@@ -27,7 +27,7 @@ WITHOUT_PROJECT = "not checked: the project is invalid"
 
 def problem(check: str, error: ReconcilerError) -> Check:
     """An error as a finding."""
-    return Check(check, Level.PROBLEM, error.message, error.hint or "")
+    return Check(check, Level.PROBLEM, error.message, error.hint or "", id=error.id)
 
 
 def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | None, Check]:
@@ -42,7 +42,9 @@ def project(screen: Screen, options: Options, kinds: Kinds) -> tuple[Project | N
     except ConfigError as error:
         first = error.problems[0]
         more = f", and {len(error.problems) - 1} more" if len(error.problems) > 1 else ""
-        return None, Check("project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.")
+        return None, Check(
+            "project", Level.PROBLEM, f"{first}{more}", f"{options.command_line('validate')}{option} shows all of them.", id=first.id
+        )
     declared = [one for one in found.desired.resources.values() if not one.implied]
     text = f"{found.settings.project}: {count(len(declared), 'resource')} in {count(len(found.settings.files), 'file')}"
     return found, Check("project", Level.OK, text)
@@ -71,13 +73,17 @@ def service(options: Options, project: Project | None) -> Check:
             return Check("service", Level.OK, f"{normalise(given)}, named by {'--base-url' if options.base_url else BASE_URL}")
         if settings is None or settings.base_url is None:
             text = WITHOUT_PROJECT if settings is None else "the URL of the service is not configured"
-            return Check("service", Level.PROBLEM, text, f"Write service.baseUrl, pass --base-url URL, or set {BASE_URL}.")
+            return Check(
+                "service", Level.PROBLEM, text, f"Write service.baseUrl, pass --base-url URL, or set {BASE_URL}.", id="RC-no-service-url"
+            )
         url = normalise(settings.base_url)
     except ReconcilerError as error:
         return problem("service", error)
     if not trust.confirmed(settings.root, url):
         remedy = f"Pass --base-url {url} or set {BASE_URL}; or run plan on a terminal, which asks."
-        return Check("service", Level.PROBLEM, f"{url} is only named in the YAML, and you have not confirmed it", remedy)
+        return Check(
+            "service", Level.PROBLEM, f"{url} is only named in the YAML, and you have not confirmed it", remedy, id="RC-host-not-confirmed"
+        )
     return Check("service", Level.OK, f"{url}, confirmed by you")
 
 
@@ -85,7 +91,7 @@ def token() -> Check:
     """Whether there is a token at all."""
     if os.environ.get(TOKEN):
         return Check("token", Level.OK, f"{TOKEN} is set")
-    return Check("token", Level.PROBLEM, "there is no token for the service", f"Set {TOKEN}.")
+    return Check("token", Level.PROBLEM, "there is no token for the service", f"Set {TOKEN}.", id="RC-no-token")
 
 
 def state(screen: Screen, options: Options, project: Project, *, trusted: bool) -> tuple[State | None, list[Check]]:
@@ -96,7 +102,13 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
     if foreign and not trust.confirmed(settings.root, settings.state):
         remedy = f"Pass --state URL or set {STATE}; or run plan on a terminal, which asks."
         return None, [
-            Check("state", Level.PROBLEM, "its server or bucket is only named in the YAML, and you have not confirmed it", remedy)
+            Check(
+                "state",
+                Level.PROBLEM,
+                "its server or bucket is only named in the YAML, and you have not confirmed it",
+                remedy,
+                id="RC-host-not-confirmed",
+            )
         ]
     if not trusted:
         return None, [Check("state", Level.SKIPPED, "not checked: the service is not known")]
@@ -109,7 +121,7 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         return None, [problem("state", error)]
     findings: list[Check] = []
     if new is not None and new.named is not None:
-        findings.append(Check("state", Level.WARNING, new.fact.rstrip("."), new.remedy))
+        findings.append(Check("state", Level.WARNING, new.fact.rstrip("."), new.remedy, id="RC-unseen-state"))
     elif condition.current is None:
         findings.append(Check("state", Level.OK, f"there is none yet; the first apply creates {condition.where}"))
     else:
@@ -117,11 +129,13 @@ def state(screen: Screen, options: Options, project: Project, *, trusted: bool) 
         findings.append(Check("state", Level.OK, f"{condition.where}: {len(found.bindings)} tracked, serial {found.serial}{older}"))
     if not condition.writable:
         remedy = "Check the permissions of the file and of its directory, or name another state with --state."
-        findings.append(Check("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy))
+        findings.append(Check("state", Level.PROBLEM, f"{condition.where} cannot be written", remedy, id="RC-state-not-opened"))
     if condition.held:
         holder = condition.holder
         who = f": {holder.who} runs `{holder.command}` since {clock_time_of(holder.since, HERE)}" if holder is not None else ""
-        findings.append(Check("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it."))
+        findings.append(
+            Check("state", Level.WARNING, f"another run holds the state{who}", "Wait for it to end; its lock ends with it.", id="RC-locked")
+        )
     return found, [*findings, *_contents(options, project, found)]
 
 
@@ -138,10 +152,12 @@ def _contents(options: Options, project: Project, found: State) -> Iterator[Chec
     doubtful = sorted({str(one.address) for one in found.intents})
     if doubtful:
         text = f"{count(len(found.intents), 'request')} of an earlier run in doubt: {listed(doubtful, 3)}"
-        yield Check("state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.")
+        yield Check(
+            "state", Level.WARNING, text, f"{options.command_line('apply')} finds out first what happened to them.", id="RC-in-doubt"
+        )
     former = {old for one in project.desired.resources.values() for old in one.previously} | {one.old for one in project.desired.moved}
     stray = [one for one in sorted(found.bindings) if one not in project.desired.resources and one not in former]
     stray = [one for one in stray if not any(one.is_within(old) for old in former)]
     if stray:
         text = f"{count(len(stray), 'tracked resource')} no longer declared: {listed([str(one) for one in stray], 3)}"
-        yield Check("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.")
+        yield Check("state", Level.WARNING, text, f"{options.command_line('plan')} shows what happens to them.", id="RC-no-longer-declared")

@@ -44,13 +44,19 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
             if error.status == 401:
                 return [problem("token", error)], None
             return [
-                Check("token", Level.WARNING, f"accepted, but its organizations cannot be listed: {error.message}", error.hint or "")
+                Check(
+                    "token",
+                    Level.WARNING,
+                    f"accepted, but its organizations cannot be listed: {error.message}",
+                    error.hint or "",
+                    id=error.id,
+                )
             ], {}
         except NotFound:
             return [Check("token", Level.OK, "accepted; the service does not list its organizations")], {}
         except ServiceError as error:
             remedy = error.hint or "Check the URL, the network, the proxy (HTTPS_PROXY) and whether the service is running; then try again."
-            return [Check("service", Level.PROBLEM, error.message, remedy)], None
+            return [Check("service", Level.PROBLEM, error.message, remedy, id=error.id)], None
         found |= {str(one.get("id")): str(one.get("title", "")) for one in pages.items}
     if not found:
         return [
@@ -59,6 +65,7 @@ async def _token(reader: Reader, kinds: Kinds) -> tuple[list[Check], Mapping[str
                 Level.WARNING,
                 "accepted, but it has access to no organization",
                 "Add its owner to the organizations that the project declares.",
+                id="RC-organization-not-found",
             )
         ], found
     names = [f"{id} {title!r}" for id, title in sorted(found.items())]
@@ -86,7 +93,11 @@ async def _reach(reader: Reader, kinds: Kinds, project: Project, state: State, r
         text = f"{kind}: {reason}" + (f" (and {scopes - 1} more like it)" if scopes > 1 else "")
         findings.append(
             Check(
-                "reach", Level.PROBLEM, text, "What cannot be read is not changed or deleted. Grant the owner of the token that permission."
+                "reach",
+                Level.PROBLEM,
+                text,
+                "What cannot be read is not changed or deleted. Grant the owner of the token that permission.",
+                id="RC-not-permitted",
             )
         )
     if not actual.unknown:
@@ -108,14 +119,24 @@ def _root(kinds: Kinds, one: Declared, state: State, actual: Actual, found: Matc
     if bound is not None and one.id is not None and bound.id != one.id:
         text = f"{one.address} tracks {bound.id}, but the YAML says {one.id} ({where})"
         return Check(
-            "reach", Level.PROBLEM, text, f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}"
+            "reach",
+            Level.PROBLEM,
+            text,
+            f"Write id: {bare(bound.id)}, or stop managing it: reconciler state forget {one.address}",
+            id="RC-another-id-declared",
         )
     id = found.ids.get(one.address)
     seen = actual.find(one.kind, id) if id is not None else None
     if seen is None:
         others = listed([f"{each} {title!r}" for each, title in sorted(reachable.items())], SHOWN)
         remedy = f"It has access to {others}: correct id: at {where}." if others else "Ask somebody there to add the owner of the token."
-        return Check("reach", Level.PROBLEM, f"{one.address}: {one.id} does not exist, or the token has no access to it", remedy)
+        return Check(
+            "reach",
+            Level.PROBLEM,
+            f"{one.address}: {one.id} does not exist, or the token has no access to it",
+            remedy,
+            id="RC-no-such-object",
+        )
     return Check("reach", Level.OK, f"{one.address} is {seen.id} {str(seen.raw.get('title', ''))!r}")
 
 
@@ -135,7 +156,15 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
         return []
     if lister is None:
         text = "service.member is not set: new objects at the top level cannot be told from existing ones"
-        return [Check(Service.MEMBER.value, Level.WARNING, text, "Set service.member to the e-mail of the member who owns the token.")]
+        return [
+            Check(
+                Service.MEMBER.value,
+                Level.WARNING,
+                text,
+                "Set service.member to the e-mail of the member who owns the token.",
+                id="RC-member-not-named",
+            )
+        ]
     id, container = found.ids.get(lister), lister.container
     if id is None or container is None or container not in found.ids:
         return [
@@ -144,6 +173,7 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
                 Level.PROBLEM,
                 f"service.member {lister.key} is not a member of {container}",
                 "Use the e-mail of the token's owner.",
+                id="RC-not-a-member",
             )
         ]
     findings = []
@@ -163,7 +193,13 @@ async def _lister(reader: Reader, kinds: Kinds, project: Project, actual: Actual
             names = listed([f"{one.id} {str(one.raw.get('title', ''))!r}" for one in missed], SHOWN)
             text = f"{lister.key} has no access to {count(len(missed), kind.name)}: {names}"
             findings.append(
-                Check(Service.MEMBER.value, Level.WARNING, text, "Use the token of an admin, and name that member in service.member.")
+                Check(
+                    Service.MEMBER.value,
+                    Level.WARNING,
+                    text,
+                    "Use the token of an admin, and name that member in service.member.",
+                    id="RC-not-permitted",
+                )
             )
         else:
             findings.append(
@@ -193,7 +229,13 @@ def _permissions(kinds: Kinds, project: Project, actual: Actual, found: Matches)
         text = (
             f"without the permission {flag!r} the token cannot create or change {count(len(addresses), name)}: {listed(addresses, SHOWN)}"
         )
-        yield Check("permissions", Level.WARNING, text, "Grant the owner of the token that role; plan shows which requests require it.")
+        yield Check(
+            "permissions",
+            Level.WARNING,
+            text,
+            "Grant the owner of the token that role; plan shows which requests require it.",
+            id="RC-not-permitted",
+        )
     if asked and not lacking:
         yield Check("permissions", Level.OK, f"the token has every permission that the project requires ({count(asked, 'flag')} checked)")
 
@@ -216,7 +258,11 @@ def _pace(reader: Reader) -> Iterator[Check]:
     text = f"{quota.remaining:,} of {quota.limit:,} requests left"
     if quota.remaining < quota.limit * SCARCE:
         yield Check(
-            "rate limit", Level.WARNING, text, "A run waits for the next window automatically; --max-rps N sends requests more slowly."
+            "rate limit",
+            Level.WARNING,
+            text,
+            "A run waits for the next window automatically; --max-rps N sends requests more slowly.",
+            id="RC-rate-limited",
         )
     else:
         yield Check("rate limit", Level.OK, text)
@@ -232,6 +278,7 @@ def _clock(reader: Reader) -> Iterator[Check]:
             Level.WARNING,
             text,
             "Set this machine's clock (NTP): deadlines of requests in doubt are compared with the service's clock.",
+            id="RC-clock-differs",
         )
     else:
         yield Check("clock", Level.OK, "this machine's clock and the service's agree within 30 s")

@@ -88,5 +88,5 @@ def _reader(text: str, kinds: Kinds, desired: Desired) -> NamedReader:
         node = entries([(sort, inner)])
     reader = NamedReaders(kinds, desired.resources, problems).read(node)
     if reader is None:
-        raise UsageError(f"--as {text}: {problems.found[0].message}", hint=f"A reader is {FORMS}.")
+        raise UsageError(f"--as {text}: {problems.found[0].message}", id=problems.found[0].id, hint=f"A reader is {FORMS}.")
     return reader

@@ -55,7 +55,9 @@ def command(screen: Screen, /, address: Address, id: str | None, **words: Any) -
     if address.kind in kinds and kinds.of(address).one_per:  # it has no id: what comes after the address is the project
         words, id = {**words, "project": Path(id) if id is not None and words["project"] == Path() else words["project"]}, None
     elif id is None:
-        raise UsageError(f"the id of the object for {address} is missing", hint="Run `reconciler adopt ADDRESS ID`.")
+        raise UsageError(
+            f"the id of the object for {address} is missing", id="RC-missing-argument", hint="Run `reconciler adopt ADDRESS ID`."
+        )
     options = Options.of(screen, words)
     project = load(screen, options, kinds)
     id = _identity(kinds, project.desired, address, id)
@@ -104,9 +106,12 @@ def _as_if_written(desired: Desired, address: Address, id: str | None) -> Desire
     """The project as if the YAML named the object by its id, if it has one."""
     declared = desired.resources.get(address)
     if declared is None or declared.implied:
-        raise UsageError(f"{address} is not declared", hint="Declare it in the YAML first; adopt only tracks declared resources.")
+        raise UsageError(
+            f"{address} is not declared", id="RC-not-declared", hint="Declare it in the YAML first; adopt only tracks declared resources."
+        )
     if declared.id is not None and id is not None and declared.id != id:
-        raise UsageError(f"the YAML names {bare(declared.id)} for {address}", hint=f"Write id: {bare(id)} there, or remove the id.")
+        wrong = f"the YAML names {bare(declared.id)} for {address}"
+        raise UsageError(wrong, id="RC-another-id-declared", hint=f"Write id: {bare(id)} there, or remove the id.")
     return replace(desired, resources={**desired.resources, address: replace(declared, id=id, adopt=True)})
 
 
@@ -115,10 +120,12 @@ def _check_free(state: State, address: Address, id: str | None, kind: str) -> No
     if id is None:
         return
     if held is not None and held.id != id:
-        raise Refused(f"{address} already tracks {bare(held.id)}", hint="Stop managing that object first: reconciler state forget ADDRESS.")
+        wrong = f"{address} already tracks {bare(held.id)}"
+        raise Refused(wrong, id="RC-already-tracked", hint="Stop managing that object first: reconciler state forget ADDRESS.")
     other = next((one.address for one in state.bindings.values() if (one.kind, one.id) == (kind, id) and one.address != address), None)
     if other is not None:
-        raise Refused(f"{bare(id)} is already tracked as {other}", hint=f"If its key changed, write previously: on {address}.")
+        wrong = f"{bare(id)} is already tracked as {other}"
+        raise Refused(wrong, id="RC-already-tracked", hint=f"If its key changed, write previously: on {address}.")
 
 
 def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Binding:
@@ -128,5 +135,7 @@ def _bound(plan: Plan, state: State, address: Address, id: str | None) -> Bindin
     if found is None or (id is not None and found.id != id):
         what = f"no such object as {bare(id)} for {address}" if id is not None else f"no {address.kind} in {address.container}"
         reason = f"{address}: {blocked.reason}" if blocked is not None else f"there is {what}"
-        raise Refused(reason, hint=blocked.remedy if blocked is not None else None)
+        raise Refused(
+            reason, id=blocked.id if blocked is not None else "RC-no-such-object", hint=blocked.remedy if blocked is not None else None
+        )
     return found

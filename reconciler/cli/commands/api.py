@@ -80,10 +80,10 @@ def command(
     steps = selection(jq) if jq is not None else []
     place, query = target(path)
     if given is not None and (fields or method == "GET"):
-        raise UsageError("--input is the complete body and cannot be combined with -f or GET")
+        raise UsageError("--input is the complete body and cannot be combined with -f or GET", id="RC-options-conflict")
     data = body(fields) if given is None else whole(given)
     if paginate and method != "GET":
-        raise UsageError("--paginate reads a list and requires GET")
+        raise UsageError("--paginate reads a list and requires GET", id="RC-options-conflict")
     here = options.project / PROJECT_FILE if options.project.is_dir() else options.project
     kinds = load_kinds() if here.is_file() else None
     project = load(screen, options, kinds) if kinds is not None else None
@@ -115,7 +115,7 @@ async def _call(screen: Screen, settings: Settings, method: str, path: str, quer
                 screen.say("The list is incomplete: it contains fewer items than the service counts.")
             return list(listing.items)
     if query:
-        raise UsageError(f"only GET takes a query, and this is {method}")
+        raise UsageError(f"only GET takes a query, and this is {method}", id="RC-options-conflict")
     async with Writer(settings, listener=narration) as writer:
         return (await writer.send(method, path, data, retry=RetryClass.CREATE)).body  # whether it may be sent twice, only the user knows
 
@@ -126,7 +126,7 @@ def target(path: str) -> tuple[str, dict[str, str]]:
     place = place.removeprefix("/v1/") if place.startswith("/v1/") else place.removeprefix("/")
     segments = place.rstrip("/").split("/")
     if not all(segments) or "://" in place or any(segment in (".", "..") for segment in segments):
-        raise UsageError(f"{path!r} is not a path of the API", hint=f"Write it like {_example()}.")
+        raise UsageError(f"{path!r} is not a path of the API", id="RC-api-path", hint=f"Write it like {_example()}.")
     encoded = "".join("/" + quote(unquote(segment), safe="") for segment in segments)
     return encoded, dict(parse_qsl(query, keep_blank_values=True))
 
@@ -156,7 +156,9 @@ def body(fields: tuple[str, ...]) -> Any:
         key, equals, text = field.partition("=")
         match = _KEY.fullmatch(key)
         if not equals or match is None:
-            raise UsageError(f"-f {field!r} is not KEY=VALUE", hint="Write a[b]=c for nested keys and a[]=c for items of a list.")
+            raise UsageError(
+                f"-f {field!r} is not KEY=VALUE", id="RC-api-field", hint="Write a[b]=c for nested keys and a[]=c for items of a list."
+            )
         path = [match[1], *re.findall(r"\[([^\[\]]*)\]", match[2])]
         _put(made, path, typed(text), field)
     return made
@@ -167,7 +169,7 @@ def whole(file: IO[bytes]) -> Any:
     try:
         return json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--input {file.name} is not JSON: {error}") from error
+        raise UsageError(f"--input {file.name} is not JSON: {error}", id="RC-not-json") from error
 
 
 def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
@@ -176,13 +178,13 @@ def _put(made: dict[str, Any], path: list[str], value: Any, field: str) -> None:
         empty: Any = value if following is None else [] if following == "" else {}
         if name == "":
             if not isinstance(at, list):
-                raise UsageError(f"-f {field!r}: [] makes it a list, but it is already a map")
+                raise UsageError(f"-f {field!r}: [] makes it a list, but it is already a map", id="RC-api-field")
             if not (following and at and isinstance(at[-1], dict) and following not in at[-1]):
                 at.append(empty)  # a[][b]=… a[][c]=… belong to one item; a name that comes again begins the next
             at = at[-1]
         else:
             if not isinstance(at, dict) or (following is None and name in at):
-                raise UsageError(f"-f {field!r} contradicts an earlier -f")
+                raise UsageError(f"-f {field!r} contradicts an earlier -f", id="RC-api-field")
             at = at.setdefault(name, empty)
 
 
@@ -197,6 +199,7 @@ def selection(expression: str) -> list[str | int | None]:
         if match is None:
             raise UsageError(
                 f"--jq {expression!r} is not supported",
+                id="RC-jq-unsupported",
                 hint="Use paths like .items[0].title or .items[].id; for more, pipe the output into jq.",
             )
         key, index, quoted = match.groups()

@@ -86,11 +86,19 @@ def command(
         use = apply_saved.opened(screen, options, file, partial=partial, ask=not yes, commit=require_commit)
         options = use.options
     elif require_commit is not None:
-        raise UsageError("--require-commit requires --plan FILE", hint="Without a saved plan, apply uses the files as they are.")
+        raise UsageError(
+            "--require-commit requires --plan FILE",
+            id="RC-options-conflict",
+            hint="Without a saved plan, apply uses the files as they are.",
+        )
     elif partial:
-        raise UsageError("--partial requires --plan FILE", hint="To apply part of a plan without a file, use --target GLOB.")
+        raise UsageError(
+            "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
+        )
     elif not yes and not screen.can_ask:
-        raise UsageError("there is no terminal to ask for confirmation", hint="Pass --yes to apply without confirmation.")
+        raise UsageError(
+            "there is no terminal to ask for confirmation", id="RC-no-terminal", hint="Pass --yes to apply without confirmation."
+        )
     kinds = load_kinds()
     project = load(screen, options, kinds)
     with connect(screen, options, project, kinds) as service:

@@ -90,27 +90,32 @@ def command(
 
     Options.of(screen, words)
     if not documents and not failed:
-        raise UsageError("there is nothing to show", hint="Pass a document, or --failed NAME.")
+        raise UsageError("there is nothing to show", id="RC-missing-argument", hint="Pass a document, or --failed NAME.")
     of = job(forge or recognised(os.environ) or _unknown(dry_run), os.environ, read_event(os.environ))
     origin = Origin(of.run, of.commit, _links(run_url or of.run_url, report_url))
     spare = name_of(project, env) if project is not None else None
     given = read_parts(documents, failed, origin, name=name, spare=spare, kind=kind, mask=screen.masked_data)
     for trouble in given.wrong:
-        screen.warn(trouble)
+        screen.warn(trouble, id="RC-part-unusable")
     of = replace(of, repository=repository or of.repository, pull=pull or of.pull)
     try:
         short = _printed(screen, of, given.parts, separate) if dry_run else _written(screen, of, given.parts, separate)
     except TooLong:
-        raise UsageError("not even the headlines of all projects fit into one comment", hint="Use --separate.") from None
+        raise UsageError(
+            "not even the headlines of all projects fit into one comment", id="RC-comment-too-long", hint="Use --separate."
+        ) from None
     if short:
-        screen.warn(f"{short:,} deletions, exposures or failures are only listed or counted: they do not fit into a comment")
+        wrong = f"{short:,} deletions, exposures or failures are only listed or counted: they do not fit into a comment"
+        screen.warn(wrong, id="RC-comment-too-long")
     return exits.strongest([exits.WRONG if given.wrong else exits.DONE, exits.PARTLY if short else exits.DONE])
 
 
 def _unknown(dry_run: bool) -> str:
     if dry_run:
         return "github"
-    raise UsageError("no CI of GitHub, GitLab or Bitbucket runs this command", hint="Add --forge, --repository and --pull.")
+    raise UsageError(
+        "no CI of GitHub, GitLab or Bitbucket runs this command", id="RC-no-pull-request", hint="Add --forge, --repository and --pull."
+    )
 
 
 def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
@@ -119,7 +124,8 @@ def _links(run_url: str, report_url: str | None) -> tuple[tuple[str, str], ...]:
     links = tuple((text, url) for text, url in (("run", run_url), ("report", report_url)) if url)
     for text, url in links:
         if not is_link(url):
-            raise UsageError(f"{url!r} is not a URL that a comment can link to", hint=f"Pass --{text}-url like https://ci.example/7.")
+            wrong = f"{url!r} is not a URL that a comment can link to"
+            raise UsageError(wrong, id="RC-option-value", hint=f"Pass --{text}-url like https://ci.example/7.")
     return links
 
 
@@ -144,16 +150,16 @@ def _written(screen: Screen, of: Job, parts: Sequence[Part], separate: bool) -> 
 
     token = os.environ.get(TOKENS[of.forge], "")
     if not token and of.read_only:
-        screen.warn(f"no comment was written: {FORK}, and this job has no {TOKENS[of.forge]}")
+        screen.warn(f"no comment was written: {FORK}, and this job has no {TOKENS[of.forge]}", id="RC-fork")
         return 0
     forge = _opened(of, token)
     try:
         kept = keep(forge, parts, Mode(forge.dialect, separate, forge.hides), SystemClock())
     except NotAllowed as error:
         if of.read_only is False:
-            raise ForgeError(error.message, hint=PERMISSIONS[of.forge]) from None
+            raise ForgeError(error.message, id="RC-forge-not-permitted", hint=PERMISSIONS[of.forge]) from None
         unknown = "" if of.read_only else f"\nIf it is from this repository: {PERMISSIONS[of.forge][:1].lower()}{PERMISSIONS[of.forge][1:]}"
-        screen.warn(f"no comment was written: {FORK} ({error.message}){unknown}")
+        screen.warn(f"no comment was written: {FORK} ({error.message}){unknown}", id="RC-fork")
         return 0
     for part in kept.superseded:
         screen.say(f"A later run has already written the {part.kind} of {part.name}, which was not changed.")
@@ -171,15 +177,19 @@ def _opened(of: Job, token: str) -> Forge:
 
     variable, clock = TOKENS[of.forge], SystemClock()
     if not of.repository:
-        raise UsageError("the repository is unknown", hint="Add --repository OWNER/NAME.")
+        raise UsageError("the repository is unknown", id="RC-no-pull-request", hint="Add --repository OWNER/NAME.")
     if of.forge != "gitlab" and (not _REPOSITORY.fullmatch(of.repository) or {".", ".."} & set(of.repository.split("/"))):
-        raise UsageError(f"{of.repository!r} is not a repository", hint="Write it like OWNER/NAME.")
+        raise UsageError(f"{of.repository!r} is not a repository", id="RC-option-value", hint="Write it like OWNER/NAME.")
     if not of.pull:
-        raise UsageError("this job runs for no pull request", hint="Run it for pull requests only, or add --pull NUMBER.")
+        raise UsageError(
+            "this job runs for no pull request", id="RC-no-pull-request", hint="Run it for pull requests only, or add --pull NUMBER."
+        )
     if not token:
-        raise UsageError(f"{variable} is not set", hint="It is the token that writes the comment; see docs/pipelines.md.")
+        raise UsageError(
+            f"{variable} is not set", id="RC-forge-token", hint="It is the token that writes the comment; see docs/pipelines.md."
+        )
     if not _TOKEN.fullmatch(token):
-        raise UsageError(f"{variable} contains characters that no token has")
+        raise UsageError(f"{variable} contains characters that no token has", id="RC-token-characters")
     match of.forge:
         case "github":
             return GitHub(of.api, of.graphql, of.repository, of.pull, token=token, clock=clock)

@@ -117,5 +117,5 @@ def _side(
         try:
             yield load(screen, replace(options, project=path, env=environment), kinds, decrypt=False, stand_ins=True)
         except ConfigError as error:
-            problems = [Problem(f"{commit.name}:{each.file}", each.line, each.column, each.message) for each in error.problems]
+            problems = [Problem(f"{commit.name}:{each.file}", each.line, each.column, each.message, id=each.id) for each in error.problems]
             raise ConfigError(problems, more=error.more) from None

@@ -89,6 +89,8 @@ def _asked(screen: Screen, options: Options, project: Project | None, kinds: Kin
                 return asyncio.run(ask())
     except TimeoutError:
         remedy = "It is slow or limits the rate of requests; -v shows every request."
-        return [Check("service", Level.PROBLEM, f"the service did not answer all requests within {PATIENCE:g} s", remedy)]
+        return [
+            Check("service", Level.PROBLEM, f"the service did not answer all requests within {PATIENCE:g} s", remedy, id="RC-no-response")
+        ]
     except ReconcilerError as error:
         return [problem("service", error)]

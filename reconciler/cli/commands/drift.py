@@ -89,7 +89,7 @@ def command(
     if new is not None:
         found = replace(found, notes=(str(new), *found.notes))
         if options.format != "text" or accept:
-            screen.warn(str(new))
+            screen.warn(str(new), id="RC-unseen-state")
     if accept:
         accept_drift.accept(screen, options, kinds, project, planned, found, accept)
         return exits.DONE

@@ -1,4 +1,4 @@
-"""`reconciler explain`: what a kind or a field means."""
+"""`reconciler explain`: what a kind, a field or the cause of an error means."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from reconciler.cli.terminal.screen import Screen
 from reconciler.errors import UsageError
 
 
-@click.command("explain", short_help="Describe a kind or a field.")
-@click.argument("word", metavar="[KIND[.FIELD]]", default="", shell_complete=completion.kinds)
+@click.command("explain", short_help="Describe a kind, a field or the cause of an error.")
+@click.argument("word", metavar="[KIND[.FIELD] | CAUSE]", default="", shell_complete=completion.kinds)
 @shared.output()
 @click.pass_obj
 def command(screen: Screen, /, word: str, **words: Any) -> None:
     """Describe a kind or one of its fields: values, limits, what a change does, with an example. Without an argument, list the kinds.
     The keys of the project file (`policies`, `access`, `vars`, …) and `environments` are described too.
+
+    Errors end with the id of their cause, such as [RC-locked]. With such an id: why it happens, and what to do.
 
     \b
     Examples:
@@ -27,7 +29,11 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
       reconciler explain site
       reconciler explain site.visibility
       reconciler explain policies
+      reconciler explain RC-locked
     """
+    if word.upper().startswith("RC-"):
+        _cause(screen, word)
+        return
     from reconciler.config.policies.keys import SECTIONS
     from reconciler.kinds import load as load_kinds
     from reconciler.report import explain, explain_key
@@ -48,14 +54,28 @@ def command(screen: Screen, /, word: str, **words: Any) -> None:
         screen.spans(explain_key.explain_key(kinds, word, width=screen.width))
         return
     if kind is None:
-        raise UsageError(
-            f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain_key.keys(kinds)])}",
-            hint="reconciler explain lists them.",
-        )
+        wrong = f"there is no kind {name!r}{did_you_mean(name, [*kinds, *SECTIONS, *explain_key.keys(kinds)])}"
+        raise UsageError(wrong, id="RC-unknown-kind", hint="reconciler explain lists them.")
     if not dot:
         screen.spans(explain.explain_kind(kinds, kind, width=screen.width))
         return
     known = explain.words(kinds, kind)
     if field not in known:
-        raise UsageError(f"{name} has no field {field!r}{did_you_mean(field, known)}", hint=f"reconciler explain {name} lists them.")
+        wrong = f"{name} has no field {field!r}{did_you_mean(field, known)}"
+        raise UsageError(wrong, id="RC-unknown-field", hint=f"reconciler explain {name} lists them.")
     screen.spans(explain.explain_word(kinds, kind, field, width=screen.width))
+
+
+def _cause(screen: Screen, word: str) -> None:
+    """The page of one cause. Raises `UsageError` where there is none."""
+    from reconciler.report.explain_cause import explain_cause
+    from reconciler.text.pages import PREFIX, pages
+    from reconciler.text.suggest import did_you_mean
+
+    known = pages()
+    id = PREFIX + word[len(PREFIX) :].lower()
+    if id not in known:
+        raise UsageError(
+            f"there is no cause {id!r}{did_you_mean(id, known)}", id="RC-unknown-cause", hint="docs/reference/problems.md lists them."
+        )
+    screen.spans(explain_cause(known[id], width=screen.width))

@@ -43,7 +43,7 @@ def plan_command(screen: Screen, /, file: Path, database: str | None, data: Path
     changes = _compared(screen, declared, database, data)
     show(screen, options, changes)
     for sentence in changes.shrinking:
-        screen.warn(f"{sentence}; `fleet apply` requires --allow-vanish {len(changes.vanishing)}")
+        screen.warn(f"{sentence}; `fleet apply` requires --allow-vanish {len(changes.vanishing)}", id="RC-fleet-vanishing")
     return exits.PENDING if detailed_exitcode and changes.pending else exits.DONE
 
 
@@ -93,10 +93,8 @@ def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | 
         projects.lock(connection)
         made = changes(declared, projects.stored(connection))
         if made.shrinking and len(made.vanishing) > (allow_vanish or 0):
-            raise Refused(
-                f"too many projects would vanish: {'; '.join(made.shrinking)}",
-                hint=f"If this is intended: --allow-vanish {len(made.vanishing)}",
-            )
+            wrong = f"too many projects would vanish: {'; '.join(made.shrinking)}"
+            raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(made.vanishing)}")
         projects.write(connection, declared, made)
         projects.revise(connection, projects.Revision(str(file), text, soak, who()))
     return made

@@ -46,7 +46,9 @@ def installed(*modules: str) -> None:
 
     missing = [name for name in modules or NEEDED if find_spec(name) is None]
     if missing:
-        raise UsageError(f"a fleet requires {', '.join(missing)}", hint=f"Install it: {installing(f'{DISTRIBUTION}[fleet]')}")
+        raise UsageError(
+            f"a fleet requires {', '.join(missing)}", id="RC-package-missing", hint=f"Install it: {installing(f'{DISTRIBUTION}[fleet]')}"
+        )
 
 
 def url_of(screen: Screen, given: str | None, folder: Path = DATA) -> str | None:
@@ -74,6 +76,7 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
     if url is None:
         raise UsageError(
             "there is no database",
+            id="RC-no-fleet-database",
             hint="Pass --database postgresql://USER@HOST/NAME, set RECONCILER_DATABASE, or start one: reconciler fleet up.",
         )
     with connected(url) as found:
@@ -83,7 +86,9 @@ def opened(screen: Screen, given: str | None, *, prepare: bool = False) -> Itera
             ready(found)
         elif not found.is_prepared():
             raise StateError(
-                f"{found.where} contains no fleet", hint="Create it: reconciler fleet apply FILE, or reconciler fleet up FILE."
+                f"{found.where} contains no fleet",
+                id="RC-no-fleet",
+                hint="Create it: reconciler fleet apply FILE, or reconciler fleet up FILE.",
             )
         yield found
 
@@ -95,5 +100,7 @@ def checked(names: tuple[str, ...], known: list[str]) -> None:
     for name in names:
         if name not in known:
             raise UsageError(
-                f'the project "{name}" does not exist in this fleet{did_you_mean(name, known)}', hint="reconciler fleet status lists them."
+                f'the project "{name}" does not exist in this fleet{did_you_mean(name, known)}',
+                id="RC-no-fleet-project",
+                hint="reconciler fleet status lists them.",
             )

@@ -106,9 +106,11 @@ def sync_command(screen: Screen, /, names: tuple[str, ...], wait: bool, database
                     break
                 living = runs.living(connection)
             if not living and time.monotonic() > until - WAIT_SECONDS + START_SECONDS:
-                raise ReconcilerError("no worker is running, so nothing is run", hint="Start one: reconciler fleet worker.")
+                raise ReconcilerError(
+                    "no worker is running, so nothing is run", id="RC-no-worker", hint="Start one: reconciler fleet worker."
+                )
             if time.monotonic() > until:
-                raise ReconcilerError("the runs did not end within an hour", hint="See reconciler fleet status.")
+                raise ReconcilerError("the runs did not end within an hour", id="RC-fleet-slow", hint="See reconciler fleet status.")
             time.sleep(LOOK_SECONDS)
         rows, workers = _read(opened, names)
     return _show(screen, options, rows, workers)
@@ -156,7 +158,9 @@ def pause_command(
 
     Options.of(screen, words)
     if until is not None and until <= datetime.now(UTC):
-        raise UsageError("--until is in the past", hint="Write a time such as 2026-12-01T08:00+01:00, or a duration such as 2h.")
+        raise UsageError(
+            "--until is in the past", id="RC-option-value", hint="Write a time such as 2026-12-01T08:00+01:00, or a duration such as 2h."
+        )
     with fleet_options.opened(screen, database) as opened:
         _read(opened, names)
         with opened.transaction() as connection:

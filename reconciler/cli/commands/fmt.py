@@ -61,7 +61,7 @@ def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
         try:
             made = layout(text, shape)
         except ReconcilerError as error:
-            problems.append(Problem(name, 0, 0, error.message))
+            problems.append(Problem(name, 0, 0, error.message, id=error.id))
             continue
         if made != text:
             changed[name] = made
@@ -78,7 +78,9 @@ def _write(root: Path, changed: Mapping[str, str]) -> None:
         try:
             write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
         except OSError as error:
-            raise ReconcilerError(f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}") from error
+            raise ReconcilerError(
+                f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-written"
+            ) from error
 
 
 def _diff(name: str, before: str, after: str) -> str:

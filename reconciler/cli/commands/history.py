@@ -91,7 +91,7 @@ def _runs(screen: Screen, options: Options) -> tuple[Run, ...]:
     project = settings_of(screen, options)
     service = known_service(screen, options, project)
     if service is None:
-        screen.warn(NO_SANDBOX)
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         return ()
     file = state_file(options, project)
     runs = read_runs(file, (project.settings.project, options.env or "", service.identity)) if file is not None else None
@@ -124,7 +124,7 @@ def _opened(screen: Screen, options: Options) -> Iterator[tuple[Store | None, Ki
     project = load(screen, options, kinds)
     service = known_service(screen, options, project)
     if service is None:
-        screen.warn(NO_SANDBOX)
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         yield None, kinds
         return
     with open_store(screen, options, project, service, create=False) as store:

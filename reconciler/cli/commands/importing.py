@@ -60,11 +60,11 @@ def command(screen: Screen, /, directory: Path | None, org: str | None, dry_run:
     kinds = load_kinds()
     narration = Narration(screen)
     if org is not None and directory is None:
-        raise UsageError("no directory was given", hint=f"Name a directory: reconciler import DIR --org {org}")
+        raise UsageError("no directory was given", id="RC-missing-argument", hint=f"Name a directory: reconciler import DIR --org {org}")
     if into and directory is None:
-        raise UsageError("no project was given", hint="Name its directory: reconciler import DIR --into")
+        raise UsageError("no project was given", id="RC-missing-argument", hint="Name its directory: reconciler import DIR --into")
     if into and member is not None:
-        raise UsageError("--member only applies to a new project", hint="Set service.member in reconciler.yaml.")
+        raise UsageError("--member only applies to a new project", id="RC-options-conflict", hint="Set service.member in reconciler.yaml.")
     project = load(screen, options, kinds) if into else None
     with connect(screen, options, project, kinds if into else None) as service:
         org = org if project is None else _declared(project, org)
@@ -115,10 +115,8 @@ def _read(narration: Narration, service: Service, kinds: Kinds, org: str) -> Act
     with narration.phase(f"Reading {org}", where=service.where):
         actual: Actual = asyncio.run(_with_reader(narration, service, lambda reader: read_all(reader, kinds, [org])))
     if not any(actual.find(kind.name, org) for kind in kinds.roots):
-        raise UsageError(
-            f"organization {org} does not exist, or the token has no access to it",
-            hint="To list the available organizations: reconciler import",
-        )
+        wrong = f"organization {org} does not exist, or the token has no access to it"
+        raise UsageError(wrong, id="RC-organization-not-found", hint="To list the available organizations: reconciler import")
     return actual
 
 
@@ -144,6 +142,7 @@ def _declared(project: Project, org: str | None) -> str:
     if org not in ids:
         raise UsageError(
             f"the project does not declare {org}" if org is not None else "the project declares several organizations",
+            id="RC-which-organization",
             hint=f"Name one of them: --org {' or '.join(ids)}" if ids else "Declare it first, by its id.",
         )
     return str(org)
@@ -185,7 +184,8 @@ def _owner(screen: Screen, kinds: Kinds, actual: Actual, named: str | None) -> s
     if named is not None:
         owner = next((key for key in keys(people(kinds, actual.objects)) if key.casefold() == named.casefold()), None)
         if owner is None:
-            raise UsageError(f"{named} is not a member of the organization", hint="Pass the e-mail of a member: --member ada@acme.example")
+            wrong = f"{named} is not a member of the organization"
+            raise UsageError(wrong, id="RC-not-a-member", hint="Pass the e-mail of a member: --member ada@acme.example")
         return owner
     able = keys(sorted(reaching(kinds, actual.objects), key=lambda one: one.id))
     if len(able) > 1:
@@ -198,7 +198,7 @@ def _check_empty(directory: Path) -> None:
     file = directory / "reconciler.yaml"
     if file.exists() or file.is_symlink():
         hint = "Add what is missing with --into, or name another directory."
-        raise UsageError(f"{near(directory)} already contains a project", hint=hint)
+        raise UsageError(f"{near(directory)} already contains a project", id="RC-project-exists", hint=hint)
 
 
 def _adopt(
@@ -233,7 +233,9 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
     mine = [] if project is None else [path.resolve() for path in map(project.settings.root.joinpath, project.settings.files)]
     there = [path for path in files if (directory / path).exists() and (directory / path).resolve() not in mine]
     if there:
-        raise UsageError(f"{near(directory / there[0])} already exists", hint="Name another directory, or move it away.")
+        raise UsageError(
+            f"{near(directory / there[0])} already exists", id="RC-project-exists", hint="Name another directory, or move it away."
+        )
     beside = {".gitignore": IGNORED, ".reconciler/config.schema.json": dumped(kinds)}
     try:
         (directory / ".reconciler").mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -241,7 +243,9 @@ def _write(directory: Path, files: Mapping[str, str], kinds: Kinds, project: Pro
             (directory / path).parent.mkdir(parents=True, exist_ok=True)
             (directory / path).write_text(text, encoding="utf-8", newline="\n")
     except OSError as error:
-        raise UsageError(f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}") from error
+        raise UsageError(
+            f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}", id="RC-file-not-written"
+        ) from error
 
 
 def _take_back(directory: Path, files: Iterable[str], before: Mapping[str, bytes]) -> None:

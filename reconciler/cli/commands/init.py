@@ -83,7 +83,7 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
         directory / ".reconciler" / "config.schema.json": dumped(load_kinds()),
     }
     if file.exists() or file.is_symlink():
-        raise UsageError(f"{file} already exists", hint="Name another directory: reconciler init DIR")
+        raise UsageError(f"{file} already exists", id="RC-project-exists", hint="Name another directory: reconciler init DIR")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         (directory / ".reconciler").mkdir(mode=0o700, exist_ok=True)
@@ -92,7 +92,9 @@ def command(screen: Screen, /, directory: Path, sandbox: bool, **words: Any) -> 
                 with path.open("x", encoding="utf-8") as opened:
                     opened.write(text)
     except OSError as error:
-        raise UsageError(f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}") from error
+        raise UsageError(
+            f"the project cannot be written: {(error.strerror or 'unknown reason').lower()}: {error.filename}", id="RC-file-not-written"
+        ) from error
     where = "" if directory == Path() else f" {directory}"
     screen.say(f"Wrote {file}.")
     screen.say(f"Next: reconciler plan{where}" if sandbox else f"Edit it, then: reconciler validate{where}")

@@ -51,7 +51,7 @@ def command(
     options = Options.of(screen, words)
     typed = click.get_current_context().get_parameter_source("commit") is ParameterSource.COMMANDLINE
     if typed and out is None:
-        raise UsageError("--commit requires --out FILE", hint="Only a saved plan records a commit.")
+        raise UsageError("--commit requires --out FILE", id="RC-options-conflict", hint="Only a saved plan records a commit.")
     if out is not None:
         from reconciler.cli.saved.signature import signing_key
 
@@ -88,7 +88,7 @@ def command(
     if new is not None:
         planned = replace(planned, plan=replace(planned.plan, notes=(str(new), *planned.plan.notes)))
     if new is not None and options.format != "text":
-        screen.warn(str(new))
+        screen.warn(str(new), id="RC-unseen-state")
     plan, shown, made_at = planned.plan, screen.masked_data(planned.plan), now()
     document = plan_document(shown, created_at=made_at, forecast=planned.forecast)
     sheet, text = (

@@ -129,9 +129,9 @@ def test_command(screen: Screen, /, file: Path, **words: Any) -> int:
         policies = load(screen, given, kinds).desired.policies
     for key, entry in top.entries.items():
         if key not in (EXAMPLES, "policies", "use"):
-            problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use')
+            problems.add(entry.at, f'unknown key "{key}"; the keys are examples, policies and use', id="RC-unknown-key")
     if EXAMPLES not in top.entries:
-        problems.add(top.at, f"there are no examples; {FORM}")
+        problems.add(top.at, f"there are no examples; {FORM}", id="RC-missing-key")
     entries = [top.entries[EXAMPLES]] if EXAMPLES in top.entries else []
     reading = Reading(kinds, [policy.id for policy in policies.rules], problems, now().date())
     cases = [case for entry in entries for case in reading.cases(entry)]
@@ -161,14 +161,14 @@ def _document(file: Path, problems: Problems) -> Map | None:
             text = opened.read(FILE_MAX + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
-        raise UsageError(f"{file} cannot be read: {(reason or 'unknown reason').lower()}") from error
+        raise UsageError(f"{file} cannot be read: {(reason or 'unknown reason').lower()}", id="RC-file-not-read") from error
     document = read(text, file.as_posix())
     problems.found += document.problems
     if document.data is None or document.problems:
         return None
     if isinstance(document.data, Map):
         return document.data
-    problems.add(document.data.at, f"this must be a map with examples, not {described(document.data)}")
+    problems.add(document.data.at, f"this must be a map with examples, not {described(document.data)}", id="RC-wrong-form")
     return None
 
 

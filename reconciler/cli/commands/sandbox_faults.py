@@ -63,7 +63,9 @@ def set_command(screen: Screen, /, file: Path | None, inline: tuple[str, ...], *
     control = _control(screen, words)
     rules = [*(_read(file) if file is not None else []), *(_parsed(text) for text in inline)]
     if not rules:
-        raise UsageError("there are no rules to set", hint="Pass a file or --rule JSON; to remove all rules: faults clear.")
+        raise UsageError(
+            "there are no rules to set", id="RC-missing-argument", hint="Pass a file or --rule JSON; to remove all rules: faults clear."
+        )
     found = control("PUT", "/faults", {"rules": rules})
     screen.say(f"{count(len(found['rules']), 'rule')} active.")
 
@@ -148,7 +150,7 @@ def _read(path: Path) -> list[Any]:
     document = read_document(path)
     rules = document.get("rules") if isinstance(document, dict) else document
     if not isinstance(rules, list):
-        raise UsageError(f"{path} is not a list of rules", hint="Example: - {fault: error, status: 503, rate: 0.1}")
+        raise UsageError(f"{path} is not a list of rules", id="RC-fault-rules", hint="Example: - {fault: error, status: 503, rate: 0.1}")
     return rules
 
 
@@ -158,4 +160,6 @@ def _parsed(text: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--rule {text!r} is not JSON", hint="""Write it like '{"fault": "error", "status": 503}'.""") from error
+        raise UsageError(
+            f"--rule {text!r} is not JSON", id="RC-not-json", hint="""Write it like '{"fault": "error", "status": 503}'."""
+        ) from error

@@ -67,7 +67,7 @@ def reset_command(screen: Screen, /, seed: Path | None, export: Path | None, **w
 
     control = _control(screen, words)
     if seed is not None and export is not None:
-        raise UsageError("--seed and --export cannot be combined", hint="Pass one of them.")
+        raise UsageError("--seed and --export cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
     body = {"seed": read_seed(seed) if seed is not None else None, "export": _exported(export) if export is not None else None}
     found = control("POST", "/reset", body)
     screen.say(f"It contains {count(found['objects'], 'object')} now.")
@@ -84,6 +84,6 @@ def _exported(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
+        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not what sandbox export printed") from error
+        raise UsageError(f"{path} is not what sandbox export printed", id="RC-not-a-sandbox-export") from error

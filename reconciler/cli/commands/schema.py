@@ -54,7 +54,9 @@ def command(screen: Screen, /, name: str, write: bool, **words: Any) -> None:
         **{document: partial(schema_of, document) for document in DOCUMENTS},
     }
     if name and name not in known and (name != CATALOG or write):
-        raise UsageError(f"there is no schema {name!r}{did_you_mean(name, known)}", hint="reconciler schema lists them.")
+        raise UsageError(
+            f"there is no schema {name!r}{did_you_mean(name, known)}", id="RC-unknown-schema", hint="reconciler schema lists them."
+        )
     if write:
         project = options.project if options.project != Path() else shared.nearest_project(click.get_current_context())
         _write(screen, project, {each: known[each]() for each in ([name] if name else known)})
@@ -81,7 +83,9 @@ def _write(screen: Screen, project: Path, known: Mapping[str, Any]) -> None:
             write_whole(folder / f"{name}{SUFFIX}", as_json(made) + "\n", mode=0o644)
     except OSError as error:
         reason = (error.strerror or "no reason given").lower()
-        raise UsageError(f"{error.filename or folder} cannot be used: {reason}", hint="Name a project: --project PATH.") from error
+        raise UsageError(
+            f"{error.filename or folder} cannot be used: {reason}", id="RC-file-not-written", hint="Name a project: --project PATH."
+        ) from error
     screen.say(f"Wrote {len(known)} schema{'s' if len(known) != 1 else ''} to {folder}.")
     line = f"{MODELINE}{FOLDER}/config{SUFFIX}"
     if "config" in known and MODELINE not in begin:

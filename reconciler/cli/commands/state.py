@@ -148,7 +148,7 @@ def forget_command(screen: Screen, /, address: Address, in_doubt: bool, **words:
         if in_doubt:
             found = [one.address for one in state.intents if one.address == address]
             if not found:
-                raise UsageError(f"no request of {address} is in doubt", hint="reconciler plan shows what is.")
+                raise UsageError(f"no request of {address} is in doubt", id="RC-not-in-doubt", hint="reconciler plan shows what is.")
             why = "closed by hand as not done"
             journal.settle([Ending(one.id, "failed", why) for one in state.intents if one.address == address])
             screen.out(f"{address} is no longer in doubt.\n")
@@ -170,7 +170,7 @@ def _read(screen: Screen, options: Options) -> tuple[State, Kinds]:
     project = load(screen, options, kinds)
     identity = known_service(screen, options, project)
     if identity is None:
-        screen.warn(NO_SANDBOX)
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         return State("", 0), kinds
     with open_store(screen, options, project, identity, create=False) as store:
         warned(screen, options, project, identity, store)
@@ -187,7 +187,7 @@ def _tracking(screen: Screen, options: Options) -> Tracking:
     project = settings_of(screen, options)
     service = known_service(screen, options, project)
     if service is None:
-        screen.warn(NO_SANDBOX)
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         return Tracking("", 0, ())
     file = state_file(options, project)
     tracking = read_tracking(file, (project.settings.project, options.env or "", service.identity)) if file is not None else None

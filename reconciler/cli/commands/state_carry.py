@@ -52,11 +52,11 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
             if store.condition().held:
                 screen.say("A run holds the state; what it does from now on is not exported.")
     if document is None:
-        raise UsageError("there is no state yet", hint="reconciler apply creates it.")
+        raise UsageError("there is no state yet", id="RC-no-state", hint="reconciler apply creates it.")
     found = without_secrets(document, kinds)
     if (place := hidden_in(found, screen.masked_data(found))) is not None:
         hint = "If the variable is not a secret, pass --public-var NAME; otherwise remove the value from the managed resources."
-        raise Refused(f"the state contains a secret value, in {place}; it was not exported", hint=hint)
+        raise Refused(f"the state contains a secret value, in {place}; it was not exported", id="RC-secret-in-state", hint=hint)
     text = as_json(found, indent=1) + "\n"
     if out is None:
         screen.made(text)
@@ -64,7 +64,9 @@ def pull_command(screen: Screen, /, out: Path | None, **words: Any) -> None:
     try:
         write_private(out, text)
     except OSError as error:
-        raise UsageError(f"the state cannot be written to {out}: {(error.strerror or 'unknown reason').lower()}") from error
+        raise UsageError(
+            f"the state cannot be written to {out}: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written"
+        ) from error
     screen.say(f"Wrote the state to {out}: {len(found['bindings'])} tracked, {len(found['runs'])} runs, serial {found['serial']}.")
 
 
@@ -98,9 +100,8 @@ def push_command(screen: Screen, /, file: Path, force: bool, **words: Any) -> No
     project = load(screen, options, load_kinds())
     service = known_service(screen, options, project)
     if service is None:
-        raise UsageError(
-            "the sandbox does not exist yet, so it contains no objects to track", hint="Pass the sandbox that the state belongs to."
-        )
+        wrong = "the sandbox does not exist yet, so it contains no objects to track"
+        raise UsageError(wrong, id="RC-no-sandbox", hint="Pass the sandbox that the state belongs to.")
     with open_store(screen, options, project, service, create=False) as reader:
         document = reader.check(found)
         new = unseen(options, project, service, reader)
@@ -146,13 +147,15 @@ def read(file: Path) -> Any:
         with click.open_file(str(file), "rb") as stream:
             text = stream.read(BYTES_MAX + 1)
         if len(text) > BYTES_MAX:
-            raise UsageError(f"{file} is larger than a state can be: more than {BYTES_MAX >> 20} MiB")
+            raise UsageError(f"{file} is larger than a state can be: more than {BYTES_MAX >> 20} MiB", id="RC-file-too-large")
         return json.loads(text, parse_constant=_no_number)
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
+        raise UsageError(f"{file} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
     except (ValueError, RecursionError) as error:
         where = f":{error.lineno}:{error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise UsageError(f"{file}{where} is not JSON", hint="Create it with `reconciler state pull --out FILE`.") from None
+        raise UsageError(
+            f"{file}{where} is not JSON", id="RC-not-json", hint="Create it with `reconciler state pull --out FILE`."
+        ) from None
 
 
 def _no_number(name: str) -> Never:

@@ -76,17 +76,18 @@ def rename_project(screen: Screen, options: Options, old: str) -> None:
     project = load(screen, options, load_kinds())
     service, new = known_service(screen, options, project), project.settings.project
     if old == new:
-        raise UsageError(
-            f"the project is already called {new}", hint="Rename it in the YAML first (project: …), then name the old one here."
-        )
+        wrong = f"the project is already called {new}"
+        raise UsageError(wrong, id="RC-project-already-named", hint="Rename it in the YAML first (project: …), then name the old one here.")
     if service is None:
-        raise UsageError(NO_SANDBOX)
+        raise UsageError(NO_SANDBOX, id="RC-no-sandbox")
     with open_store(screen, options, project, service, create=False) as store:
         others = [(scope, number) for scope, number in store.tracking() if scope.project != new or scope.service != service.identity]
     if not any((scope.project, scope.environment, scope.service) == (old, options.env or None, service.identity) for scope, _ in others):
         where = f" in {options.env}" if options.env else ""
         hint = f"The state tracks {named(others, service)}." if others else "It tracks nothing of another project. Is --state right?"
-        raise UsageError(f"this state tracks nothing of a project called {old}{where} on {service.where}", hint=hint)
+        raise UsageError(
+            f"this state tracks nothing of a project called {old}{where} on {service.where}", id="RC-nothing-tracked", hint=hint
+        )
     with (
         open_store(screen, options, project, service, create=True) as store,
         store.renaming(old, who=who(), command=f"state mv --project {old}") as journal,
@@ -107,26 +108,22 @@ def renamed(state: State, old: Address, new: Address) -> dict[Address, Address]:
     if old not in state.bindings:
         raise not_bound(old)
     if old.kind != new.kind:
-        raise UsageError(
-            f"{old} is a {old.kind or 'root'}, and {new} names a {new.kind or 'root'}",
-            hint="An object keeps its kind; only keys and containers change.",
-        )
+        wrong = f"{old} is a {old.kind or 'root'}, and {new} names a {new.kind or 'root'}"
+        raise UsageError(wrong, id="RC-another-kind", hint="An object keeps its kind; only keys and containers change.")
     if old == new:
-        raise UsageError(f"{old} is already at that address", hint="Name another address.")
+        raise UsageError(f"{old} is already at that address", id="RC-nothing-to-move", hint="Name another address.")
     if new.is_within(old):
-        raise UsageError(f"{new} is below {old}", hint="Move the resources between them first.")
+        raise UsageError(f"{new} is below {old}", id="RC-moved-into-itself", hint="Move the resources between them first.")
     container = new.container
     if container is not None and container not in state.bindings:
-        raise UsageError(
-            f"{container} is not tracked, so nothing below it can be", hint="reconciler state list shows the tracked addresses."
-        )
+        wrong = f"{container} is not tracked, so nothing below it can be"
+        raise UsageError(wrong, id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")
     doubtful = next((one.address for one in state.intents if one.address == old or one.address.is_within(old)), None)
     if doubtful is not None:
-        raise Refused(f"a request of {doubtful} is in doubt", hint="reconciler apply finds out what happened to it.")
+        raise Refused(f"a request of {doubtful} is in doubt", id="RC-in-doubt", hint="reconciler apply finds out what happened to it.")
     moves = {at: Address(new.parts + at.parts[len(old.parts) :]) for at in state.bindings if at == old or at.is_within(old)}
     taken = next((to for to in sorted(moves.values()) if to in state.bindings and to not in moves), None)
     if taken is not None:
-        raise Refused(
-            f"{taken} already tracks {bare(state.bindings[taken].id)}", hint=f"Stop managing it first: reconciler state forget {taken}"
-        )
+        wrong = f"{taken} already tracks {bare(state.bindings[taken].id)}"
+        raise Refused(wrong, id="RC-already-tracked", hint=f"Stop managing it first: reconciler state forget {taken}")
     return moves

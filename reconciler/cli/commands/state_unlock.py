@@ -82,7 +82,7 @@ def _of_a_file(screen: Screen, found: Condition, force: str | None) -> None:
     way = f"End {whose}: the lock of a file ends with its process."
     says = _held(holder) if holder is not None else "Another process holds the state"
     if force is not None:
-        raise Locked(f"{says[0].lower()}{says[1:]}, and a file's lock cannot be taken away", hint=way)
+        raise Locked(f"{says[0].lower()}{says[1:]}, and a file's lock cannot be taken away", id="RC-file-lock", hint=way)
     screen.out(f"{says}.\n")
     screen.say(f"{ONLY_SHOWS} {way}")
 
@@ -103,7 +103,10 @@ def _shown(text: str) -> str:
 def _meant(holder: Holder, force: str) -> Holder:
     """The holder, if it is the one that was named."""
     if len(force) < SHORTEST:
-        raise UsageError(f"--force {force} is too short to identify a run", hint=f"Pass the first {SHORTEST} characters of its id, or all.")
+        wrong = f"--force {force} is too short to identify a run"
+        raise UsageError(wrong, id="RC-run-id-too-short", hint=f"Pass the first {SHORTEST} characters of its id, or all.")
     if not holder.run.startswith(force):
-        raise Refused(f"run {force} does not hold the state: {_held(holder)}", hint="reconciler state unlock shows who does.")
+        raise Refused(
+            f"run {force} does not hold the state: {_held(holder)}", id="RC-not-the-holder", hint="reconciler state unlock shows who does."
+        )
     return holder

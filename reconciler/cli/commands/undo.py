@@ -66,7 +66,9 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     project = load(screen, options, kinds)
     past = _past(screen, options, project, run)
     if not yes and not screen.can_ask:
-        raise UsageError("there is no terminal to ask for confirmation", hint="Pass --yes to undo without confirmation.")
+        raise UsageError(
+            "there is no terminal to ask for confirmation", id="RC-no-terminal", hint="Pass --yes to undo without confirmation."
+        )
     with (
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
@@ -113,7 +115,7 @@ def _past(screen: Screen, options: Options, project: Project, run: str) -> Run:
 
     service = known_service(screen, options, project)
     if service is None:
-        screen.warn(NO_SANDBOX)
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         return chosen((), run)
     with open_store(screen, options, project, service, create=False) as reader:
         warned(screen, options, project, service, reader)

@@ -61,7 +61,7 @@ def command(
     sentence = checked.recall(VALID) if checked is not None else None
     if sentence is not None and checked is not None:
         for warning in checked.warnings:
-            screen.warn(warning)
+            screen.warn(warning, id="RC-unused-variable")
         screen.out(sentence)
         return exits.DONE
     from reconciler.kinds import load as load_kinds
@@ -72,7 +72,8 @@ def command(
         screen.say(f"{name} was not decrypted: the names of its secrets were checked, their values were not. --decrypt checks them.")
     violations, remark = _judged(kinds, project.desired)
     if lint or options.format in LISTED or report:
-        found = _linted(screen, options, kinds, project, fix=fix) if lint else ()
+        edits = "sarif" in (options.format, *(name for name, _ in report))
+        found = _linted(screen, options, kinds, project, fix=fix, edits=edits) if lint else ()
         _write(screen, options, report, _listed(found, violations), project)
     if lint or options.format in LISTED:
         code = _report(screen, options, found, violations, project, strict=strict)
@@ -154,20 +155,20 @@ def _valid(project: Project) -> str:
     return f"{project.settings.project} is valid: {count(len(resources), 'resource')} in {count(len(project.settings.files), 'file')}.\n"
 
 
-def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool) -> Sequence[Finding]:
-    """What lint finds, without what it corrected."""
+def _linted(screen: Screen, options: Options, kinds: Kinds, project: Project, *, fix: bool, edits: bool) -> Sequence[Finding]:
+    """What lint finds, without what it corrected. `edits`: with the changes of text that a correction consists of."""
     from reconciler.cli.checks import linting
     from reconciler.lint import findings
 
     found = linting.everywhere(project.settings.root, findings(linting.facts_of(screen, options, kinds, project)))
     if not fix:
-        return found
+        return linting.with_edits(options, kinds, found) if edits else found
     done, left, files = linting.fix(options, kinds, found)
     for finding in done:
         assert finding.fix is not None
-        screen.say(f"Fixed {finding.id}: {finding.fix.says}.")
+        screen.say(f"Fixed {finding.name}: {finding.fix.says}.")
     for finding, reason in left.items():
-        screen.say(f"Not fixed {finding.id} at {finding.address}: {reason}.")
+        screen.say(f"Not fixed {finding.name} at {finding.address}: {reason}.")
     screen.say(f"Changed {', '.join(files)}." if files else "There is nothing to fix.")
     return [finding for finding in found if finding not in set(done)]
 

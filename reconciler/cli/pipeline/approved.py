@@ -52,12 +52,20 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
     Raises `Refused` where nobody approved a plan.
     """
     if trigger.ci is Ci.NONE:
-        raise UsageError("an approved plan is only found in GitHub Actions and GitLab CI", hint="Use reconciler apply --plan FILE.")
+        raise UsageError(
+            "an approved plan is only found in GitHub Actions and GitLab CI",
+            id="RC-no-pull-request",
+            hint="Use reconciler apply --plan FILE.",
+        )
     forge = "github" if trigger.ci is Ci.GITHUB else "gitlab"
     variable, default = APIS[forge]
     token, base = environ.get(TOKENS[forge], ""), checked_api(variable, environ.get(variable) or default)
     if not token:
-        raise UsageError(f"{TOKENS[forge]} is not set, so the approved plan cannot be found", hint="docs/pipelines.md lists what to set.")
+        raise UsageError(
+            f"{TOKENS[forge]} is not set, so the approved plan cannot be found",
+            id="RC-forge-token",
+            hint="docs/pipelines.md lists what to set.",
+        )
     if trigger.ci is Ci.GITHUB:
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"}
     else:
@@ -69,7 +77,7 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
         prefix = environ.get("CI_JOB_NAME", "").removesuffix("apply")
         return OnGitLab(api, "/projects/" + environ.get("CI_PROJECT_ID", ""), f"{prefix}plan", file).approved(trigger)
     except NotAllowed as error:
-        raise ForgeError(f"the approved plan cannot be found: {error.message}", hint=PERMISSIONS[forge]) from None
+        raise ForgeError(f"the approved plan cannot be found: {error.message}", id=error.id, hint=PERMISSIONS[forge]) from None
 
 
 @dataclass(frozen=True)
@@ -94,7 +102,7 @@ class Api:
                 return self._downloaded(self.base + path)
             except httpx.HTTPError as error:
                 trouble = type(error).__name__
-        raise ForgeError(f"{self.name} did not send the approved plan: {trouble}", hint="Run the job again.")
+        raise ForgeError(f"{self.name} did not send the approved plan: {trouble}", id="RC-forge-failing", hint="Run the job again.")
 
     def _downloaded(self, url: str) -> bytes | None:
         for _ in range(HOPS):
@@ -110,9 +118,11 @@ class Api:
                 for chunk in response.iter_bytes():
                     found += chunk
                     if len(found) > LARGEST:
-                        raise ForgeError(f"{self.name} sent more than {LARGEST // 2**20} MiB, too many for a saved plan")
+                        raise ForgeError(
+                            f"{self.name} sent more than {LARGEST // 2**20} MiB, too many for a saved plan", id="RC-file-too-large"
+                        )
                 return bytes(found)
-        raise ForgeError(f"{self.name} answered with too many redirects")
+        raise ForgeError(f"{self.name} answered with too many redirects", id="RC-forge-redirect")
 
 
 @dataclass(frozen=True)
@@ -156,7 +166,7 @@ class OnGitHub:
             with zipfile.ZipFile(io.BytesIO(archive)) as opened, opened.open(PLAN) as file:
                 return file.read(LARGEST)
         except (zipfile.BadZipFile, KeyError) as error:
-            raise ForgeError(f"the artifact {newest['name']} contains no {PLAN}") from error
+            raise ForgeError(f"the artifact {newest['name']} contains no {PLAN}", id="RC-no-approved-plan") from error
 
 
 def _own(artifact: Mapping[str, Any]) -> bool:
@@ -214,4 +224,4 @@ def _merged(requests: Iterable[dict[str, Any]], *, commit: str) -> dict[str, Any
 
 
 def _unapproved(reason: str) -> Refused:
-    return Refused(reason, hint=AGAIN)
+    return Refused(reason, id="RC-no-approved-plan", hint=AGAIN)

@@ -50,7 +50,9 @@ class Results:
                 (folder / name).unlink(missing_ok=True)
                 (folder / (CHECKED + name)).unlink(missing_ok=True)
         except OSError as error:
-            raise UsageError(f"the directory {folder} cannot be written: {(error.strerror or 'unknown reason').lower()}") from error
+            raise UsageError(
+                f"the directory {folder} cannot be written: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written"
+            ) from error
         return cls(screen, folder, ci)
 
     def options(self, command: str, prefix: str = "") -> list[str]:

@@ -61,10 +61,8 @@ class Trigger:
     def command(self) -> str:
         """The command that `auto` means. Raises `UsageError` where that is unclear."""
         if self.event is Event.PUSH and not self.default:
-            raise UsageError(
-                f"auto applies only the default branch, and this is a push to {self.branch or 'another ref'}",
-                hint="Name the command: plan, apply, drift or validate.",
-            )
+            wrong = f"auto applies only the default branch, and this is a push to {self.branch or 'another ref'}"
+            raise UsageError(wrong, id="RC-no-command-for-push", hint="Name the command: plan, apply, drift or validate.")
         return {Event.PUSH: "apply", Event.SCHEDULE: "drift"}.get(self.event, "plan")
 
 
@@ -81,7 +79,9 @@ def _github(environ: Mapping[str, str]) -> Trigger:
     name, commit = environ.get("GITHUB_EVENT_NAME", ""), environ.get("GITHUB_SHA", "")
     if name == "pull_request_target":
         raise UsageError(
-            "pull_request_target gives the secrets of the repository to the pull requests of forks", hint="Use the event pull_request."
+            "pull_request_target gives the secrets of the repository to the pull requests of forks",
+            id="RC-trusted-fork",
+            hint="Use the event pull_request.",
         )
     payload = _payload(environ.get("GITHUB_EVENT_PATH", ""))
     branch = environ.get("GITHUB_REF_NAME", "")
@@ -98,7 +98,7 @@ def _payload(path: str) -> Any:
     try:
         return json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
     except (OSError, ValueError) as error:
-        raise UsageError(f"the event in GITHUB_EVENT_PATH cannot be read: {error}") from None
+        raise UsageError(f"the event in GITHUB_EVENT_PATH cannot be read: {error}", id="RC-file-not-read") from None
 
 
 def _at(value: Any, *names: str) -> str:

@@ -40,26 +40,28 @@ class Control:
 
     def __init__(self, screen: Screen, *, db: Path | None, base_url: str | None, token: str | None) -> None:
         if (db is None) == (base_url is None):
-            raise UsageError("no sandbox was given", hint="Pass --db FILE, or --base-url URL and its --token.")
+            raise UsageError("no sandbox was given", id="RC-missing-argument", hint="Pass --db FILE, or --base-url URL and its --token.")
         self.db, self.base_url = db, base_url
         self.token = token or os.environ.get(TOKEN, "")
         if db is not None:
             checked(db, said="--db")
             if not db.exists() or db.stat().st_size == 0:
-                raise UsageError(f"there is no sandbox {db}", hint=f"Create it from a seed: reconciler sandbox seed --db {db} SEED.yaml")
+                wrong = f"there is no sandbox {db}"
+                raise UsageError(wrong, id="RC-no-sandbox", hint=f"Create it from a seed: reconciler sandbox seed --db {db} SEED.yaml")
             return
         try:
             host = urlsplit(base_url or "").hostname
         except ValueError:
             host = None
         if host not in LOOPBACK or not str(base_url).startswith(("http://", "https://")):
-            raise UsageError(
-                f"{base_url} is not a sandbox: sandboxes only listen on this machine", hint="Write it like http://127.0.0.1:8080."
-            )
+            wrong = f"{base_url} is not a sandbox: sandboxes only listen on this machine"
+            raise UsageError(wrong, id="RC-sandbox-url", hint="Write it like http://127.0.0.1:8080.")
         if not self.token:
-            raise UsageError("there is no control token", hint=f"Pass the --token that it was started with, or set {TOKEN}.")
+            raise UsageError(
+                "there is no control token", id="RC-control-token", hint=f"Pass the --token that it was started with, or set {TOKEN}."
+            )
         if not self.token.isascii() or not self.token.isprintable():
-            raise UsageError("the token contains characters that cannot be sent")
+            raise UsageError("the token contains characters that cannot be sent", id="RC-control-token")
         screen.hide([self.token])
 
     def __call__(self, method: str, path: str, body: Any = None) -> Any:
@@ -70,7 +72,9 @@ class Control:
             with sandbox_errors():
                 answer = asyncio.run(self._ask(method, path, body))
         except (httpx.TransportError, httpx.InvalidURL) as error:
-            raise ReconcilerError(f"no sandbox answers at {self.base_url}", hint="reconciler sandbox serve prints its address.") from error
+            raise ReconcilerError(
+                f"no sandbox answers at {self.base_url}", id="RC-sandbox-not-running", hint="reconciler sandbox serve prints its address."
+            ) from error
         return self._read(answer)
 
     async def _ask(self, method: str, path: str, body: Any) -> Any:
@@ -104,13 +108,17 @@ class Control:
         try:
             found = answer.json()
         except ValueError as error:
-            raise ReconcilerError(f"the server at {self.base_url} is not a sandbox") from error
+            raise ReconcilerError(f"the server at {self.base_url} is not a sandbox", id="RC-not-a-sandbox") from error
         if answer.is_success:
             return found
         refusal = found.get("error") if isinstance(found, dict) else None
         message = str(refusal.get("message", "")) if isinstance(refusal, dict) else ""
         if answer.status_code == 401:
-            raise UsageError("the sandbox was started with a different token", hint="reconciler sandbox serve prints it.")
+            raise UsageError(
+                "the sandbox was started with a different token", id="RC-control-token", hint="reconciler sandbox serve prints it."
+            )
         if answer.status_code == 400:
-            raise UsageError(message)
-        raise ReconcilerError(f"the server at {self.base_url} is not this sandbox: {answer.status_code} {message}".rstrip())
+            raise UsageError(message, id="RC-sandbox-refused")
+        raise ReconcilerError(
+            f"the server at {self.base_url} is not this sandbox: {answer.status_code} {message}".rstrip(), id="RC-not-a-sandbox"
+        )

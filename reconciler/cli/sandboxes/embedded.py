@@ -25,15 +25,18 @@ EXTRA = ("fastapi", "uvicorn")  # the packages of the extra `sandbox`
 def checked(path: Path, *, said: str = "--sandbox") -> Path:
     """The path of a sandbox's file. Raises `UsageError` with the right spelling for what cannot be one."""
     if path.is_dir():
-        raise UsageError(f"{said} {path} is a directory", hint=f"Pass a file in it: {said} {path / 'sandbox.db'}")
+        raise UsageError(
+            f"{said} {path} is a directory", id="RC-not-a-sandbox-file", hint=f"Pass a file in it: {said} {path / 'sandbox.db'}"
+        )
     if path.exists() and not path.is_file():
-        raise UsageError(f"{said} {path} is not a regular file", hint=f"Pass a file: {said} {Path('.reconciler') / 'sandbox.db'}")
+        wrong = f"{said} {path} is not a regular file"
+        raise UsageError(wrong, id="RC-not-a-sandbox-file", hint=f"Pass a file: {said} {Path('.reconciler') / 'sandbox.db'}")
     if path.suffix in (".yaml", ".yml"):
         example = Path(".reconciler") / "sandbox.db"
         hint = f"Pass the file that stores the data of the sandbox: {said} {example}"
         if said == "--sandbox":
             hint += f"\nLoad initial data with: reconciler sandbox seed --db {example} {path}"
-        raise UsageError(f"{said} {path} is a YAML file", hint=hint)
+        raise UsageError(f"{said} {path} is a YAML file", id="RC-not-a-sandbox-file", hint=hint)
     return path
 
 
@@ -45,7 +48,9 @@ def embedded(path: Path, project: Project | None, kinds: Kinds | None) -> Iterat
 
     fresh = not path.exists() or path.stat().st_size == 0
     if fresh and (project is None or kinds is None):
-        raise UsageError(f"there is no sandbox {path}", hint=f"Create it from a seed: reconciler sandbox seed --db {path} SEED.yaml")
+        raise UsageError(
+            f"there is no sandbox {path}", id="RC-no-sandbox", hint=f"Create it from a seed: reconciler sandbox seed --db {path} SEED.yaml"
+        )
     seed = seed_document(project, kinds) if fresh and project is not None and kinds is not None else None
     with sandbox_errors():
         context = start(path, seed=seed)
@@ -81,11 +86,11 @@ def sandbox_errors() -> Iterator[None]:
     try:
         yield
     except NotASandbox as error:
-        raise UsageError(str(error)) from error
+        raise UsageError(str(error), id="RC-not-a-sandbox-file") from error
     except SeedError as error:
-        raise UsageError(f"the seed is invalid: {error}") from error
+        raise UsageError(f"the seed is invalid: {error}", id="RC-seed-invalid") from error
     except OSError as error:
-        raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}") from error
+        raise ReconcilerError(f"the sandbox cannot run: {error.strerror or error}", id="RC-sandbox-cannot-run") from error
 
 
 def require_extra() -> None:
@@ -108,7 +113,9 @@ def _without_extra(missing: Sequence[str]) -> ReconcilerError:
     from reconciler.text.install import installing
 
     return ReconcilerError(
-        f"the sandbox requires packages that are not installed: {', '.join(missing)}", hint=f"Install it: {installing(*EXTRA)}"
+        f"the sandbox requires packages that are not installed: {', '.join(missing)}",
+        id="RC-package-missing",
+        hint=f"Install it: {installing(*EXTRA)}",
     )
 
 
@@ -214,7 +221,9 @@ def read_seed(path: Path) -> Mapping[str, Any]:
     """A seed document, read as strictly as a project. Raises `ConfigError` with the places of what is wrong."""
     document = read_document(path)
     if not isinstance(document, Mapping):
-        raise UsageError(f"{path} is not a map of lists", hint="Example: organizations: [{id: org_acme, title: Acme}]")
+        raise UsageError(
+            f"{path} is not a map of lists", id="RC-seed-invalid", hint="Example: organizations: [{id: org_acme, title: Acme}]"
+        )
     return document
 
 
@@ -227,7 +236,7 @@ def read_document(path: Path) -> Any:
         with path.open("rb") as file:
             found = read(file.read(FILE_MAX + 1), str(path))
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}") from error
+        raise UsageError(f"{path} cannot be read: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-read") from error
     if found.problems:
         raise ConfigError(found.problems)
 

@@ -45,17 +45,22 @@ def check(screen: Screen, path: Path, document: Mapping[str, Any], environ: Mapp
     signature = document.get(NAME)
     if key is None:
         if old is not None:
-            raise UsageError(f"{OLD} is set without {KEY}", hint=f"Set {KEY} to the new key, or to this one.")
+            raise UsageError(f"{OLD} is set without {KEY}", id="RC-plan-key", hint=f"Set {KEY} to the new key, or to this one.")
         if signature is not None:
             screen.say(f"The signature of {path} was not checked, because {KEY} is not set.")
         return
     if signature is None:
-        raise Refused(f"{path} is not signed, and {KEY} is set", hint=f"Create it in a job that has {KEY}: reconciler plan --out FILE.")
+        raise Refused(
+            f"{path} is not signed, and {KEY} is set",
+            id="RC-plan-not-signed",
+            hint=f"Create it in a job that has {KEY}: reconciler plan --out FILE.",
+        )
     keys = [key, *([old] if old is not None else [])]
     given = str(signature).encode("utf-8", "surrogatepass")
     if not any(hmac.compare_digest(sign(document, candidate).encode(), given) for candidate in keys):
         raise Refused(
             f"the signature of {path} is wrong: it was signed with another key, or changed afterwards",
+            id="RC-plan-signature",
             hint=f"If the key was replaced, set {OLD} to the one before. Otherwise create a new plan: reconciler plan --out FILE.",
         )
 
@@ -67,8 +72,8 @@ def _key(screen: Screen, name: str, environ: Mapping[str, str]) -> bytes | None:
         return None
     key = text.strip().encode("utf-8", "surrogateescape")
     if not key:
-        raise UsageError(f"{name} is set and empty", hint=f"Is the secret missing? Set it, or remove the variable. {HOW}")
+        raise UsageError(f"{name} is set and empty", id="RC-plan-key", hint=f"Is the secret missing? Set it, or remove the variable. {HOW}")
     screen.hide([text, text.strip()])
     if len(key) < BYTES_MIN:
-        raise UsageError(f"{name} has {len(key)} bytes, and at least {BYTES_MIN} are required", hint=HOW)
+        raise UsageError(f"{name} has {len(key)} bytes, and at least {BYTES_MIN} are required", id="RC-plan-key", hint=HOW)
     return key

@@ -85,7 +85,23 @@ def checked(name: str, findings: Sequence[Finding], *, title: str, summary: str,
 
     if name == "junit":
         return junit(findings, title=title, summary=summary, folder=folder)
-    return as_json(sarif(findings, folder=folder) if name == "sarif" else code_quality(findings, folder=folder)) + "\n"
+    if name == "sarif":
+        return as_json(sarif(findings, folder=folder, repository=_repository())) + "\n"
+    return as_json(code_quality(findings, folder=folder)) + "\n"
+
+
+def _repository() -> str:
+    """Where the files of this version are on the web, as its release said; "" where it is not a release."""
+    from importlib.metadata import PackageNotFoundError, metadata
+
+    from reconciler.text.install import DISTRIBUTION
+
+    try:
+        urls = metadata(DISTRIBUTION).get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return ""
+    named = {name: url for name, _, url in (text.partition(", ") for text in urls)}
+    return named["Documentation"].partition("/README.md")[0] if "Documentation" in named else ""
 
 
 def show(
@@ -126,6 +142,5 @@ def written(file: Path, text: str) -> None:
     try:
         file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise ReconcilerError(
-            f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}", hint="The directory must exist."
-        ) from None
+        wrong = f"the report {file} cannot be written: {(error.strerror or 'no reason given').lower()}"
+        raise ReconcilerError(wrong, id="RC-file-not-written", hint="The directory must exist.") from None

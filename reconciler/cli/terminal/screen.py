@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+
+class UnknownCommand(click.UsageError):
+    """A command that does not exist."""
+
+
 VARIABLES: Final = "RECONCILER_VAR_"
 ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")  # of a collector of traces
 LOG_FORMATS: Final = ("text", "json")
@@ -163,19 +168,19 @@ class Screen:
         if self.event("info", event, text, **facts) and not self.quiet:
             self.line(text)
 
-    def warn(self, text: str) -> None:
-        """What a reader must know whatever the result is; also where they asked for no narration."""
-        if not self.event("warning", "warning", text):
+    def warn(self, text: str, *, id: str) -> None:
+        """What a reader must know whatever the result is, with the id of its cause; also where they asked for no narration."""
+        if not self.event("warning", "warning", text, id=id):
             return
         head = click.style("warning:", fg="yellow", bold=True) if self.colored(sys.stderr) else "warning:"
-        self._tell(head + " " + "\n         ".join(self._lines(text)) + "\n")
+        self._tell(head + " " + "\n         ".join(self._lines(_with_id(text, id))) + "\n")
 
-    def error(self, message: str, *, hint: str | None = None) -> None:
-        """What went wrong, in one sentence, and the way past it."""
-        if not self.event("error", "error", message, hint=hint):
+    def error(self, message: str, *, id: str = "", hint: str | None = None) -> None:
+        """What went wrong, in one sentence, with the id of its cause, and the way past it."""
+        if not self.event("error", "error", message, id=id or None, hint=hint):
             return
         head = click.style("error:", fg="red", bold=True) if self.colored(sys.stderr) else "error:"
-        self._tell(head + " " + "\n       ".join(self._lines(message)) + "\n")
+        self._tell(head + " " + "\n       ".join(self._lines(_with_id(message, id))) + "\n")
         if hint:
             self._tell("       " + "\n       ".join(self._lines(hint)) + "\n")
 
@@ -184,14 +189,16 @@ class Screen:
         context = getattr(error, "ctx", None)
         if context is not None and self.log_format == "text":
             self._tell(context.get_usage() + "\n")
-        self.error(error.format_message(), hint=f"{context.command_path} --help explains it." if context is not None else None)
+        self.error(
+            error.format_message(), id=_usage_id(error), hint=f"{context.command_path} --help explains it." if context is not None else None
+        )
 
     def problems(self, error: ConfigError) -> None:
         """Every problem of a project, one a line."""
         for problem in error.problems:
             place = {"file": problem.file, "line": problem.line or None, "column": problem.column or None}
-            if self.event("error", "problem", problem.message, **place):
-                self.line(str(problem))
+            if self.event("error", "problem", problem.message, id=problem.id, **place):
+                self.line(_with_id(str(problem), problem.id))
         number = len(error.problems)
         rest = ", and the rest was not checked" if error.more else ""
         self.error(f"{number:,} problem{'s' if number != 1 else ''} in the project{rest}; nothing was sent")
@@ -199,7 +206,8 @@ class Screen:
     def defect(self, error: Exception) -> None:
         """Something nobody foresaw; its traceback only on request, and masked: also what the environment gives to variables."""
         self.hide(value for name, value in os.environ.items() if name.startswith(VARIABLES))
-        self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", hint=None if self.verbose else "-v shows where.")
+        hint = None if self.verbose else "-v shows where."
+        self.error(f"this is a defect of Reconciler: {type(error).__name__}: {error}", id="RC-defect", hint=hint)
         import traceback
 
         trace = "".join(traceback.format_exception(error))
@@ -218,7 +226,9 @@ class Screen:
             opened = LogFile(path)
         except OSError as error:
             reason = (error.strerror or "no reason given").lower()
-            raise UsageError(f"the log file {path} cannot be written: {reason}", hint="Pass --log-file FILE with another file.") from None
+            raise UsageError(
+                f"the log file {path} cannot be written: {reason}", id="RC-file-not-written", hint="Pass --log-file FILE with another file."
+            ) from None
         if self._log is not None:
             self._log.close()
         self._log = opened
@@ -287,7 +297,7 @@ class Screen:
         except OSError as error:
             self.broken()
             self.lost = error.strerror or type(error).__name__
-            self.error(f"the result cannot be written: {self.lost.lower()}")
+            self.error(f"the result cannot be written: {self.lost.lower()}", id="RC-output-lost")
 
     def broken(self) -> None:
         """Nobody reads stdout any more; what is still written there goes nowhere, and the interpreter's end stays quiet."""
@@ -308,7 +318,29 @@ class Screen:
             opened, self._log = self._log, None
             opened.close()
             if opened.lost:
-                self.warn(f"the log file {opened.path} is not complete: {opened.lost}")
+                self.warn(f"the log file {opened.path} is not complete: {opened.lost}", id="RC-log-incomplete")
+
+
+def _with_id(text: str, id: str) -> str:
+    """A sentence and the id of its cause: `there is no token [RC-no-token]`."""
+    return f"{text} [{id}]" if id else text
+
+
+def _usage_id(error: click.ClickException) -> str:
+    """The cause of what click refuses."""
+    match error:
+        case click.NoSuchOption():
+            return "RC-unknown-option"
+        case click.MissingParameter():
+            return "RC-missing-argument"
+        case click.BadOptionUsage():
+            return "RC-option-without-value"
+        case click.BadParameter():
+            return "RC-option-value"
+        case UnknownCommand():
+            return "RC-unknown-command"
+        case _:
+            return "RC-unexpected-argument"
 
 
 def _columns(stream: IO[str]) -> int:

@@ -31,7 +31,10 @@ def begin(screen: Screen) -> Traces | None:
     endpoint = next(name for name in ENDPOINTS if os.environ.get(name))
     protocol = next((os.environ[name] for name in PROTOCOLS if os.environ.get(name)), PROTOCOL)
     if protocol != PROTOCOL:
-        screen.warn(f"{endpoint} is set, but traces are sent as {PROTOCOL} only, and the protocol is {protocol}. No traces are sent.")
+        screen.warn(
+            f"{endpoint} is set, but traces are sent as {PROTOCOL} only, and the protocol is {protocol}. No traces are sent.",
+            id="RC-traces-not-sent",
+        )
         return None
     try:
         from reconciler.cli.terminal.traces import Traces
@@ -39,12 +42,14 @@ def begin(screen: Screen) -> Traces | None:
         from reconciler.text.install import DISTRIBUTION, installing
 
         way = installing(f"{DISTRIBUTION}[otel]")
-        screen.warn(f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}")
+        screen.warn(
+            f"{endpoint} is set, but the extra otel is not installed. No traces are sent. To install it: {way}", id="RC-package-missing"
+        )
         return None
     try:
         return Traces(screen.command, screen.began, screen.masked_data)
     except Exception as error:  # whatever a library makes of these variables, the run goes on
-        screen.warn(f"{endpoint} is set, but no traces are sent: {type(error).__name__}: {error}")
+        screen.warn(f"{endpoint} is set, but no traces are sent: {type(error).__name__}: {error}", id="RC-traces-not-sent")
         return None
 
 

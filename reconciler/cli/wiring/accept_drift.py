@@ -79,7 +79,7 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     try:
         desired = load(screen, options, kinds).desired
     except ConfigError as error:
-        raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}") from None
+        raise ReconcilerError(f"the files would become invalid and were not changed: {error.message}", id="RC-accepted-invalid") from None
     again = plan(kinds, desired, planned.state, planned.actual)
 
     def pending(made: Plan) -> set[str]:
@@ -89,6 +89,5 @@ def _prove(screen: Screen, options: Options, kinds: Kinds, project: Project, pla
     every, before = pending(again), pending(plan(kinds, project.desired, planned.state, planned.actual))
     left = sorted(every & {str(each) for each in picked} | every - before)
     if left:
-        raise ReconcilerError(
-            f"the change could not be written to the YAML, which was not changed: {', '.join(left)}", hint="Change it by hand."
-        )
+        wrong = f"the change could not be written to the YAML, which was not changed: {', '.join(left)}"
+        raise ReconcilerError(wrong, id="RC-edit-by-hand", hint="Change it by hand.")

@@ -56,13 +56,15 @@ class Use:
             ("service", document["service"], service.identity),
         ):
             if asked != now:
-                raise StalePlan(f"{self.saved.path} was created for the {what} {_quoted(asked)}, and this is {_quoted(now)}", hint=AGAIN)
+                wrong = f"{self.saved.path} was created for the {what} {_quoted(asked)}, and this is {_quoted(now)}"
+                raise StalePlan(wrong, id="RC-saved-plan-elsewhere", hint=AGAIN)
 
     def check_new(self, new: Unseen) -> None:
         """Raise `StalePlan` where the file was made from a state and this one has never seen the project."""
         if self.saved.document["digests"]["lineage"] != "":
             reason = f"{self.saved.path} was created from a different state"
-            raise StalePlan(f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}", hint=f"Correct {new.named}. {AGAIN}")
+            wrong = f"{reason}: {new.fact[0].lower()}{new.fact[1:].rstrip('.')}"
+            raise StalePlan(wrong, id="RC-saved-plan-other-state", hint=f"Correct {new.named}. {AGAIN}")
 
     def agree(self, session: Session, store: Store, *, full: bool, new: Unseen | None = None) -> Planned | None:
         """The part of a fresh plan that the file allows, noted in the journal; None where somebody declined it.
@@ -137,11 +139,14 @@ class Use:
     def _check_state(self, session: Session, store: Store) -> None:
         lineage, now = self.saved.document["digests"]["lineage"], session.journal.state().lineage
         if lineage not in ("", now):
-            raise StalePlan(f"{self.saved.path} was created from a different state", hint=f"Is --state right? {AGAIN}")
+            raise StalePlan(
+                f"{self.saved.path} was created from a different state", id="RC-saved-plan-other-state", hint=f"Is --state right? {AGAIN}"
+            )
         for run in store.users(self.saved.digest):
             if run.did or "in-doubt" in run.undone:
                 raise StalePlan(
                     f"{self.saved.path} was already used by run {run.id} of {run.who}",
+                    id="RC-saved-plan-used",
                     hint=f"reconciler show {run.id[:8]} shows what it did. For what is left: reconciler plan --out FILE.",
                 )
 
@@ -178,7 +183,9 @@ class Use:
         try:
             fresh = session.plan()
         except UsageError as error:  # a target that is nothing any more
-            raise StalePlan(f"{self.saved.path} no longer fits the project: {error.message}", hint=AGAIN) from error
+            raise StalePlan(
+                f"{self.saved.path} no longer fits the project: {error.message}", id="RC-saved-plan-stale", hint=AGAIN
+            ) from error
         self.approval = approve(self.saved.document, fresh, describe=describe, narrow=session.narrowed)
         if self.approval.only is not None:
             session.selection = replace(session.selection, only=self.approval.only)
@@ -214,7 +221,7 @@ class Use:
         first = ", ".join(f"{at} ({why})" for at, why in sorted(refused.items())[:3])
         more = f" and {len(refused) - 3:,} more" if len(refused) > 3 else ""
         if not (planned.plan.changes or planned.plan.steps):
-            raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}{more}", hint=AGAIN)
+            raise StalePlan(f"nothing in {self.saved.path} is still valid: {first}{more}", id="RC-saved-plan-stale", hint=AGAIN)
         number = len(planned.plan.steps)
         rest = f"the {number:,} request{'s' if number != 1 else ''} that {'is' if number == 1 else 'are'} still valid"
         if self.partial:
@@ -223,6 +230,7 @@ class Use:
             return click.confirm(f"Apply {rest}?", default=False, err=True)
         raise StalePlan(
             f"part of {self.saved.path} is no longer valid: {first}{more}",
+            id="RC-saved-plan-stale",
             hint=f"--partial applies {rest}. Or create a new plan: reconciler plan --out FILE.",
         )
 
@@ -237,7 +245,9 @@ def opened(screen: Screen, options: Options, path: Path, *, partial: bool, ask: 
     from reconciler.cli.wiring.plan_file import read
 
     if options.target or options.exclude or options.allow_replace:
-        raise UsageError("--plan FILE already selects the addresses", hint="Remove --target, --exclude and --allow-replace.")
+        raise UsageError(
+            "--plan FILE already selects the addresses", id="RC-options-conflict", hint="Remove --target, --exclude and --allow-replace."
+        )
     saved = read(path)
     signature.check(screen, path, saved.document)
     origin = saved.document.get("origin")
@@ -260,20 +270,27 @@ def _check_commit(path: Path, origin: OriginData | None, commit: str) -> None:
     recorded = origin["commit"] if origin is not None else None
     if recorded is None:
         hint = "Create it in a clone of the repository, or with plan --out FILE --commit SHA."
-        raise StalePlan(f"{path} does not say from which commit it was created, and --require-commit asks for {commit}", hint=hint)
+        raise StalePlan(
+            f"{path} does not say from which commit it was created, and --require-commit asks for {commit}",
+            id="RC-saved-plan-commit",
+            hint=hint,
+        )
     if not recorded.startswith(commit):
-        raise StalePlan(f"{path} was created from commit {recorded}, and --require-commit asks for {commit}", hint=AGAIN)
+        raise StalePlan(
+            f"{path} was created from commit {recorded}, and --require-commit asks for {commit}", id="RC-saved-plan-commit", hint=AGAIN
+        )
 
 
 def _globs(path: Path, texts: Sequence[str]) -> tuple[Glob, ...]:
     from reconciler.address import Glob
 
     if len(texts) > GLOBS_MAX:
-        raise UsageError(f"{path} is not a saved plan: it names {len(texts):,} patterns, and at most {GLOBS_MAX:,} are allowed", hint=AGAIN)
+        wrong = f"{path} is not a saved plan: it names {len(texts):,} patterns, and at most {GLOBS_MAX:,} are allowed"
+        raise UsageError(wrong, id="RC-not-a-saved-plan", hint=AGAIN)
     try:
         return tuple(Glob.parse(text) for text in texts)
     except ValueError as error:
-        raise UsageError(f"{path} is not a saved plan: {str(error)[:200]}", hint=AGAIN) from error
+        raise UsageError(f"{path} is not a saved plan: {str(error)[:200]}", id="RC-not-a-saved-plan", hint=AGAIN) from error
 
 
 def _quoted(name: str | None) -> str:

@@ -24,10 +24,14 @@ def read(file: Path) -> tuple[Known, ...]:
 
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
-            raise UsageError(f"the baseline {file} is not a regular file", hint=SHAPE)  # a pipe would be waited for without end
+            raise UsageError(
+                f"the baseline {file} is not a regular file", id="RC-not-a-baseline", hint=SHAPE
+            )  # a pipe would be waited for without end
         text = file.read_bytes()
     except OSError as error:
-        raise UsageError(f"the baseline {file} cannot be read: {(error.strerror or 'no reason given').lower()}") from None
+        raise UsageError(
+            f"the baseline {file} cannot be read: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-read"
+        ) from None
     document = parse(text, str(file))
     problems, found = list(document.problems), []
     top = document.data
@@ -76,4 +80,4 @@ def _entry(item: Node, problems: list[Problem]) -> Known | None:
 
 
 def _problem(where: Any, message: str) -> Problem:
-    return Problem(where.at.file, where.at.line, where.at.column, message)
+    return Problem(where.at.file, where.at.line, where.at.column, message, id="RC-not-a-baseline")

@@ -74,7 +74,7 @@ def load(screen: Screen, options: Options, kinds: Kinds, *, decrypt: bool = True
     parts = [value for value in (*options.var.values(), *project.supplied) if len(value) >= PART_MIN]
     screen.hide([*secrets, *(value for value in parts if any(value in secret for secret in secrets))])
     for warning in project.warnings if warn else ():
-        screen.warn(warning)
+        screen.warn(warning, id="RC-unused-variable")
     return project
 
 
@@ -110,7 +110,9 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     url = _base_url(screen, options, project)
     token = os.environ.get(TOKEN, "")
     if not token:
-        raise UsageError("there is no token for the service", hint=f"Set {TOKEN}, or use the embedded sandbox: --sandbox FILE.")
+        raise UsageError(
+            "there is no token for the service", id="RC-no-token", hint=f"Set {TOKEN}, or use the embedded sandbox: --sandbox FILE."
+        )
     screen.hide([token])
     settings = _settings(screen, options, project, url, token)
     yield Service(settings.base_url, settings, settings.base_url, embedded=False)
@@ -119,7 +121,7 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
 def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> Path | None:
     if options.sandbox is not None:
         if options.base_url is not None:
-            raise UsageError("--sandbox and --base-url cannot be combined", hint="Pass one of them.")
+            raise UsageError("--sandbox and --base-url cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
         return embedded.checked(options.sandbox)
     if options.base_url is None and project is not None and project.settings.sandbox is not None:
         if os.environ.get(BASE_URL):
@@ -136,7 +138,7 @@ def _base_url(screen: Screen, options: Options, project: Project | None) -> str:
         return normalise(given)
     if project is None or project.settings.base_url is None:
         hint = f"Pass --base-url URL or set {BASE_URL}; or use the embedded sandbox: --sandbox FILE."
-        raise UsageError("the URL of the service is not configured", hint=hint)
+        raise UsageError("the URL of the service is not configured", id="RC-no-service-url", hint=hint)
     url = normalise(project.settings.base_url)
     trust.require(screen, project.settings.root, url, what="the service", instead=f"--base-url {url}, or set {BASE_URL}")
     return url
@@ -168,6 +170,7 @@ def open_store(screen: Screen, options: Options, project: Project, service: Serv
     if create and not url.startswith("sqlite:") and project.settings.timeout > SEND_SECONDS_MAX:
         raise UsageError(
             f"service.timeout is {project.settings.timeout:g} s, and a state on a server or in a bucket allows {SEND_SECONDS_MAX:g}",
+            id="RC-timeout-too-long",
             hint="A request must end before the lease on the state can expire: set a smaller service.timeout.",
         )
     scope = Scope(project.settings.project, options.env or None, service.identity)

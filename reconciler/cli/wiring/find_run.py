@@ -24,9 +24,11 @@ def chosen(runs: Sequence[Run], text: str) -> Run:
         found = [run for run in runs if run.id == text] or [run for run in runs if text and run.id.startswith(text)]
     if len(found) > 1:
         listing = ", ".join(run.id[: shortest(found)] for run in found[:5]) + (" …" if len(found) > 5 else "")
-        raise UsageError(f"{len(found)} runs begin with {text}: {listing}", hint="Use more characters of the id.")
+        raise UsageError(f"{len(found)} runs begin with {text}: {listing}", id="RC-run-ambiguous", hint="Use more characters of the id.")
     if not found:
-        raise UsageError("no run has done anything yet" if text == LAST else f"run {text} does not exist", hint=_known(runs))
+        raise UsageError(
+            "no run has done anything yet" if text == LAST else f"run {text} does not exist", id="RC-no-such-run", hint=_known(runs)
+        )
     return found[0]
 
 

@@ -49,11 +49,12 @@ def write(screen: Screen, path: Path, planned: Planned, kinds: Kinds, *, made: M
         document["signature"] = signature.sign(json.loads(text), key)  # of what a reader of the file gets
         text = as_json(document, indent=1) + "\n"
     if _too_large(text.encode("utf-8", "replace")):
-        raise UsageError("the plan is too large to be saved", hint="Save it in parts: --target GLOB.")
+        raise UsageError("the plan is too large to be saved", id="RC-plan-too-large", hint="Save it in parts: --target GLOB.")
     try:
         write_private(path, text)
     except OSError as error:
-        raise UsageError(f"the plan cannot be saved to {path}: {(error.strerror or 'unknown reason').lower()}") from error
+        wrong = f"the plan cannot be saved to {path}: {(error.strerror or 'unknown reason').lower()}"
+        raise UsageError(wrong, id="RC-file-not-written") from error
     screen.say(f"Saved the {'signed ' if key is not None else ''}plan to {path}.")
 
 
@@ -89,18 +90,19 @@ def read(path: Path) -> Saved:
     try:
         document = read_json(path, most=SIZE_MAX, parts=PARTS_MAX)
     except Unreadable as error:
-        raise UsageError(f"the plan {path} cannot be read: {error}") from error
+        raise UsageError(f"the plan {path} cannot be read: {error}", id="RC-file-not-read") from error
     except NotJson as error:
         raise _no_plan(path, str(error)) from None
     found = document.get("format") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(found, str):
         raise _no_plan(path, "it has no format")
     if found != PLAN_FORMAT:
-        raise UsageError(f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", hint=HINT)
-    if "requests" not in document and "preconditions" not in document:
         raise UsageError(
-            f"{path} is a printed plan, not a saved one", hint="Use plan --out FILE to save a plan; --format json only prints it."
+            f"{path} has the format {found[:60]!r}, and this reconciler reads {PLAN_FORMAT}", id="RC-saved-plan-version", hint=HINT
         )
+    if "requests" not in document and "preconditions" not in document:
+        says = f"{path} is a printed plan, not a saved one"
+        raise UsageError(says, id="RC-printed-plan", hint="Use plan --out FILE to save a plan; --format json only prints it.")
     wrong = problem(SavedPlanDocument, document)
     if wrong is not None:
         raise _no_plan(path, wrong)
@@ -108,7 +110,7 @@ def read(path: Path) -> Saved:
 
 
 def _no_plan(path: Path, why: str) -> UsageError:
-    return UsageError(f"{path} is not a saved plan: {why}", hint=HINT)
+    return UsageError(f"{path} is not a saved plan: {why}", id="RC-not-a-saved-plan", hint=HINT)
 
 
 def _too_large(text: bytes) -> bool:

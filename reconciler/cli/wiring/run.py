@@ -118,7 +118,9 @@ def _check_targets(selection: Selection, desired: Desired, state: State, made: P
     addresses = [*desired.resources, *state.bindings, *(change.address for change in made.changes), *(one.address for one in made.blocked)]
     for glob in selection.targets:
         if not any(glob.matches(address) for address in addresses):
-            raise UsageError(f"--target {glob} matches no address", hint="reconciler state list shows the tracked addresses.")
+            raise UsageError(
+                f"--target {glob} matches no address", id="RC-nothing-selected", hint="reconciler state list shows the tracked addresses."
+            )
 
 
 def read_only(

@@ -90,7 +90,7 @@ def changing(screen: Screen, options: Options, address: Address, *, command: str
     project = load(screen, options, load_kinds(), warn=False)  # about what the project declares, which is not asked for
     service = known_service(screen, options, project)
     if service is None:
-        screen.warn(NO_SANDBOX)
+        screen.warn(NO_SANDBOX, id="RC-no-sandbox")
         raise not_bound(address)
     with open_store(screen, options, project, service, create=False) as reader:
         if warned(screen, options, project, service, reader) is not None:
@@ -106,4 +106,4 @@ def changing(screen: Screen, options: Options, address: Address, *, command: str
 
 def not_bound(address: Address) -> UsageError:
     """What is said of an address that is not bound."""
-    return UsageError(f"{address} is not tracked", hint="reconciler state list shows the tracked addresses.")
+    return UsageError(f"{address} is not tracked", id="RC-not-tracked", hint="reconciler state list shows the tracked addresses.")

@@ -25,10 +25,12 @@ def require(screen: Screen, root: Path, url: str, *, what: str, instead: str) ->
     if confirmed(root, url):
         return
     if not screen.can_ask:
-        raise UsageError(f"{what} {host} is only named in the YAML, and you have not confirmed it", hint=f"Pass {instead}.")
+        raise UsageError(
+            f"{what} {host} is only named in the YAML, and you have not confirmed it", id="RC-host-not-confirmed", hint=f"Pass {instead}."
+        )
     screen.say(f"The YAML of {root} names {what} {host}.")
     if not click.confirm("Trust it with your credentials from now on?", default=False, err=True):
-        raise UsageError(f"{what} {host} was not confirmed", hint=f"Pass {instead}.")
+        raise UsageError(f"{what} {host} was not confirmed", id="RC-host-not-confirmed", hint=f"Pass {instead}.")
     _remember(root, host)
 
 
@@ -68,7 +70,7 @@ def _remember(root: Path, host: str) -> None:
         path().parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         write_private(path(), text)
     except OSError as error:
-        raise UsageError(f"{path()} cannot be written: {(error.strerror or 'unknown reason').lower()}") from error
+        raise UsageError(f"{path()} cannot be written: {(error.strerror or 'unknown reason').lower()}", id="RC-file-not-written") from error
 
 
 def write_private(target: Path, text: str) -> None:

@@ -69,7 +69,7 @@ class Unchanged:
         if not same:
             return None
         for warning in self.checked.warnings:
-            screen.warn(warning)
+            screen.warn(warning, id="RC-unused-variable")
         return [(style, text) for style, text in known["says"]]
 
     async def _same(self, screen: Screen, known: Mapping[str, Any], listener: Listener) -> bool:

@@ -112,7 +112,7 @@ def consented(screen: Screen, options: Options, new: Unseen | None, *, asks: boo
     if asks and screen.can_ask:
         return False
     hint = f"Correct {new.named} if that is the wrong address; or pass --create-state to create the state."
-    raise Refused(f"{new.fact[0].lower()}{new.fact[1:].rstrip('.')}", hint=hint)
+    raise Refused(f"{new.fact[0].lower()}{new.fact[1:].rstrip('.')}", id="RC-unseen-state", hint=hint)
 
 
 def agreed_to(screen: Screen, options: Options, project: Project, service: Service) -> None:
@@ -122,7 +122,7 @@ def agreed_to(screen: Screen, options: Options, project: Project, service: Servi
         return
     screen.say(new.fact)
     if not click.confirm("Create the state there?", default=False, err=True):
-        raise Refused("the state was not created", hint=f"Correct {new.named} if that is the wrong address.")
+        raise Refused("the state was not created", id="RC-unseen-state", hint=f"Correct {new.named} if that is the wrong address.")
 
 
 def open_to_write(screen: Screen, options: Options, project: Project, service: Service) -> Store:
@@ -135,5 +135,5 @@ def warned(screen: Screen, options: Options, project: Project, service: Service,
     """Say that the state of an open store has never seen the project, where that is so."""
     found = unseen(options, project, service, store)
     if found is not None:
-        screen.warn(str(found))
+        screen.warn(str(found), id="RC-unseen-state")
     return found

@@ -36,12 +36,14 @@ class NamedReaders:
             return self._plain(node)
         if isinstance(node, List) or len(node.entries) != 1:
             number = f"a map of {len(node.entries)} keys" if isinstance(node, Map) else described(node)
-            self.problems.add(node.at, f"{Access.AS} must be one reader, not {number}; {FORM}")
+            self.problems.add(node.at, f"{Access.AS} must be one reader, not {number}; {FORM}", id="RC-wrong-form")
             return None
         (entry,) = node.entries.values()
         if entry.key not in MAPS:
             way = f"write {Access.AS}: {entry.key}" if entry.key in PLAIN else FORM
-            self.problems.add(entry.at, f"{Access.AS} has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}")
+            self.problems.add(
+                entry.at, f"{Access.AS} has no reader {shown(entry.key)}{did_you_mean(entry.key, MAPS) or f'; {way}'}", id="RC-unknown-key"
+            )
             return None
         if entry.key == ReaderSort.CLAIMS:
             return self._claims(entry)
@@ -52,21 +54,21 @@ class NamedReaders:
 
     def _plain(self, node: Scalar) -> NamedReader | None:
         if node.empty:
-            self.problems.add(node.at, empty(Access.AS))
+            self.problems.add(node.at, empty(Access.AS), id="RC-no-value")
         elif untainted(node, Access.AS, self.problems.add):
             if node.text in PLAIN:
                 return NamedReader(ReaderSort(node.text))
             hint = FORM if node.text in MAPS else None
             meant = f"; {hint}" if hint else did_you_mean(node.text, PLAIN) or f"; {FORM}"
-            self.problems.add(node.at, f"{Access.AS} is {described(node)}, which does not exist{meant}")
+            self.problems.add(node.at, f"{Access.AS} is {described(node)}, which does not exist{meant}", id="RC-unknown-choice")
         return None
 
     def _text(self, entry: Entry) -> str | None:
         node, name = entry.node, f"{Access.AS}.{entry.key}"
         if isinstance(node, Scalar) and node.empty:
-            self.problems.add(node.at, empty(name))
+            self.problems.add(node.at, empty(name), id="RC-no-value")
         elif not isinstance(node, Scalar) or node.null or not node.text:
-            self.problems.add(node.at, f"{name} must be one value, not {described(node)}")
+            self.problems.add(node.at, f"{name} must be one value, not {described(node)}", id="RC-wrong-form")
         elif untainted(node, name, self.problems.add):
             return node.text
         return None
@@ -74,7 +76,9 @@ class NamedReaders:
     def _role(self, text: str, entry: Entry) -> NamedReader | None:
         if text in ROLES:
             return NamedReader(ReaderSort.ROLE, role=text)
-        self.problems.add(entry.node.at, f"{Access.AS}.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}")
+        self.problems.add(
+            entry.node.at, f"{Access.AS}.role is {shown(text)}; {one_of(ROLES)}{did_you_mean(text, ROLES)}", id="RC-unknown-choice"
+        )
         return None
 
     # -- share links -----------------------------------------------------------------------------------------------------------------
@@ -99,10 +103,13 @@ class NamedReaders:
             return NamedReader(ReaderSort.LINK, link=addresses[0])
         at, name = entry.node.at, f"{Access.AS}.link"
         if addresses:
-            self.problems.add(at, f"{name} is {shown(text)}, the key of {len(addresses)} links; {one_of(map(str, addresses))}")
+            wrong = f"{name} is {shown(text)}, the key of {len(addresses)} links; {one_of(map(str, addresses))}"
+            self.problems.add(at, wrong, id="RC-several-links")
         elif text not in self._opening(self.removed):
             known = [key for key in self.links if ("/" in key) == ("/" in text)]
-            self.problems.absent(at, f"{name} is {shown(text)}, which is not declared{did_you_mean(text, known)}")
+            self.problems.absent(
+                at, f"{name} is {shown(text)}, which is not declared{did_you_mean(text, known)}", id="RC-unknown-reference"
+            )
         return None
 
     # -- claims ----------------------------------------------------------------------------------------------------------------------
@@ -112,7 +119,7 @@ class NamedReaders:
         if not isinstance(node, Map):
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
             way = "write {NAME: VALUE}, or {} for a visitor without claims"
-            self.problems.add(node.at, f"{Access.AS}.claims must be a map, not {what}; {way}")
+            self.problems.add(node.at, f"{Access.AS}.claims must be a map, not {what}; {way}", id="RC-wrong-form")
             return None
         if not untainted(node, f"{Access.AS}.claims", self.problems.add):
             return None
@@ -130,10 +137,14 @@ class NamedReaders:
         near = closest(claim.key, sorted(declared | used))
         if declared:
             hint = did_you_mean(claim.key, sorted(declared))
-            self.problems.absent(claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no schema of a site declares{hint}")
+            self.problems.absent(
+                claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no schema of a site declares{hint}", id="RC-unknown-claim"
+            )
         elif near is not None:
             hint = did_you_mean(claim.key, sorted(used))
-            self.problems.absent(claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no condition names{hint}")
+            self.problems.absent(
+                claim.at, f"{Access.AS}.claims has {shown(claim.key)}, which no condition names{hint}", id="RC-unknown-claim"
+            )
 
     @cached_property
     def _declared(self) -> frozenset[str]:

@@ -14,7 +14,7 @@ from typing import Final
 from reconciler.address import Address, Glob
 from reconciler.config.access.readers import NamedReaders
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
 from reconciler.config.words import Access
 from reconciler.model import AccessTest, Declared, Pattern, Source
 from reconciler.resource import Kinds
@@ -32,7 +32,7 @@ def read_access(
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
         wrong = empty(Access.SECTION) if nothing else f"{Access.SECTION} must be a list, not {described(entry.node)}; {FORM}"
-        problems.add(entry.node.at, wrong)
+        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
         return ()
     reading = _Tests(kinds, resources, removed, problems)
     return tuple(test for node in entry.node.items if (test := reading.test(node)) is not None)
@@ -55,16 +55,18 @@ class _Tests:
     def test(self, node: Node) -> AccessTest | None:
         if not isinstance(node, Map):
             what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"an item of {Access.SECTION} must be a map, not {what}; {FORM}")
+            self.problems.add(node.at, f"an item of {Access.SECTION} must be a map, not {what}; {FORM}", id=wrong_form(node))
             return None
         words = Words(Access.SECTION, node.entries, self.problems)
         who, sees, must_not_see = words.entry(Access.AS), words.entry(Access.SEES), words.entry(Access.MUST_NOT_SEE)
         reason = words.text(Access.REASON)
         words.rest()
         if who is None:
-            self.problems.add(node.at, f"an item of {Access.SECTION} lacks {Access.AS}, which says who reads; {FORM}")
+            self.problems.add(node.at, f"an item of {Access.SECTION} lacks {Access.AS}, which says who reads; {FORM}", id="RC-missing-key")
         if sees is None and must_not_see is None:
-            self.problems.add(node.at, f"an item of {Access.SECTION} must have {Access.SEES} or {Access.MUST_NOT_SEE}; {FORM}")
+            self.problems.add(
+                node.at, f"an item of {Access.SECTION} must have {Access.SEES} or {Access.MUST_NOT_SEE}; {FORM}", id="RC-missing-key"
+            )
         reader = self.readers.read(who.node) if who is not None else None
         seen, unseen = tuple(self._patterns(sees)), tuple(self._patterns(must_not_see))
         self._contradictions(seen, unseen)
@@ -81,14 +83,16 @@ class _Tests:
         if not isinstance(entry.node, List):
             nothing = isinstance(entry.node, Scalar) and entry.node.empty
             wrong = empty(name) if nothing else f"{name} must be a list of addresses, not {described(entry.node)}; write [ADDRESS]"
-            self.problems.add(entry.node.at, wrong)
+            self.problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
             return
         if not entry.node.items and not entry.node.computed:  # an expression may give none in one environment
-            self.problems.add(entry.node.at, f"{name} is empty; write [ADDRESS], or remove the line")
+            self.problems.add(entry.node.at, f"{name} is empty; write [ADDRESS], or remove the line", id="RC-empty-list")
         for node in entry.node.items:
             if not isinstance(node, Scalar) or node.null or node.empty or not node.text:
                 nothing = isinstance(node, Scalar) and node.empty
-                self.problems.add(node.at, f"{name} has addresses or patterns, not {'nothing' if nothing else described(node)}")
+                self.problems.add(
+                    node.at, f"{name} has addresses or patterns, not {'nothing' if nothing else described(node)}", id=wrong_form(node)
+                )
             elif untainted(node, name, self.problems.add):
                 pattern = self._pattern(node.text, node.at)
                 if pattern is not None:
@@ -98,7 +102,7 @@ class _Tests:
         try:
             glob = Glob.parse(text)
         except ValueError as error:
-            self.problems.add(at, str(error))
+            self.problems.add(at, str(error), id="RC-address-form")
             return None
         matched = self._matching(glob)
         addresses = tuple(address for address in matched if self._readable(address))
@@ -107,10 +111,12 @@ class _Tests:
         if matched:
             kinds = ", ".join(dict.fromkeys(self.resources[address].kind for address in matched))
             readable = ", ".join(kind.name for kind in self.kinds.values() if kind.audience is not None)
-            self.problems.add(at, f"{text} matches only objects that have no readers of their own ({kinds}); {readable} have")
+            self.problems.add(
+                at, f"{text} matches only objects that have no readers of their own ({kinds}); {readable} have", id="RC-without-readers"
+            )
         else:
             known = () if "*" in text else (str(address) for address in self.resources if self._readable(address))
-            self.problems.absent(at, f"{shown(text)} matches no resource{did_you_mean(text, known)}")
+            self.problems.absent(at, f"{shown(text)} matches no resource{did_you_mean(text, known)}", id="RC-matches-nothing")
         return None
 
     def _matching(self, glob: Glob) -> tuple[Address, ...]:
@@ -140,6 +146,5 @@ class _Tests:
             both = next((address for address in pattern.addresses if address in by_address), None)
             if both is not None:
                 other = by_address[both].source
-                self.problems.add(
-                    pattern.source, f"{both} is also under {Access.SEES} ({other.file}:{other.line}:{other.column}); remove one of the two"
-                )
+                wrong = f"{both} is also under {Access.SEES} ({other.file}:{other.line}:{other.column}); remove one of the two"
+                self.problems.add(pattern.source, wrong, id="RC-contradictory-tests")

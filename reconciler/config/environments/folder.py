@@ -39,19 +39,25 @@ def chosen(root: Path, name: str | None, problems: Problems) -> str | None:
         else:
             known.append(stem)
             continue
-        problems.found.append(Problem(file, 0, 0, wrong))
+        problems.found.append(Problem(file, 0, 0, wrong, id="RC-environment-file"))
     if wrong is not None:
         return None
     if not known:
         problems.found.append(
-            Problem(f"{ENVIRONMENTS}/", 0, 0, f"it contains no environment; add {ENVIRONMENTS}/NAME{SUFFIX}, or remove it")
+            Problem(
+                f"{ENVIRONMENTS}/",
+                0,
+                0,
+                f"it contains no environment; add {ENVIRONMENTS}/NAME{SUFFIX}, or remove it",
+                id="RC-environment-file",
+            )
         )
     elif name is None:
         ways = " or ".join(f"--env {one}" for one in known)
-        problems.found.append(Problem("--env", 0, 0, f"this project has environments; pass {ways}"))
+        problems.found.append(Problem("--env", 0, 0, f"this project has environments; pass {ways}", id="RC-environment-missing"))
     elif name not in known:
         wrong = f'environment "{name}" does not exist{did_you_mean(name, known)} (this project has {", ".join(known)})'
-        problems.found.append(Problem("--env", 0, 0, wrong))
+        problems.found.append(Problem("--env", 0, 0, wrong, id="RC-environment-unknown"))
     else:
         return f"{ENVIRONMENTS}/{name}{SUFFIX}"
     return None
@@ -62,7 +68,13 @@ def misspelled(root: Path, problems: Problems) -> None:
     near = closest(ENVIRONMENTS, sorted(path.name for path in root.iterdir() if path.is_dir()))
     if near is not None:
         problems.found.append(
-            Problem("--env", 0, 0, f"this project has no folder {ENVIRONMENTS}/; rename {near}/ if it has the environments")
+            Problem(
+                "--env",
+                0,
+                0,
+                f"this project has no folder {ENVIRONMENTS}/; rename {near}/ if it has the environments",
+                id="RC-environment-unknown",
+            )
         )
 
 

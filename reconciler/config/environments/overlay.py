@@ -11,7 +11,7 @@ from typing import Final
 
 from reconciler.config.language.evaluate import IGNORED
 from reconciler.config.settings import STATE, Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.words import SECRETS, TOP, Service
 from reconciler.text.suggest import did_you_mean
 
@@ -35,7 +35,7 @@ class Overlay:
 def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Overlay:
     """What the file of an environment says. `sections`: the names of the maps of root resources."""
     if not isinstance(document, Map):
-        problems.add(document.at, f"the file of an environment must be a map, not {described(document)}")
+        problems.add(document.at, f"the file of an environment must be a map, not {described(document)}", id=wrong_form(document))
         return Overlay()
     words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
     variables = Words.of(VARIABLES, words.entry(VARIABLES), problems).entries
@@ -44,10 +44,10 @@ def overlay(document: Node, sections: frozenset[str], problems: Problems) -> Ove
     words.known += [Service.SECTION, STATE, SECRETS]
     for key, entry in words.entries.items():
         if key in TOP and key not in words.known:
-            problems.add(entry.at, f"{key} is only allowed in the project file")
+            problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
         elif key not in words.known:
             meant = did_you_mean(key, words.known) or f"; the file of an environment contains {', '.join(sorted(words.known))}"
-            problems.add(entry.at, f'unknown key "{key}"{meant}')
+            problems.add(entry.at, f'unknown key "{key}"{meant}', id="RC-unknown-key")
     return Overlay(variables, roots, tuple(patches), (removed,) if removed is not None else ())
 
 
@@ -75,5 +75,6 @@ def _list(entry: Entry | None, problems: Problems) -> list[Node]:
     if isinstance(entry.node, List):
         return entry.node.items
     nothing = isinstance(entry.node, Scalar) and entry.node.empty
-    problems.add(entry.node.at, empty(PATCH) if nothing else f"{PATCH} must be a list, not {described(entry.node)}; write [{{match: …}}]")
+    wrong = empty(PATCH) if nothing else f"{PATCH} must be a list, not {described(entry.node)}; write [{{match: …}}]"
+    problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
     return []

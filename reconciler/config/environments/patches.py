@@ -14,7 +14,7 @@ from reconciler.config.environments.overlay import Overlay
 from reconciler.config.reserved import read_reserved
 from reconciler.config.settings import Words
 from reconciler.config.shapes import Item
-from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described, empty
+from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described, empty, wrong_form
 from reconciler.config.tree import Tree, unknown_word
 from reconciler.model import Source
 from reconciler.model.desired import Patch
@@ -56,7 +56,9 @@ class Patches:
         for key, each in words.entries.items():
             if key not in roots:
                 kind = next(kind.name for kind in self.tree.kinds.roots if kind.place.section_in(None) == section)
-                self.problems.absent(each.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}')
+                self.problems.absent(
+                    each.at, f'no {kind} "{key}" is declared in the project{did_you_mean(key, roots)}', id="RC-unknown-reference"
+                )
                 continue
             values = Words.of(f"{section}.{key}", each, self.problems, example=f"{ID}: …").entries
             for name, value in values.items():
@@ -64,11 +66,11 @@ class Patches:
                     self._set(roots[key], value)
                 else:
                     way = f"write it as a patch: {{match: {key}, set: {{{name}: …}}}}"
-                    self.problems.add(value.at, f"only the id of {key} is allowed here, not {name}; {way}")
+                    self.problems.add(value.at, f"only the id of {key} is allowed here, not {name}; {way}", id="RC-not-patchable")
 
     def _patch(self, node: Node, removals: list[tuple[Glob, Source]]) -> None:
         if not isinstance(node, Map):
-            self.problems.add(node.at, f"a patch must be a map, not {described(node)}; {FORM}")
+            self.problems.add(node.at, f"a patch must be a map, not {described(node)}; {FORM}", id=wrong_form(node))
             return
         words = Words("patch", node.entries, self.problems)
         match, values = words.text(MATCH), words.entry(SET)
@@ -77,11 +79,12 @@ class Patches:
         if MATCH not in node.entries and any(closest(key, (MATCH,)) for key in node.entries):
             return  # what was meant is said already
         if MATCH not in node.entries:
-            self.problems.add(node.at, f"a patch must say what it matches; {FORM}")
+            self.problems.add(node.at, f"a patch must say what it matches; {FORM}", id="RC-missing-key")
         elif (values is None) == (removed is None):
-            self.problems.add(node.at, f"a patch must either set or remove; {FORM}")
+            self.problems.add(node.at, f"a patch must either set or remove; {FORM}", id="RC-set-or-remove")
         elif removed is not None and not (isinstance(removed.node, Scalar) and removed.node.core() is True):
-            self.problems.add(removed.node.at, f"remove can only be true, not {described(removed.node)}; otherwise remove the patch")
+            wrong = f"remove can only be true, not {described(removed.node)}; otherwise remove the patch"
+            self.problems.add(removed.node.at, wrong, id="RC-set-or-remove")
         elif match is not None:
             glob = self._glob(*match)
             if glob is not None:
@@ -96,12 +99,12 @@ class Patches:
         try:
             glob = Glob.parse(text)
         except ValueError as error:
-            self.problems.add(at, str(error))
+            self.problems.add(at, str(error), id="RC-address-form")
             return None
         if any(glob.matches(address) for address in self.tree.items):
             return glob
         hint = ("" if "*" in text else did_you_mean(text, map(str, self.tree.items))) or "; correct it, or remove the patch"
-        self.problems.absent(at, f"this patch matches no resource: {text}{hint}")
+        self.problems.absent(at, f"this patch matches no resource: {text}{hint}", id="RC-matches-nothing")
         return None
 
     # -- setting -------------------------------------------------------------------------------------------------------------------
@@ -110,7 +113,8 @@ class Patches:
         if not isinstance(values.node, Map) or not values.node.entries:
             nothing = isinstance(values.node, Scalar) and values.node.empty
             wrong = empty(SET) if nothing else f"set must be a map of fields, not {described(values.node)}; write {{FIELD: VALUE}}"
-            self.problems.add(values.node.at, wrong if not isinstance(values.node, Map) else "set is empty; write {FIELD: VALUE}")
+            says = wrong if not isinstance(values.node, Map) else "set is empty; write {FIELD: VALUE}"
+            self.problems.add(values.node.at, says, id=wrong_form(values.node))
             return
         for address, item in self.tree.items.items():
             if glob.matches(address):
@@ -128,13 +132,16 @@ class Patches:
             item.nodes[name] = entry.node
             item.values[name] = shape.readers[name].read(entry.node, self._once(item.address, entry.node.at))
         elif name in shape.sections or name in shape.lists or name in shape.singles:
-            report(entry.at, f"{name} cannot be patched: a patch sets fields, and removes resources with remove: true")
+            report(
+                entry.at, f"{name} cannot be patched: a patch sets fields, and removes resources with remove: true", id="RC-not-patchable"
+            )
         elif name in shape.flags or name in ("key", "forEach", "previously"):
-            report(entry.at, f"{name} cannot be patched; write it in the file that declares {item.address}")
+            report(entry.at, f"{name} cannot be patched; write it in the file that declares {item.address}", id="RC-not-patchable")
         elif name in RESERVED:
             read_reserved(self.tree.kinds, shape, item, entry, report)
         else:
-            report(entry.at, unknown_word(shape, item, name))
+            wrong = unknown_word(shape, item, name)
+            report(entry.at, wrong.message, id=wrong.id)
         if len(self.problems.found) == before and item.body is not None:
             self._write(item, entry)
 
@@ -142,10 +149,10 @@ class Patches:
         """A reporter that says one thing of a patch, not one for each resource that it matches."""
         tell, said = self.problems.about(about), place in self._said
 
-        def report(at: Source, message: str) -> None:
+        def report(at: Source, message: str, *, id: str) -> None:
             if not said:
                 self._said.add(place)
-                tell(at, message)
+                tell(at, message, id=id)
 
         return report
 

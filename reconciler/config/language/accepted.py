@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from pydantic import StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
-from reconciler.config.source.nodes import Entry, List, Problems, Scalar, described, plain, shown
+from reconciler.config.source.nodes import Entry, List, Problems, Scalar, described, plain, shown, wrong_form
 from reconciler.config.words import TYPES
 from reconciler.text.suggest import did_you_mean, one_of
 
@@ -27,26 +27,26 @@ def are_limits(words: Mapping[str, Entry], kind: str, fits: Fits, problems: Prob
     enum, pattern = words.get("enum"), words.get("pattern")
     if enum is not None and (not isinstance(enum.node, List) or not enum.node.items):
         what = "an empty list" if isinstance(enum.node, List) else described(enum.node)
-        problems.add(enum.node.at, f"enum must be a list of values, not {what}; write [{'1, 2' if kind == 'integer' else 'a, b'}]", about)
+        wrong = f"enum must be a list of values, not {what}; write [{'1, 2' if kind == 'integer' else 'a, b'}]"
+        problems.add(enum.node.at, wrong, about, id=wrong_form(enum.node))
     elif enum is not None and isinstance(enum.node, List):
         for node in enum.node.items:
             if not fits(_value(node, kind), kind):
-                problems.add(node.at, f"enum contains {described(node)}, which is not of type {kind}", about)
+                problems.add(node.at, f"enum contains {described(node)}, which is not of type {kind}", about, id="RC-variable-type")
     if pattern is not None and kind != "string":
-        problems.add(pattern.at, f"pattern is for texts, but the variable is of type {kind}; remove it", about)
+        problems.add(pattern.at, f"pattern is for texts, but the variable is of type {kind}; remove it", about, id="RC-variable-pattern")
     elif pattern is not None:
         text = pattern.node.text if isinstance(pattern.node, Scalar) else ""
         if not text or len(text) > PATTERN_MAX:
             what = f"{len(text):,} characters long" if text else described(pattern.node)
-            problems.add(
-                pattern.node.at, f"pattern is {what}; it must be a regular expression of at most {PATTERN_MAX:,} characters", about
-            )
+            wrong = f"pattern is {what}; it must be a regular expression of at most {PATTERN_MAX:,} characters"
+            problems.add(pattern.node.at, wrong, about, id="RC-variable-pattern")
         else:
             try:
                 _matcher(text)
             except SchemaError as error:
                 reason = str(error).strip().splitlines()[-1].removeprefix("error: ").strip()
-                problems.add(pattern.node.at, f"pattern is not a regular expression: {reason}", about)
+                problems.add(pattern.node.at, f"pattern is not a regular expression: {reason}", about, id="RC-variable-pattern")
     return len(problems.found) == before
 
 

@@ -25,11 +25,12 @@ _PLAIN: Final = frozenset({str, bool, int, float, type(None), dict, list})
 
 
 class ExpressionError(Exception):
-    """One sentence about an expression; `offset`: where its `${{` stands in the scalar's text, from 0."""
+    """One sentence about an expression, and the id of its cause; `offset`: where its `${{` stands in the scalar's text, from 0."""
 
-    def __init__(self, message: str, offset: int = 0) -> None:
+    def __init__(self, message: str, offset: int = 0, *, id: str) -> None:
         super().__init__(message)
         self.message = message
+        self.id = id
         self.offset = offset
 
 
@@ -37,7 +38,7 @@ class Withheld(ExpressionError):
     """The expression has no value, for a reason that is reported elsewhere."""
 
     def __init__(self) -> None:
-        super().__init__("the value is not available")
+        super().__init__("the value is not available", id="RC-value-withheld")
 
 
 class Work:
@@ -55,7 +56,9 @@ class Work:
     def spend(self, amount: int) -> None:
         self.spent += amount
         if self.spent > self.most:
-            raise ExpressionError("the expressions of this project exceed the limit for evaluation, including this one")
+            raise ExpressionError(
+                "the expressions of this project exceed the limit for evaluation, including this one", id="RC-expression-limit"
+            )
 
 
 WORK: Final[ContextVar[Work | None]] = ContextVar("work", default=None)
@@ -74,7 +77,7 @@ class Function:
         try:
             return made(self.run(*args))
         except TypeError:
-            raise ExpressionError(f"{self.name} does not accept {listed(args)}") from None
+            raise ExpressionError(f"{self.name} does not accept {listed(args)}", id="RC-function-arguments") from None
 
 
 def known(value: Any) -> Any:
@@ -82,9 +85,9 @@ def known(value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Undefined):
-        raise ExpressionError(value._undefined_message)
+        raise ExpressionError(value._undefined_message, id="RC-unknown-part")
     if isinstance(value, Function):
-        raise ExpressionError(f"{value.name} is a function; call it: {value.name}(…)")
+        raise ExpressionError(f"{value.name} is a function; call it: {value.name}(…)", id="RC-function-not-called")
     return value
 
 
@@ -95,21 +98,21 @@ def made(value: Any) -> Any:
     elif isinstance(value, list | tuple):
         list_room(len(value))
     elif (isinstance(value, int) and value.bit_length() > INTEGER_BITS) or (isinstance(value, float) and not math.isfinite(value)):
-        raise ExpressionError("a number is too large")
+        raise ExpressionError("a number is too large", id="RC-expression-limit")
     return value
 
 
 def text_room(size: int) -> None:
     """Before a text of that many characters is made."""
     if size > TEXT_MAX:
-        raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
+        raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters", id="RC-expression-limit")
     spend(size)
 
 
 def list_room(size: int) -> None:
     """Before a list of that many items is made."""
     if size > ITEMS_MAX:
-        raise ExpressionError(f"a list has more than {ITEMS_MAX:,} items")
+        raise ExpressionError(f"a list has more than {ITEMS_MAX:,} items", id="RC-expression-limit")
     spend(size * ITEM)
 
 
@@ -173,13 +176,13 @@ def text_of(value: Any) -> str:
         return "true" if value else "false"
     if is_number(value):
         return str(made(value))
-    raise ExpressionError(f"{kind_of(value)} cannot be part of a text")
+    raise ExpressionError(f"{kind_of(value)} cannot be part of a text", id="RC-expression-types")
 
 
 def plain(value: Any, depth: int = 0) -> Any:
     """A value as data of its own, every part of it counted."""
     if depth > DEPTH_MAX:
-        raise ExpressionError(f"a value has more than {DEPTH_MAX} levels")
+        raise ExpressionError(f"a value has more than {DEPTH_MAX} levels", id="RC-expression-limit")
     known(value)
     if isinstance(value, Mapping):
         list_room(len(value) + 1)
@@ -195,5 +198,5 @@ def whole(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ExpressionError("a text contains an incomplete character") from None
+        raise ExpressionError("a text contains an incomplete character", id="RC-incomplete-character") from None
     return text

@@ -57,7 +57,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
     def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 -- as it is declared there
         if not isinstance(__obj, Function):
-            raise ExpressionError(f"{kind_of(known(__obj))} cannot be called")
+            raise ExpressionError(f"{kind_of(known(__obj))} cannot be called", id="RC-expression-types")
         return __obj(*args, **kwargs)
 
     def getattr(self, obj: Any, attribute: str) -> Any:
@@ -67,7 +67,7 @@ class _Environment(ImmutableSandboxedEnvironment):
             return Function(attribute, lambda *args: run(obj, *args))
         if isinstance(obj, Mapping):
             return self.getitem(obj, attribute)
-        raise ExpressionError(f'{kind_of(known(obj))} has no "{attribute}"{did_you_mean(attribute, methods)}')
+        raise ExpressionError(f'{kind_of(known(obj))} has no "{attribute}"{did_you_mean(attribute, methods)}', id="RC-unknown-part")
 
     def getitem(self, obj: Any, argument: Any) -> Any:
         known(argument)
@@ -80,7 +80,7 @@ class _Environment(ImmutableSandboxedEnvironment):
             if -len(obj) <= argument < len(obj):
                 return obj[argument]
             return self.undefined(f"there is no item {argument:,} here; the first item is 0")
-        raise ExpressionError(f"{kind_of(obj)} has no items by {kind_of(argument)}")
+        raise ExpressionError(f"{kind_of(obj)} has no items by {kind_of(argument)}", id="RC-expression-types")
 
     def _generate(self, source: nodes.Template, *args: Any, **kwargs: Any) -> str:
         return super()._generate(_Bounded().visit(source), *args, **kwargs)
@@ -152,17 +152,17 @@ def _said(run: Callable[[], Any]) -> Any:
     try:
         return run()
     except UndefinedError as error:
-        raise ExpressionError(str(error.message)) from None
+        raise ExpressionError(str(error.message), id="RC-unknown-part") from None
     except TypeError:
-        raise ExpressionError("the values have incompatible types") from None
+        raise ExpressionError("the values have incompatible types", id="RC-expression-types") from None
     except RecursionError:
-        raise ExpressionError(_DEEP) from None
+        raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except MemoryError:
-        raise ExpressionError("the expression uses too much memory") from None
+        raise ExpressionError("the expression uses too much memory", id="RC-expression-limit") from None
     except ExpressionError:
         raise
     except Exception as error:
-        raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})") from None
+        raise ExpressionError(f"the expression cannot be evaluated ({type(error).__name__})", id="RC-expression-defect") from None
 
 
 def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callable[[], Any]]:
@@ -186,17 +186,17 @@ def _run(expression: TemplateExpression) -> Callable[[Mapping[str, Any]], Callab
 def compiled(text: str) -> Compiled:
     """An expression, checked before it is compiled. Raises `ExpressionError`."""
     if not text.strip():
-        raise ExpressionError("the expression is empty")
+        raise ExpressionError("the expression is empty", id="RC-expression-syntax")
     try:
         tree = Parser(ENVIRONMENT, text, state="variable").parse_expression()
         found = list(_walk(tree))
         run = _run(ENVIRONMENT.compile_expression(text, undefined_to_none=False))
     except TemplateSyntaxError as error:
-        raise ExpressionError(f"the expression cannot be read: {calm(error.message)}") from None
+        raise ExpressionError(f"the expression cannot be read: {calm(error.message)}", id="RC-expression-syntax") from None
     except (RecursionError, SyntaxError, TemplateError):
-        raise ExpressionError(_DEEP) from None
+        raise ExpressionError(_DEEP, id="RC-expression-limit") from None
     except (ValueError, MemoryError):
-        raise ExpressionError("the expression cannot be read: a number is too large") from None
+        raise ExpressionError("the expression cannot be read: a number is too large", id="RC-expression-limit") from None
     keys = {id(one.node): _key(one) for one in found if isinstance(one, nodes.Getattr | nodes.Getitem)}
     uses = [keys.get(id(one)) for one in found if isinstance(one, nodes.Name) and one.name == "vars"]
     return Compiled(
@@ -232,17 +232,17 @@ def _walk(tree: nodes.Node) -> Iterator[nodes.Node]:
     while pending:
         node, depth = pending.pop()
         if depth > DEPTH_MAX:
-            raise ExpressionError(_DEEP)
+            raise ExpressionError(_DEEP, id="RC-expression-limit")
         if not isinstance(node, _ALLOWED):
-            raise ExpressionError("the expression uses something that this language does not support")
+            raise ExpressionError("the expression uses something that this language does not support", id="RC-expression-syntax")
         if isinstance(node, nodes.CondExpr) and node.expr2 is None:
-            raise ExpressionError("an if requires an else")
+            raise ExpressionError("an if requires an else", id="RC-expression-syntax")
         if isinstance(node, nodes.Filter | nodes.Test | nodes.Call) and (node.kwargs or node.dyn_args or node.dyn_kwargs):
-            raise ExpressionError("arguments must be positional")
+            raise ExpressionError("arguments must be positional", id="RC-expression-syntax")
         if isinstance(node, nodes.Filter) and node.name not in FILTERS:
-            raise ExpressionError(f'filter "{node.name}" does not exist{did_you_mean(node.name, FILTERS)}')
+            raise ExpressionError(f'filter "{node.name}" does not exist{did_you_mean(node.name, FILTERS)}', id="RC-unknown-function")
         if isinstance(node, nodes.Test) and node.name not in TESTS:
-            raise ExpressionError(f'test "{node.name}" does not exist{did_you_mean(node.name, TESTS)}')
+            raise ExpressionError(f'test "{node.name}" does not exist{did_you_mean(node.name, TESTS)}', id="RC-unknown-function")
         if isinstance(node, nodes.Const):
             made(node.value)
         yield node

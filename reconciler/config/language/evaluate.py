@@ -83,7 +83,9 @@ class Files:
             with path.open("rb") as file:
                 text = file.read(FILE_MAX + 1)
         except OSError as error:
-            self.problems.settle(Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}"))
+            self.problems.settle(
+                Problem(name, 0, 0, f"the file cannot be read: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-read")
+            )
             self.problems.partial = True
             return None
         if self.values > self.unguarded and not self.room(len(text) // PER_VALUE):
@@ -104,7 +106,7 @@ class Files:
 
     def _too_large(self, name: str, message: str) -> Enough:
         self.problems.partial = True
-        self.problems.settle(Problem(name, 0, 0, f"{message}; split it into several projects"))
+        self.problems.settle(Problem(name, 0, 0, f"{message}; split it into several projects", id="RC-project-too-large"))
         return Enough()
 
 
@@ -226,7 +228,7 @@ class Evaluation:
             elif self.variables.failed & set(_VARIABLE.findall(node.text)):
                 self.problems.settled.add(place)  # the variable's own problem says it
             else:
-                self.problems.settle(Problem(*place, put(error.message)))
+                self.problems.settle(Problem(*place, put(error.message), id=error.id))
             return None
         if self.stand_ins and (found.value is UNKNOWN or not self.variables.unset.isdisjoint(found.tainted)):
             return self._stand_in(node, found.tainted, found.value)

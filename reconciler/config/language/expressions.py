@@ -66,7 +66,7 @@ def holes(text: str) -> Iterator[str | Hole]:
             continue
         count += 1
         if count > HOLES_MAX:
-            raise ExpressionError(f"a text contains more than {HOLES_MAX} expressions", opening.start())
+            raise ExpressionError(f"a text contains more than {HOLES_MAX} expressions", opening.start(), id="RC-expression-limit")
         hole = _hole(text, opening.start())
         yield hole
         at = hole.end
@@ -91,19 +91,22 @@ def _hole(text: str, start: int) -> Hole:
             if kind == "variable_end":
                 end = begin + at - len("{{ ") + value.index("}}")
                 if value.startswith("-"):
-                    raise ExpressionError('there is a "-" before the end of the expression; remove it', start)
+                    raise ExpressionError('there is a "-" before the end of the expression; remove it', start, id="RC-expression-syntax")
                 return Hole(text[begin:end], start, end + len("}}"))
             at += len(value)
             if kind == "operator":
                 depth += (value in _OPEN) - (value in _CLOSE)
                 if depth > BRACKETS_MAX:
-                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start)
+                    raise ExpressionError(f"the expression has more than {BRACKETS_MAX} nested brackets", start, id="RC-expression-limit")
     except TemplateSyntaxError as error:
         if "}}" in rest:
-            raise ExpressionError(f"the expression cannot be read: {calm(error.message)}", start) from None
+            raise ExpressionError(f"the expression cannot be read: {calm(error.message)}", start, id="RC-expression-syntax") from None
     if len(text) - begin > LENGTH_MAX:
-        raise ExpressionError(f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long', start)
-    raise ExpressionError('the expression does not end; "}}" is missing, or a quote or bracket before it is open', start)
+        wrong = f'the expression does not end within {LENGTH_MAX:,} characters; "}}}}" is missing, or it is too long'
+        raise ExpressionError(wrong, start, id="RC-expression-syntax")
+    raise ExpressionError(
+        'the expression does not end; "}}" is missing, or a quote or bracket before it is open', start, id="RC-expression-syntax"
+    )
 
 
 class Evaluator:
@@ -155,7 +158,7 @@ class Evaluator:
         if UNKNOWN in texts:
             return Evaluated(UNKNOWN, tuple(sorted(taint)))
         if sum(map(len, texts)) > TEXT_MAX:
-            raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters")
+            raise ExpressionError(f"a text is longer than {TEXT_MAX:,} characters", id="RC-expression-limit")
         return Evaluated("".join(texts), tuple(sorted(taint)))
 
     def mention(self, text: str) -> None:
@@ -191,26 +194,32 @@ class Evaluator:
             raise
         except ExpressionError as error:
             if not secret:
-                raise ExpressionError(error.message, hole.start) from None
+                raise ExpressionError(error.message, hole.start, id=error.id) from None
         except RecursionError:
-            raise ExpressionError("a value is nested too deeply", hole.start) from None
+            raise ExpressionError("a value is nested too deeply", hole.start, id="RC-expression-limit") from None
         except MemoryError:
-            raise ExpressionError("the expression uses too much memory", hole.start) from None
+            raise ExpressionError("the expression uses too much memory", hole.start, id="RC-expression-limit") from None
         uses = ", ".join(sorted(secret))
         what = "a secret" if any(map(SECRET.fullmatch, secret)) else "a value from the environment"
-        raise ExpressionError(f"the expression fails; the reason is hidden because it uses {what} ({uses})", hole.start)
+        raise ExpressionError(
+            f"the expression fails; the reason is hidden because it uses {what} ({uses})", hole.start, id="RC-hidden-reason"
+        )
 
     def _check(self, names: Collection[str], variables: Collection[str]) -> None:
         """That what an expression names is there, whether or not its value would come to need it."""
         for name in sorted(names):
             if name == SECRETS and self.secrets is None:
-                raise ExpressionError(f"there are no secrets here; name an encrypted file in the project file: {SECRETS}: FILE")
+                raise ExpressionError(
+                    f"there are no secrets here; name an encrypted file in the project file: {SECRETS}: FILE", id="RC-no-secrets-file"
+                )
             if name == "each" and name not in self.context:
-                raise ExpressionError("each is only available inside forEach")
+                raise ExpressionError("each is only available inside forEach", id="RC-each-elsewhere")
             if name not in self.context and name != SECRETS:
                 known = [*self.context, *([SECRETS] if self.secrets is not None else [])]
                 other = f'; did you mean "vars.{name}"?' if name in self.vars else did_you_mean(name, known)
-                raise ExpressionError(f'"{name}" is not available in expressions{other}')
+                raise ExpressionError(f'"{name}" is not available in expressions{other}', id="RC-unknown-name")
         for name in sorted(variables):
             if name not in self.vars:
-                raise ExpressionError(f'variable "{name}" is not declared under vars{did_you_mean(name, self.vars)}')
+                raise ExpressionError(
+                    f'variable "{name}" is not declared under vars{did_you_mean(name, self.vars)}', id="RC-unknown-variable"
+                )

@@ -39,26 +39,28 @@ class ProjectFiles:
         try:
             return self.content(path, shown).decode("utf-8")
         except UnicodeDecodeError:
-            raise ExpressionError(f"{shown} is not UTF-8") from None
+            raise ExpressionError(f"{shown} is not UTF-8", id="RC-not-utf-8") from None
 
     def content(self, path: str, shown: str) -> bytes:
         """What a file contains. `shown`: what the path is called in a sentence. Raises `ExpressionError`."""
         parts = path.split("/")
         leaves = path.startswith("/") or ".." in parts
         if not path or path.startswith("~") or "\\" in path or "\x00" in path or ":" in parts[0]:
-            raise ExpressionError(f"{shown} is not a path inside the project; write it relative to the project file, with /")
+            raise ExpressionError(
+                f"{shown} is not a path inside the project; write it relative to the project file, with /", id="RC-file-path"
+            )
         if not leaves and any(part.startswith(".") or not part for part in parts):
-            raise ExpressionError(f"{shown} has a part that is empty or begins with a dot, which is not allowed")
+            raise ExpressionError(f"{shown} has a part that is empty or begins with a dot, which is not allowed", id="RC-file-hidden")
         try:
             text = self._read(self.path(path), shown, leaves=leaves)
         except FileNotFoundError:
-            raise ExpressionError(f"{shown}: no such file{'' if leaves else ' in the project'}") from None
+            raise ExpressionError(f"{shown}: no such file{'' if leaves else ' in the project'}", id="RC-file-not-found") from None
         except (OSError, RuntimeError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "its name is not a valid path"
-            raise ExpressionError(f"{shown} cannot be read: {reason[:1].lower()}{reason[1:]}") from None
+            raise ExpressionError(f"{shown} cannot be read: {reason[:1].lower()}{reason[1:]}", id="RC-file-not-read") from None
         self.texts[path] = sha256(text).hexdigest()
         if len(text) > FILE_MAX:
-            raise ExpressionError(f"{shown} is larger than {FILE_MAX // 2**20} MiB")
+            raise ExpressionError(f"{shown} is larger than {FILE_MAX // 2**20} MiB", id="RC-file-too-large")
         return text
 
     def path(self, path: str) -> Path:
@@ -69,21 +71,24 @@ class ProjectFiles:
         if not found.is_relative_to(self.root):
             if not any(found.is_relative_to(place) for place in self.allowed):
                 how = "is outside the project" if leaves else "is a link to a file outside the project"
-                raise ExpressionError(f"{shown} {how}; to allow it, pass {ALLOW_FILE} {_typed(found)}")
+                raise ExpressionError(f"{shown} {how}; to allow it, pass {ALLOW_FILE} {_typed(found)}", id="RC-file-not-allowed")
         elif leaves:
-            raise ExpressionError(f"{shown} is inside the project; write it relative to the project file: {found.relative_to(self.root)}")
+            raise ExpressionError(
+                f"{shown} is inside the project; write it relative to the project file: {found.relative_to(self.root)}", id="RC-file-path"
+            )
         elif any(part.startswith(".") for part in found.relative_to(self.root).parts):
-            raise ExpressionError(f"{shown} is a link to a hidden file, which is not allowed")
+            raise ExpressionError(f"{shown} is a link to a hidden file, which is not allowed", id="RC-file-hidden")
         if self._is_hidden(found):
-            raise ExpressionError(f"{shown} is hidden in a folder that is allowed; to allow it too, pass {ALLOW_FILE} {_typed(found)}")
+            wrong = f"{shown} is hidden in a folder that is allowed; to allow it too, pass {ALLOW_FILE} {_typed(found)}"
+            raise ExpressionError(wrong, id="RC-file-not-allowed")
         # Every link is resolved already; NOFOLLOW refuses one put there since, NONBLOCK a pipe that would wait for a writer.
         handle = os.open(found, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
         try:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
-                raise ExpressionError(f"{shown} is not a text file")
+                raise ExpressionError(f"{shown} is not a text file", id="RC-not-a-text-file")
             if found in self.refused or any(_same(one, status) for one in self.refused):
-                raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed")
+                raise ExpressionError(f"{shown} is the database of a state or a sandbox, which is not allowed", id="RC-file-is-a-database")
             with open(handle, "rb", closefd=False) as file:
                 return file.read(FILE_MAX + 1)
         finally:

@@ -104,7 +104,7 @@ class Generator:
         """A list or a map, and where its elements are written."""
         node = entry.node
         if isinstance(node, Scalar) and node.empty:
-            self.problems.add(node.at, empty(FOR_EACH), about)
+            self.problems.add(node.at, empty(FOR_EACH), about, id="RC-no-value")
             return None
         if isinstance(node, Scalar) and holds_expression(node.text):
             made = self._scalar(node, scope)
@@ -116,11 +116,11 @@ class Generator:
             return [], []  # which ones there are is not known
         tainted = first_tainted(made)
         if tainted is not None:
-            self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about)
+            self.problems.add(node.at, exposed(FOR_EACH, tainted.taint), about, id="RC-would-show-secret")
             return None
         if isinstance(made, Scalar):
             wrong = f"forEach must be a list or a map, not {described(made)}; write [a, b] or an expression: ${{{{ vars.NAME }}}}"
-            self.problems.add(node.at, wrong, about)
+            self.problems.add(node.at, wrong, about, id="RC-wrong-form")
             return None
         parts = made.items if isinstance(made, List) else [part.node for part in made.entries.values()]
         return plain(made), [part.at for part in parts]
@@ -154,7 +154,9 @@ class Generator:
                     continue
                 key = found
             if key in made:
-                self.problems.add(entry.at, f"the key {shown(key)} is written twice; first at {_place(made[key].at)}")
+                self.problems.add(
+                    entry.at, f"the key {shown(key)} is written twice; first at {_place(made[key].at)}", id="RC-declared-twice"
+                )
                 continue
             made[key] = Entry(key, entry.at, self._copy(entry.node, scope))
         return Map(node.at, made)
@@ -175,15 +177,15 @@ class Generator:
         made = self._scalar(Scalar(entry.at, entry.key), scope)
         if not isinstance(made, Scalar) or (made.value is None and not made.taint):
             if made is not None:
-                self.problems.add(entry.at, f"a key must be text, not {described(made)}", about)
+                self.problems.add(entry.at, f"a key must be text, not {described(made)}", about, id="RC-not-a-key")
             return None
         if made.taint:
-            self.problems.add(entry.at, exposed("a key", made.taint), about)
+            self.problems.add(entry.at, exposed("a key", made.taint), about, id="RC-would-show-secret")
             return None
         try:
             return text_of(made.value)
         except ExpressionError:
-            self.problems.add(entry.at, f"a key must be text, not {kind_of(made.value)}", about)
+            self.problems.add(entry.at, f"a key must be text, not {kind_of(made.value)}", about, id="RC-not-a-key")
             return None
 
     def _counted(self, at: Source) -> None:
@@ -192,7 +194,7 @@ class Generator:
         if self.values % STEP == 0 and not room_for(STEP):
             wrong = f"there is not enough memory for what forEach makes: {self.values:,} values so far"
         if wrong is not None:
-            self.problems.settle(Problem(at.file, at.line, at.column, wrong))
+            self.problems.settle(Problem(at.file, at.line, at.column, wrong, id="RC-project-too-large"))
             raise Enough
 
 

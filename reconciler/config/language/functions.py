@@ -42,7 +42,7 @@ def _number(value: Any) -> Any:
 
 
 def _no(message: str) -> NoReturn:
-    raise ExpressionError(message)
+    raise ExpressionError(message, id="RC-function-arguments")
 
 
 # -- filters and methods -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, empty
+from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.source.reader import read
 
 STANDARD_INPUT: Final = "standard input"
@@ -32,12 +32,12 @@ def read_files(files: Sequence[VariableFile], problems: Problems) -> dict[str, E
         if isinstance(node, Map):
             given |= {entry.key: entry for entry in node.entries.values() if _is_value(entry, problems)}
         elif node is not None:
-            problems.add(node.at, f"a file of variables must be a map of names and values, not {described(node)}")
+            problems.add(node.at, f"a file of variables must be a map of names and values, not {described(node)}", id=wrong_form(node))
     return given
 
 
 def _is_value(entry: Entry, problems: Problems) -> bool:
     if isinstance(entry.node, Scalar) and entry.node.empty:
-        problems.add(entry.node.at, empty(entry.key))
+        problems.add(entry.node.at, empty(entry.key), id="RC-no-value")
         return False
     return True

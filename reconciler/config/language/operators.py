@@ -31,25 +31,27 @@ def binary(sign: str, left: Any, right: Any) -> Any:
         bounds.text_room(len(left) * max(right, 0))
         return left * right
     joins = sign == "+" and isinstance(left, str) != isinstance(right, str)
-    raise ExpressionError(f"{sign} does not support {listed([left, right])}" + ("; use ~ to join values to a text" if joins else ""))
+    raise ExpressionError(
+        f"{sign} does not support {listed([left, right])}" + ("; use ~ to join values to a text" if joins else ""), id="RC-expression-types"
+    )
 
 
 def _arithmetic(sign: str, left: Any, right: Any) -> Any:
     if sign == "**" and abs(right) > bounds.INTEGER_BITS:
-        raise ExpressionError(f"an exponent is larger than {bounds.INTEGER_BITS}")
+        raise ExpressionError(f"an exponent is larger than {bounds.INTEGER_BITS}", id="RC-expression-limit")
     if sign == "**" and left < 0 and right != int(right):
-        raise ExpressionError("a negative number cannot be raised to that power")
+        raise ExpressionError("a negative number cannot be raised to that power", id="RC-arithmetic")
     try:
         return made(_ARITHMETIC[sign](left, right))
     except ZeroDivisionError:
-        raise ExpressionError("division by zero") from None
+        raise ExpressionError("division by zero", id="RC-arithmetic") from None
     except OverflowError:
-        raise ExpressionError("a number is too large") from None
+        raise ExpressionError("a number is too large", id="RC-expression-limit") from None
 
 
 def unary(sign: str, value: Any) -> Any:
     if not is_number(known(value)):
-        raise ExpressionError(f"{sign} does not support {kind_of(value)}")
+        raise ExpressionError(f"{sign} does not support {kind_of(value)}", id="RC-expression-types")
     return made(-value if sign == "-" else value)
 
 
@@ -76,7 +78,7 @@ def compared(left: Any, name: str, right: Any) -> bool:
 def part(value: Any, start: Any, stop: Any, step: Any) -> Any:
     """`value[start:stop:step]`."""
     if not isinstance(known(value), str | list | tuple) or not all(one is None or is_whole(one) for one in (start, stop, step)):
-        raise ExpressionError("[…:…] requires a text or a list, and whole numbers")
+        raise ExpressionError("[…:…] requires a text or a list, and whole numbers", id="RC-expression-types")
     if step == 0:
-        raise ExpressionError("[…:…] does not allow a step of 0")
+        raise ExpressionError("[…:…] does not allow a step of 0", id="RC-arithmetic")
     return made(value[start:stop:step])

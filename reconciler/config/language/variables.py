@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, core, described, empty, plain, scalars, shown
+from reconciler.config.source.nodes import Entry, List, Map, Problems, Scalar, core, described, empty, plain, scalars, shown, wrong_form
 from reconciler.config.words import TYPES
 from reconciler.errors import Problem
 from reconciler.model import Source
@@ -72,7 +72,8 @@ def read_variables(
         declared = entry.node.entries
     elif entry is not None:
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
-        problems.add(entry.node.at, empty("vars") if nothing else f"vars must be a map, not {described(entry.node)}; write {{}} for none")
+        wrong = empty("vars") if nothing else f"vars must be a map, not {described(entry.node)}; write {{}} for none"
+        problems.add(entry.node.at, wrong, id=wrong_form(entry.node))
     values: dict[str, Any] = {}
     tainted: set[str] = set()
     names: dict[str, str] = {}
@@ -104,14 +105,25 @@ def read_variables(
                 tainted.add(each.key)
     for one in (*chosen.values(), *files.values()):
         if one.key not in declared:
-            problems.add(one.at, f'variable "{one.key}" is not declared under vars of the project file{did_you_mean(one.key, declared)}')
+            wrong = f'variable "{one.key}" is not declared under vars of the project file{did_you_mean(one.key, declared)}'
+            problems.add(one.at, wrong, id="RC-unknown-variable")
     for name in given:
         if name not in declared:
-            problems.found.append(Problem("--var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}'))
+            problems.found.append(
+                Problem(
+                    "--var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}', id="RC-unknown-variable"
+                )
+            )
     for name in public:
         if name not in declared and name not in names:
             problems.found.append(
-                Problem("--public-var", 0, 0, f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}')
+                Problem(
+                    "--public-var",
+                    0,
+                    0,
+                    f'variable "{name}" is not declared under vars{did_you_mean(name, declared)}',
+                    id="RC-unknown-variable",
+                )
             )
     places = {each.key: each.at for each in declared.values()}
     return Variables(values, frozenset(tainted), frozenset(declared) - frozenset(values), origins, places)
@@ -121,28 +133,31 @@ def _words(each: Entry, problems: Problems) -> Mapping[str, Entry] | None:
     """The words of one declaration, checked; None where it cannot be used."""
     about, before = f"vars.{each.key}", len(problems.found)
     if _NAME.fullmatch(each.key) is None:
-        problems.add(each.at, f'"{each.key}" is not a name; names are letters, digits and _, and begin with no digit', "vars")
+        problems.add(
+            each.at, f'"{each.key}" is not a name; names are letters, digits and _, and begin with no digit', "vars", id="RC-variable-name"
+        )
     if not isinstance(each.node, Map):
         what = "nothing" if isinstance(each.node, Scalar) and each.node.empty else described(each.node)
         short = isinstance(each.node, Scalar) and 0 < len(each.node.text) <= 40 and each.node.text.isprintable()
         way = each.node.text if isinstance(each.node, Scalar) and short else "…"
-        problems.add(each.node.at, f"a variable must be a map, not {what}; write {{default: {way}}}", about)
+        problems.add(each.node.at, f"a variable must be a map, not {what}; write {{default: {way}}}", about, id=wrong_form(each.node))
         return None
     words = each.node.entries
     for key, entry in words.items():
         if key not in WORDS:
-            problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, WORDS)}', about)
+            problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, WORDS)}', about, id="RC-unknown-key")
         elif isinstance(entry.node, Scalar) and entry.node.empty:
-            problems.add(entry.node.at, empty(key), about)
+            problems.add(entry.node.at, empty(key), about, id="RC-no-value")
         elif MARK in (entry.node.text if isinstance(entry.node, Scalar) else "") or (key == "enum" and _holds_expression(entry)):
-            problems.add(entry.node.at, f"{key} cannot contain an expression: variables are evaluated before expressions", about)
+            wrong = f"{key} cannot contain an expression: variables are evaluated before expressions"
+            problems.add(entry.node.at, wrong, about, id="RC-expression-not-allowed")
         elif key == "type" and (not isinstance(entry.node, Scalar) or entry.node.text not in TYPES):
             hint = did_you_mean(entry.node.text, TYPES) if isinstance(entry.node, Scalar) else ""
-            problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about)
+            problems.add(entry.node.at, f"type is {described(entry.node)}; {one_of(TYPES)}{hint}", about, id="RC-unknown-choice")
         elif key == "env" and (not isinstance(entry.node, Scalar) or _ENV.fullmatch(entry.node.text) is None):
-            problems.add(entry.node.at, f"env is {described(entry.node)}; names begin with {ENV_PREFIX}", about)
+            problems.add(entry.node.at, f"env is {described(entry.node)}; names begin with {ENV_PREFIX}", about, id="RC-variable-env")
         elif key == "description" and (not isinstance(entry.node, Scalar) or entry.node.null):
-            problems.add(entry.node.at, f"description must be text, not {described(entry.node)}", about)
+            problems.add(entry.node.at, f"description must be text, not {described(entry.node)}", about, id="RC-wrong-form")
     if len(problems.found) == before and LIMITS & words.keys():
         from reconciler.config.language.accepted import are_limits
 
@@ -178,15 +193,17 @@ def _value(
         origin = f"--var {name}" if name in given else f"{env}"
         if parsed is None:
             # A value from the environment may be a secret: it is not repeated.
-            problems.add(each.at, f"{origin} is not of type {kind}" + (f": {shown(text)}" if name in given else ""), about)
+            problems.add(
+                each.at, f"{origin} is not of type {kind}" + (f": {shown(text)}" if name in given else ""), about, id="RC-variable-type"
+            )
         elif (wrong := _refusal(words, kind, parsed[0], secret=name not in given)) != "":
-            problems.add(each.at, f"{origin} {wrong}", about)
+            problems.add(each.at, f"{origin} {wrong}", about, id="RC-variable-not-accepted")
             return None
         return parsed
     if default is None:
         ways = f"--var {name}=…" + (f" or {env}" if env else "")
         meaning = f" ({shown(plain(words['description'].node))})" if "description" in words else ""
-        problems.add(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about)
+        problems.add(each.at, f"it has no value{meaning}; set it with {ways}, or write a default", about, id="RC-variable-without-value")
         return None
     written = isinstance(default.node, Scalar) and not (default.key != "default" and default.node.null)
     value = _typed(default.node.text, kind) if isinstance(default.node, Scalar) and kind == "string" and written else plain(default.node)
@@ -194,10 +211,14 @@ def _value(
         called = "default" if default.key == "default" else "the value"
         declares = default.key != "default" and isinstance(default.node, Map) and set(default.node.entries) <= set(WORDS)
         way = f"; the project file declares it, so write its value alone: {name}: VALUE" if declares else ""
-        problems.add(default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}{way}", about)
+        problems.add(
+            default.node.at, f"{called} is {described(default.node)}, which is not of type {kind}{way}", about, id="RC-variable-type"
+        )
         return None
     if (wrong := _refusal(words, kind, value)) != "":
-        problems.add(default.node.at, f"{'default' if default.key == 'default' else 'the value'} {wrong}", about)
+        problems.add(
+            default.node.at, f"{'default' if default.key == 'default' else 'the value'} {wrong}", about, id="RC-variable-not-accepted"
+        )
         return None
     return (value,)
 
@@ -223,9 +244,10 @@ def _is_plain(entry: Entry, problems: Problems) -> bool:
     """Whether a value of an environment is there and is no expression."""
     about = f"vars.{entry.key}"
     if isinstance(entry.node, Scalar) and entry.node.empty:
-        problems.add(entry.node.at, empty(entry.key), "vars")
+        problems.add(entry.node.at, empty(entry.key), "vars", id="RC-no-value")
     elif isinstance(entry.node, Scalar) and MARK in entry.node.text:
-        problems.add(entry.node.at, "it cannot contain an expression: variables are evaluated before expressions", about)
+        wrong = "it cannot contain an expression: variables are evaluated before expressions"
+        problems.add(entry.node.at, wrong, about, id="RC-expression-not-allowed")
     else:
         return True
     return False

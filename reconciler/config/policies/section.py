@@ -17,7 +17,7 @@ from reconciler.config.policies.expression import Uses
 from reconciler.config.policies.names import ACTIONS, GONE
 from reconciler.config.policies.ready import ready
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, untainted, wrong_form
 from reconciler.model import Exemption, Policies, Policy, Severity, Source
 from reconciler.model.policy import PLAN
 from reconciler.resource import Kind, Kinds
@@ -74,7 +74,9 @@ class Section:
         if isinstance(node, List):
             return node.items
         nothing = isinstance(node, Scalar) and node.empty
-        self.problems.add(node.at, empty(entry.key) if nothing else f"{entry.key} must be a list, not {described(node)}; {form}")
+        self.problems.add(
+            node.at, empty(entry.key) if nothing else f"{entry.key} must be a list, not {described(node)}; {form}", id=wrong_form(node)
+        )
         return ()
 
     def _add(self, policy: Policy | None, at: Source) -> None:
@@ -83,7 +85,7 @@ class Section:
             return
         if known is not None:
             where = f"{known.source.file}:{known.source.line}"
-            self.problems.add(at, f'there is a policy "{policy.id}" already, at {where}; give this one another id')
+            self.problems.add(at, f'there is a policy "{policy.id}" already, at {where}; give this one another id', id="RC-policy-twice")
         else:
             self.policies[policy.id] = policy
 
@@ -92,7 +94,7 @@ class Section:
     def policy(self, node: Node) -> Policy | None:
         """One policy; None, with a problem, where it is wrong."""
         if not isinstance(node, Map):
-            self.problems.add(node.at, f"a policy must be a map, not {described(node)}; {FORM}")
+            self.problems.add(node.at, f"a policy must be a map, not {described(node)}; {FORM}", id="RC-wrong-form")
             return None
         before = len(self.problems.found)
         for key, entry in node.entries.items():
@@ -108,10 +110,12 @@ class Section:
         for key in ("id", "on", "assert", "message"):
             if key not in node.entries:
                 if not words.meant(key):
-                    self.problems.add(node.at, f"a policy must have {key}; {FORM}")
+                    self.problems.add(node.at, f"a policy must have {key}; {FORM}", id="RC-missing-key")
                 return None
         if id is not None and not is_key(id[0]):
-            self.problems.add(id[1], f"the id of a policy is {shown(id[0])}; only letters, digits and . _ @ + - are allowed")
+            self.problems.add(
+                id[1], f"the id of a policy is {shown(id[0])}; only letters, digits and . _ @ + - are allowed", id="RC-policy-id"
+            )
         actions = self._actions(when)
         kinds = self._kinds(on, actions)
         if len(self.problems.found) > before or id is None or test is None or message is None:
@@ -121,7 +125,9 @@ class Section:
             source=node.at, kinds=frozenset(text for text, _ in on if text in self.kinds), reason=reason[0] if reason is not None else "",
         )  # fmt: skip
         if actions and policy.whole:
-            self.problems.add(node.entries["when"].at, "a policy about the plan has no when; use count(ACTION) in assert")
+            self.problems.add(
+                node.entries["when"].at, "a policy about the plan has no when; use count(ACTION) in assert", id="RC-plan-policy"
+            )
         variables = self.evaluation.variables
         scope = Scope(self.kinds, tuple(kinds), policy.whole, variables.values, variables.tainted)
         policy = self._test(scope, test, policy)
@@ -135,12 +141,14 @@ class Section:
             return []
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
         if isinstance(entry.node, List) and not nodes:
-            self.problems.add(entry.node.at, f"{key} is an empty list; write at least one")
+            self.problems.add(entry.node.at, f"{key} is an empty list; write at least one", id="RC-empty-list")
         found = []
         for node in nodes:
             if not isinstance(node, Scalar) or node.null or not node.text:
                 nothing = isinstance(node, Scalar) and node.empty
-                self.problems.add(node.at, empty(key) if nothing else f"{key} must be a list of texts, not {described(node)}")
+                self.problems.add(
+                    node.at, empty(key) if nothing else f"{key} must be a list of texts, not {described(node)}", id=wrong_form(node)
+                )
             elif untainted(node, key, self.problems.add):
                 found.append((node.text, node.at))
         return found
@@ -148,7 +156,7 @@ class Section:
     def _actions(self, when: Sequence[tuple[str, Source]]) -> tuple[str, ...]:
         for text, at in when:
             if text not in ACTIONS:
-                self.problems.add(at, f"when is {shown(text)}; {one_of(ACTIONS)}{did_you_mean(text, ACTIONS)}")
+                self.problems.add(at, f"when is {shown(text)}; {one_of(ACTIONS)}{did_you_mean(text, ACTIONS)}", id="RC-unknown-choice")
         return tuple(dict.fromkeys(text for text, _ in when if text in ACTIONS))
 
     def _kinds(self, on: Sequence[tuple[str, Source]], when: Collection[str]) -> list[Kind]:
@@ -157,7 +165,7 @@ class Section:
         for text, at in on:
             if text == PLAN:
                 if len(on) > 1:
-                    self.problems.add(at, "on: plan cannot be combined with kinds or addresses; write two policies")
+                    self.problems.add(at, "on: plan cannot be combined with kinds or addresses; write two policies", id="RC-plan-policy")
             elif text in self.kinds:
                 found[text] = self.kinds[text]
             elif "/" in text or "*" in text or text in map(str, self._roots):
@@ -165,7 +173,9 @@ class Section:
                 found |= {name: self.kinds[name] for name in names}
             else:
                 options = [*self.kinds, PLAN, *map(str, self._roots)]
-                self.problems.add(at, f"on is {shown(text)}, which is neither a kind nor an address{did_you_mean(text, options)}")
+                self.problems.add(
+                    at, f"on is {shown(text)}, which is neither a kind nor an address{did_you_mean(text, options)}", id="RC-matches-nothing"
+                )
         return list(found.values())
 
     @property
@@ -189,12 +199,12 @@ class Section:
         try:
             return Glob.parse(text)
         except ValueError as error:
-            self.problems.add(at, str(error))
+            self.problems.add(at, str(error), id="RC-address-form")
             return None
 
     def _nothing(self, text: str, at: Source) -> None:
         meant = "" if "*" in text else did_you_mean(text, map(str, self.addresses))
-        self.problems.absent(at, f"{text} matches no resource{meant}")
+        self.problems.absent(at, f"{text} matches no resource{meant}", id="RC-matches-nothing")
 
     # -- expressions ---------------------------------------------------------------------------------------------------------------
 
@@ -204,10 +214,11 @@ class Section:
             source = test_of(node, "assert")
             found = read(source)
         except ExpressionError as error:
-            self.problems.add(node.at, error.message)
+            self.problems.add(node.at, error.message, id=error.id)
             return policy
         if self._fits(scope, found, node.at) and not found.boolean:
-            self.problems.add(node.at, 'assert must be true or false, and this expression is neither; compare it: … == "a value"')
+            wrong = 'assert must be true or false, and this expression is neither; compare it: … == "a value"'
+            self.problems.add(node.at, wrong, id="RC-policy-expression")
         for call in found.calls:
             if call.name == INSIDE and call.arguments and call.arguments[0] is not None:
                 asked = call.arguments[0]
@@ -220,13 +231,13 @@ class Section:
                 for source in expressions(node.text):
                     self._fits(scope, read(source), node.at)
             except ExpressionError as error:
-                self.problems.add(node.at, error.message)
+                self.problems.add(node.at, error.message, id=error.id)
 
     def _fits(self, scope: Scope, found: Uses, at: Source) -> bool:
         """Whether an expression uses only what there is; notes what else it uses."""
         wrong = scope.wrong(found)
         if wrong is not None:
-            self.problems.add(at, wrong)
+            self.problems.add(at, wrong.message, id=wrong.id)
             return False
         self.evaluation.work.use(found.variables, found.any_variable)
         self.used |= scope.variables.keys() if found.any_variable else found.variables
@@ -243,17 +254,22 @@ class Section:
             name = words.scalar("policy") or node
             words.rest()
             if "policy" not in node.entries:
-                self.problems.add(node.at, "this does not name a policy; write {policy: two-admins, level: warning}")
+                self.problems.add(
+                    node.at, "this does not name a policy; write {policy: two-admins, level: warning}", id="RC-unknown-policy"
+                )
         if not isinstance(name, Scalar):
             if not isinstance(node, Map):
-                self.problems.add(node.at, f"use must name policies, not {described(node)}; write use: [two-admins]")
+                self.problems.add(
+                    node.at, f"use must name policies, not {described(node)}; write use: [two-admins]", id="RC-unknown-policy"
+                )
             return
         if not untainted(name, USE, self.problems.add):
             return
         self.known.add(name.text)
         written = ready().get(name.text)
         if written is None:
-            self.problems.add(name.at, f"there is no ready policy {shown(name.text)}{did_you_mean(name.text, ready()) or f'; {LIST}'}")
+            wrong = f"there is no ready policy {shown(name.text)}{did_you_mean(name.text, ready()) or f'; {LIST}'}"
+            self.problems.add(name.at, wrong, id="RC-unknown-policy")
             return
         policy = self.policy(written)
         if policy is not None:
@@ -261,7 +277,7 @@ class Section:
 
     def _exemption(self, node: Node) -> Exemption | None:
         if not isinstance(node, Map):
-            self.problems.add(node.at, f"an exception must be a map, not {described(node)}; {EXCEPTION_FORM}")
+            self.problems.add(node.at, f"an exception must be a map, not {described(node)}; {EXCEPTION_FORM}", id=wrong_form(node))
             return None
         before = len(self.problems.found)
         words = Words("an exception", node.entries, self.problems)
@@ -269,13 +285,12 @@ class Section:
         words.rest()
         for key in ("policy", "until", "reason"):
             if key not in node.entries and not words.meant(key):
-                self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}")
+                self.problems.add(node.at, f"an exception must have {key}; {EXCEPTION_FORM}", id="RC-missing-key")
         day = self._day(until)
         policy = self.policies.get(name[0]) if name is not None else None
         if name is not None and policy is None and name[0] not in self.known:
-            self.problems.add(
-                name[1], f"there is no policy {shown(name[0])} in this project{did_you_mean(name[0], self.policies) or NO_POLICY}"
-            )
+            wrong = f"there is no policy {shown(name[0])} in this project{did_you_mean(name[0], self.policies) or NO_POLICY}"
+            self.problems.add(name[1], wrong, id="RC-unknown-policy")
         if policy is not None:
             self._excepted(policy, address, node.at)
         if len(self.problems.found) > before or policy is None or day is None or reason is None:
@@ -288,14 +303,16 @@ class Section:
         try:
             return date.fromisoformat(until[0])
         except ValueError:
-            self.problems.add(until[1], f"until is {shown(until[0])}; it must be a day: YYYY-MM-DD")
+            self.problems.add(until[1], f"until is {shown(until[0])}; it must be a day: YYYY-MM-DD", id="RC-not-a-day")
             return None
 
     def _excepted(self, policy: Policy, address: tuple[str, Source] | None, at: Source) -> None:
         """Note what is wrong with the address of an exception."""
         if policy.whole and address is not None:
-            self.problems.add(address[1], f"{policy.id} is about the whole plan, so its exceptions have no address; remove this line")
+            self.problems.add(
+                address[1], f"{policy.id} is about the whole plan, so its exceptions have no address; remove this line", id="RC-plan-policy"
+            )
         elif not policy.whole and address is None:
-            self.problems.add(at, f"an exception to {policy.id} must have an address; {EXCEPTION_FORM}")
+            self.problems.add(at, f"an exception to {policy.id} must have an address; {EXCEPTION_FORM}", id="RC-missing-key")
         elif address is not None:
             self._matched(*address, gone=bool(GONE & set(policy.when)))

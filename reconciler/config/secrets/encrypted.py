@@ -23,7 +23,11 @@ NOWHERE: Final = ("", "", None)
 
 
 class EncryptedError(Exception):
-    """Why a file cannot be used: one sentence that follows its name."""
+    """Why a file cannot be used: one sentence that follows its name, and the id of its cause."""
+
+    def __init__(self, message: str, *, id: str) -> None:
+        super().__init__(message)
+        self.id = id
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,10 @@ def encrypted(text: bytes, name: str) -> Encrypted:
     """What can be seen of an encrypted file. Raises `EncryptedError`."""
     value = _json(text) if name.endswith(".json") else _yaml(text, name)
     if not isinstance(value, dict):
-        raise EncryptedError("it contains no map of names and values")
+        raise EncryptedError("it contains no map of names and values", id="RC-secrets-not-a-map")
     metadata = value.pop(METADATA, None)
     if not isinstance(metadata, dict) or not ("mac" in metadata and "version" in metadata):
-        raise EncryptedError(f"it is not encrypted; run: sops encrypt --in-place {name}")
+        raise EncryptedError(f"it is not encrypted; run: sops encrypt --in-place {name}", id="RC-not-encrypted")
     return Encrypted(value, tuple(dict.fromkeys(_servers(metadata))))
 
 
@@ -49,14 +53,14 @@ def _json(text: bytes) -> Any:
     try:
         return json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise EncryptedError("it is not JSON") from None
+        raise EncryptedError("it is not JSON", id="RC-not-json") from None
 
 
 def _yaml(text: bytes, name: str) -> Any:
     document = read(text, name)
     for problem in document.problems:
         line = f" (line {problem.line})" if problem.line else ""
-        raise EncryptedError(f"it is not valid YAML{line}: {problem.message}")
+        raise EncryptedError(f"it is not valid YAML{line}: {problem.message}", id=problem.id)
     return None if document.data is None else plain(document.data)
 
 

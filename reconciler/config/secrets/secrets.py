@@ -57,12 +57,15 @@ class Secrets:
         nodes = entry.node.items if isinstance(entry.node, List) else [entry.node]
         for node in nodes:
             if isinstance(node, Scalar) and node.empty:
-                self._wrong(node.at, empty(SECRETS))
+                self._wrong(node.at, empty(SECRETS), id="RC-no-value")
             elif not isinstance(node, Scalar) or not node.text or node.null:
-                self._wrong(node.at, f"{SECRETS} must be the name of a file, or a list of them, not {described(node)}; {FORM}")
+                self._wrong(
+                    node.at, f"{SECRETS} must be the name of a file, or a list of them, not {described(node)}; {FORM}", id="RC-wrong-form"
+                )
             elif MARK in node.text:
                 way = f"write {SECRETS} into each environments/NAME.yaml instead"
-                self._wrong(node.at, f"{SECRETS} cannot contain an expression: files are read before expressions; {way}")
+                wrong = f"{SECRETS} cannot contain an expression: files are read before expressions; {way}"
+                self._wrong(node.at, wrong, id="RC-expression-not-allowed")
             else:
                 self._read(node, found)
         self.by_name |= found
@@ -71,23 +74,23 @@ class Secrets:
         name = node.text
         try:
             if not name.endswith(SUFFIXES):
-                raise EncryptedError(f"its name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+                raise EncryptedError(f"its name must end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}", id="RC-secrets-file-name")
             content = encrypted(self.files.content(name, SECRETS + " " + shown(name)), name)
         except ExpressionError as error:
-            self._wrong(node.at, error.message)
+            self._wrong(node.at, error.message, id=error.id)
             return
         except EncryptedError as error:
-            self._wrong(node.at, f"{SECRETS} {shown(name)}: {error}")
+            self._wrong(node.at, f"{SECRETS} {shown(name)}: {error}", id=error.id)
             return
         file = _File(name, node.at, content)
         for key in content.values:
             other = found.setdefault(key, file)
             if other is not file:
-                self._wrong(node.at, f"{shown(key)} is in {other.name} and in {name}; remove it from one of them")
+                self._wrong(node.at, f"{shown(key)} is in {other.name} and in {name}; remove it from one of them", id="RC-secret-twice")
 
-    def _wrong(self, at: Source, message: str) -> None:
+    def _wrong(self, at: Source, message: str, *, id: str) -> None:
         self.unreadable = True
-        self.problems.add(at, message)
+        self.problems.add(at, message, id=id)
 
     @property
     def unchecked(self) -> tuple[str, ...]:
@@ -109,10 +112,12 @@ class Secrets:
                 if self.unreadable:
                     raise Withheld
                 names = ", ".join(dict.fromkeys(file.name for file in self.by_name.values()))
-                raise ExpressionError(f'there is no secret "{path[0]}" in {names or "any file"}{did_you_mean(path[0], self.by_name)}')
+                raise ExpressionError(
+                    f'there is no secret "{path[0]}" in {names or "any file"}{did_you_mean(path[0], self.by_name)}', id="RC-unknown-secret"
+                )
             wrong = missing({path[0]: self.by_name[path[0]].content.values[path[0]]}, path) if path else None
             if wrong is not None:
-                raise ExpressionError(f"{wrong} (in {self.by_name[path[0]].name})")
+                raise ExpressionError(f"{wrong} (in {self.by_name[path[0]].name})", id="RC-unknown-secret")
         return frozenset(f"{SECRETS}.{path[0]}" if path else SECRETS for path in paths)
 
     def values(self, paths: Collection[tuple[str, ...]]) -> Mapping[str, Any] | None:
@@ -131,7 +136,7 @@ class Secrets:
                 file.values = self._run(file)
             except SopsError as error:
                 file.failed = True
-                self.problems.settle(Problem(*file.at, f"{file.name}: {error}"))
+                self.problems.settle(Problem(*file.at, f"{file.name}: {error}", id=error.id))
         if file.values is None:
             raise Withheld
         return file.values
@@ -139,8 +144,9 @@ class Secrets:
     def _run(self, file: _File) -> Mapping[str, Any]:
         wrong = refused_server(file.content.servers, self.environ)
         if wrong is not None:
-            raise SopsError(wrong)
+            raise SopsError(wrong, id="RC-vault-not-confirmed")
         values = decrypted(self.files.path(file.name), self.files.root, self.environ)
         if values.keys() != file.content.values.keys():
-            raise SopsError("what sops decrypted has other names than the file; it changed meanwhile, or another program is called sops")
+            says = "what sops decrypted has other names than the file; it changed meanwhile, or another program is called sops"
+            raise SopsError(says, id="RC-sops-output")
         return values

@@ -33,27 +33,33 @@ _FRAME: Final = re.compile(r"\s*(?:\|\s*)?\n[\s|]*")
 
 
 class SopsError(Exception):
-    """Why a file could not be decrypted: one sentence that follows the name of the file."""
+    """Why a file could not be decrypted: one sentence that follows the name of the file, and the id of its cause."""
+
+    def __init__(self, message: str, *, id: str) -> None:
+        super().__init__(message)
+        self.id = id
 
 
 def decrypted(path: Path, folder: Path, environ: Mapping[str, str]) -> dict[str, Any]:
     """The values in a file. Raises `SopsError`."""
     program = shutil.which(COMMAND, path=environ.get("PATH", ""))
     if program is None:
-        raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)")
+        raise SopsError(f"it requires the command {COMMAND}, which is not on PATH; install it (https://getsops.io)", id="RC-sops-missing")
     words = [program, "decrypt", "--output-type", "json", str(path)]
     try:
         ended = run(words, environ=environ, folder=folder, seconds=SECONDS, most=OUTPUT_MAX)
     except OSError as error:
-        raise SopsError(f"{COMMAND} cannot be started: {(error.strerror or 'no reason given').lower()}") from None
+        raise SopsError(f"{COMMAND} cannot be started: {(error.strerror or 'no reason given').lower()}", id="RC-sops-missing") from None
     if ended.large:
-        raise SopsError(f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file")
+        raise SopsError(
+            f"{COMMAND} printed more than {OUTPUT_MAX // 2**20} MiB; put fewer or smaller values into the file", id="RC-sops-output"
+        )
     said = _said(ended.err[:ERR_MAX], ended.out, environ) if ended.late or ended.code else ""
     if ended.late:
-        raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}")
+        raise SopsError(f"{COMMAND} did not finish within {SECONDS:g} seconds{said}", id="RC-sops-failed")
     if ended.code:
         how = f"exit code {ended.code}" if ended.code > 0 else f"signal {-ended.code}"
-        raise SopsError(f"{COMMAND} cannot decrypt it ({how}){said}")
+        raise SopsError(f"{COMMAND} cannot decrypt it ({how}){said}", id="RC-sops-failed")
     return _values(ended.out)
 
 
@@ -63,13 +69,13 @@ def _values(out: bytes) -> dict[str, Any]:
         value = json.loads(out.decode("utf-8"), parse_constant=_refuse)
         size = _depth(value)
     except (ValueError, RecursionError):
-        raise SopsError(f"{COMMAND} printed something that is not JSON") from None
+        raise SopsError(f"{COMMAND} printed something that is not JSON", id="RC-sops-output") from None
     if not isinstance(value, dict):
-        raise SopsError("it contains no map of names and values")
+        raise SopsError("it contains no map of names and values", id="RC-secrets-not-a-map")
     if size > DEPTH_MAX:
-        raise SopsError(f"its values are nested more than {DEPTH_MAX} levels deep")
+        raise SopsError(f"its values are nested more than {DEPTH_MAX} levels deep", id="RC-sops-output")
     if not all(map(_is_text, texts(value))):
-        raise SopsError("one of its values contains a character that is not text")
+        raise SopsError("one of its values contains a character that is not text", id="RC-sops-output")
     return value
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from reconciler.config.source.nodes import Entry, List, Node, Problems, Scalar, described, empty, shown
+from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, shown, wrong_form
 from reconciler.config.words import ENVIRONMENTS, is_encrypted
 from reconciler.model import Source
 from reconciler.text.suggest import did_you_mean
@@ -29,13 +29,22 @@ def included(root: Path, project_file: str, entry: Entry | None, problems: Probl
     if not isinstance(entry.node, List):
         nothing = isinstance(entry.node, Scalar) and entry.node.empty
         wrong = f"include must be a list of files, not {described(entry.node)}; write {_listed(entry.node)}"
-        problems.add(entry.node.at, empty("include") if nothing else wrong)
+        problems.add(entry.node.at, empty("include") if nothing else wrong, id=wrong_form(entry.node))
         return {}
     found: dict[str, Source] = {}
     for node in entry.node.items:
         for name in named(root, project_file, node, problems):
             found.setdefault(name, node.at)
     return found
+
+
+def is_encrypted_document(document: Map, problems: Problems) -> bool:
+    """Whether an included file is one that SOPS encrypted, which is reported."""
+    mark = document.entries.get("sops")
+    if mark is not None:
+        wrong = "this file is encrypted: name it with secrets: FILE instead of include, and end its name in .enc.yaml"
+        problems.add(mark.at, wrong, id="RC-encrypted-include")
+    return mark is not None
 
 
 def _listed(node: Node) -> str:
@@ -47,7 +56,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
     """The files that one name or pattern means, sorted; empty, with a problem, where it means none."""
     if not isinstance(node, Scalar) or not node.text:
         nothing = isinstance(node, Scalar) and node.empty
-        problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}")
+        problems.add(node.at, f"include must contain names of files, not {'nothing' if nothing else described(node)}", id=wrong_form(node))
         return []
     wrong = _refused(node.text)
     matches = [] if wrong is not None else _matches(root, node.text)
@@ -68,7 +77,7 @@ def named(root: Path, project_file: str, node: Node, problems: Problems) -> list
         wrong = f"is outside the project: {outside[0]} is a link"
     if wrong is None:
         return names
-    problems.add(node.at, f"include {shown(node.text)} {wrong}")
+    problems.add(node.at, f"include {shown(node.text)} {wrong}", id="RC-not-includable")
     return []
 
 

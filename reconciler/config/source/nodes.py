@@ -6,9 +6,9 @@ Plain data between reading and the rest of this package. What came from an expre
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Protocol
 
 from reconciler.address import Address
 from reconciler.errors import Problem
@@ -237,17 +237,17 @@ class Problems:
     settled: set[tuple[str, int, int]] = field(default_factory=set)
     _said: set[tuple[Source, str]] = field(default_factory=set)
 
-    def add(self, at: Source, message: str, about: Address | str | None = None) -> None:
-        """Note a problem, unless its place is settled, or it is said of another element of the same `forEach`."""
+    def add(self, at: Source, message: str, about: Address | str | None = None, *, id: str) -> None:
+        """Note a problem with the id of its cause, unless its place is settled, or it is said of another element of the same `forEach`."""
         if (at.file, at.line, at.column) not in self.settled and (at, message) not in self._said:
             self._said.add((at, message))
             text = message if about is None else f"{about}: {message}"
-            self._note(Problem(at.file, at.line, at.column, text))
+            self._note(Problem(at.file, at.line, at.column, text, id=id))
 
-    def absent(self, at: Source, message: str, about: Address | str | None = None) -> None:
+    def absent(self, at: Source, message: str, about: Address | str | None = None, *, id: str) -> None:
         """Note that something is named and not declared."""
         if not self.partial:
-            self.add(at, message, about)
+            self.add(at, message, about, id=id)
 
     def settle(self, problem: Problem) -> None:
         """Note a problem that leaves nothing more to say of its place."""
@@ -263,13 +263,32 @@ class Problems:
 
     def about(self, address: Address | str | None) -> Report:
         """A reporter for one address."""
-        return lambda at, message: self.add(at, message, address)
+
+        def report(at: Source, message: str, *, id: str) -> None:
+            self.add(at, message, address, id=id)
+
+        return report
 
 
-Report = Callable[[Source, str], None]
+class Report(Protocol):
+    """Reports what is wrong at a place, with the id of the cause."""
+
+    def __call__(self, at: Source, message: str, *, id: str) -> None: ...
+
+
+class Wrong(NamedTuple):
+    """What is wrong with something whose place is not known yet. `id`: of the cause."""
+
+    id: str
+    message: str
 
 
 # -- what is said of any value ------------------------------------------------------------
+
+
+def wrong_form(node: Node) -> str:
+    """The cause where a value of another form is expected: there is nothing at all, or something else."""
+    return "RC-no-value" if isinstance(node, Scalar) and node.empty else "RC-wrong-form"
 
 
 def empty(name: str) -> str:
@@ -281,7 +300,7 @@ def untainted(node: Node, name: str, report: Report) -> bool:
     tainted = first_tainted(node)
     if tainted is None:
         return True
-    report(tainted.at, exposed(name, tainted.taint))
+    report(tainted.at, exposed(name, tainted.taint), id="RC-would-show-secret")
     return False
 
 

@@ -89,20 +89,23 @@ class _Reader:
 
     def decoded(self, text: bytes) -> str:
         if len(text) > FILE_MAX:
-            raise self._stop(0, 0, f"the file is larger than {FILE_MAX // 2**20} MiB")
+            raise self._stop(0, 0, f"the file is larger than {FILE_MAX // 2**20} MiB", id="RC-file-too-large")
         if text.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise self._stop(0, 0, "the file is UTF-16; save it as UTF-8")
+            raise self._stop(0, 0, "the file is UTF-16; save it as UTF-8", id="RC-not-utf-8")
         try:
             found = text.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line, column = _place(error.object[: error.start].decode("utf-8"))
-            raise self._stop(line, column, f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8") from None
+            raise self._stop(
+                line, column, f"the byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8", id="RC-not-utf-8"
+            ) from None
         bad = _FORBIDDEN.search(found)
         if bad is not None:
             code = ord(bad[0])
             escape = f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
             line, column = _place(found[: bad.start()])
-            raise self._stop(line, column, f'the character U+{code:04X} is not allowed here; write "{escape}" in double quotes')
+            wrong = f'the character U+{code:04X} is not allowed here; write "{escape}" in double quotes'
+            raise self._stop(line, column, wrong, id="RC-control-character")
         return found
 
     # -- nodes ---------------------------------------------------------------------------------------------------------------------
@@ -115,16 +118,16 @@ class _Reader:
             while not isinstance(event, yaml.StreamEndEvent):
                 if isinstance(event, yaml.DocumentStartEvent):
                     if found is not None:
-                        raise self._stop_at(event, "a second document begins here; move it to a file of its own")
+                        raise self._stop_at(event, "a second document begins here; move it to a file of its own", id="RC-second-document")
                     found = self._node(self.next(), 1)
                 event = self.next()
         except yaml.MarkedYAMLError as error:
-            line, column, message = explained(error, _BREAK.split(text))
-            raise self._stop(line, column, message) from None
+            line, column, message, id = explained(error, _BREAK.split(text))
+            raise self._stop(line, column, message, id=id) from None
         except yaml.YAMLError as error:
-            raise self._stop(0, 0, f"this is not YAML: {error}") from None
+            raise self._stop(0, 0, f"this is not YAML: {error}", id="RC-yaml-syntax") from None
         if found is None or (isinstance(found, Scalar) and found.empty):
-            raise self._stop(0, 0, EMPTY_FILE)
+            raise self._stop(0, 0, EMPTY_FILE, id="RC-empty-file")
         return found
 
     def _node(self, event: Any, depth: int) -> Node:
@@ -134,12 +137,12 @@ class _Reader:
         self._counted(event)
         if event.tag is not None:
             tag = _cut(replaced(event.tag.replace("tag:yaml.org,2002:", "!!").strip()))
-            self._problem(event, f"the tag {tag} is not allowed; the field determines the type")
+            self._problem(event, f"the tag {tag} is not allowed; the field determines the type", id="RC-yaml-tag")
         if kind is yaml.ScalarEvent:
             made: Node = Scalar(self._at(event), self._text(event), not event.style)
         else:
             if depth > DEPTH_MAX:
-                raise self._stop_at(event, f"maps and lists have more than {DEPTH_MAX} levels")
+                raise self._stop_at(event, f"maps and lists have more than {DEPTH_MAX} levels", id="RC-file-too-large")
             if event.anchor is not None:
                 self.open.append(event.anchor)
             made = self._map(event, depth) if kind is yaml.MappingStartEvent else self._list(event, depth)
@@ -182,7 +185,7 @@ class _Reader:
             before = entries.setdefault(key, entry := Entry(key, at, node))
             if before is not entry:
                 first = f"{file}:{before.at.line}:{before.at.column}"
-                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {first}')
+                self._problem(event, f'the key "{_cut(key)}" is written twice; first at {first}', id="RC-key-twice")
         return Map(self._at(start), entries)
 
     def _refuse(self, event: Any) -> None:
@@ -196,7 +199,7 @@ class _Reader:
         kind = event.__class__
         if kind is not yaml.ScalarEvent:
             what = "an alias" if kind is yaml.AliasEvent else "a list" if kind is yaml.SequenceStartEvent else "a map"
-            self._problem(event, f"a key must be text, not {what}; quote it if it contains braces or brackets")
+            self._problem(event, f"a key must be text, not {what}; quote it if it contains braces or brackets", id="RC-yaml-key")
             self._node(event, depth + 1)
             return None
         if event.tag is not None or event.anchor is not None:
@@ -205,9 +208,10 @@ class _Reader:
             self._counted(event)
         text = self._text(event)
         if not text and not event.style:
-            self._problem(event, "a key is missing before the colon")
+            self._problem(event, "a key is missing before the colon", id="RC-yaml-key")
         elif text == _MERGE and not event.style:
-            self._problem(event, 'merge keys ("<<") are not supported; write the keys out, or repeat a complete value with an alias')
+            says = 'merge keys ("<<") are not supported; write the keys out, or repeat a complete value with an alias'
+            self._problem(event, says, id="RC-merge-key")
         else:
             return self.keys.setdefault(text, text) if text and text != _MERGE else text
         return None
@@ -215,7 +219,7 @@ class _Reader:
     def _text(self, event: Any) -> str:
         text: str = event.value
         if len(text) > SCALAR_MAX:
-            raise self._stop_at(event, f"the text is longer than {SCALAR_MAX:,} characters")
+            raise self._stop_at(event, f"the text is longer than {SCALAR_MAX:,} characters", id="RC-file-too-large")
         return text
 
     # -- aliases -------------------------------------------------------------------------------------------------------------------
@@ -223,11 +227,11 @@ class _Reader:
     def _alias(self, event: Any) -> Node:
         name = event.anchor
         if name in self.open:
-            raise self._stop_at(event, f"the alias *{_cut(name)} is inside the value that it repeats")
+            raise self._stop_at(event, f"the alias *{_cut(name)} is inside the value that it repeats", id="RC-alias")
         if name not in self.anchors:
             few = len(self.problems) < MEANT_MAX and len(self.anchors) <= MEANT_MAX
             meant = did_you_mean(name, self.anchors) if few else ""
-            self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}")
+            self._problem(event, f"anchor &{_cut(name)} is not defined before this alias{meant}", id="RC-alias")
             return Scalar(self._at(event), "", False)
         made = self._copy(self.anchors[name], event)
         made.at = self._at(event)
@@ -238,7 +242,7 @@ class _Reader:
         self._counted(event)
         self.expanded += 1
         if self.expanded > EXPANDED_MAX:
-            raise self._stop_at(event, f"aliases repeat more than {EXPANDED_MAX:,} values")
+            raise self._stop_at(event, f"aliases repeat more than {EXPANDED_MAX:,} values", id="RC-file-too-large")
         if isinstance(node, Scalar):
             return Scalar(node.at, node.text, node.plain)
         if isinstance(node, List):
@@ -250,24 +254,24 @@ class _Reader:
     def _counted(self, event: Any) -> None:
         self.count += 1
         if self.count > NODES_MAX:
-            raise self._stop_at(event, f"the file contains more than {NODES_MAX:,} values")
+            raise self._stop_at(event, f"the file contains more than {NODES_MAX:,} values", id="RC-file-too-large")
 
     def _at(self, event: Any) -> Source:
         mark = event.start_mark
         return Source(self.file, mark.line + 1, mark.column + 1)
 
-    def _problem(self, event: Any, message: str) -> None:
+    def _problem(self, event: Any, message: str, *, id: str) -> None:
         at = self._at(event)
-        self.problems.append(Problem(self.file, at.line, at.column, message))
+        self.problems.append(Problem(self.file, at.line, at.column, message, id=id))
         if len(self.problems) >= PROBLEMS_MAX:
             raise _Stop
 
-    def _stop_at(self, event: Any, message: str) -> _Stop:
+    def _stop_at(self, event: Any, message: str, *, id: str) -> _Stop:
         at = self._at(event)
-        return self._stop(at.line, at.column, message)
+        return self._stop(at.line, at.column, message, id=id)
 
-    def _stop(self, line: int, column: int, message: str) -> _Stop:
-        self.problems.append(Problem(self.file, line, column, message))
+    def _stop(self, line: int, column: int, message: str, *, id: str) -> _Stop:
+        self.problems.append(Problem(self.file, line, column, message, id=id))
         return _Stop()
 
 

@@ -46,7 +46,7 @@ class Split:
         for key, entry in node.entries.items():
             if key != INCLUDE:
                 wrong = f'unknown key "{key}" next to include: a list that is split into files contains nothing else'
-                self.problems.add(entry.at, f"{wrong}{did_you_mean(key, [INCLUDE])}", about)
+                self.problems.add(entry.at, f"{wrong}{did_you_mean(key, [INCLUDE])}", about, id="RC-unknown-key")
         found: list[Node] = []
         for name in self.names(node, about):
             part = self._inner(section, name)
@@ -79,7 +79,7 @@ class Split:
         for one in self._patterns(node.entries[INCLUDE].node, about):
             if isinstance(one, Scalar) and one.computed:
                 wrong = "include must not contain an expression: files are read before expressions are evaluated"
-                self.problems.add(one.at, wrong, about)
+                self.problems.add(one.at, wrong, about, id="RC-expression-not-allowed")
                 continue
             for name in named(self.files.root, self.project_file, one, self.problems):
                 found.setdefault(name, one.at)
@@ -91,10 +91,12 @@ class Split:
         if isinstance(node, Scalar) and node.text and not node.null:
             return [node]
         if isinstance(node, Scalar) and node.empty:
-            self.problems.add(node.at, empty(INCLUDE), about)
+            self.problems.add(node.at, empty(INCLUDE), about, id="RC-no-value")
         else:
             what = "an empty list" if isinstance(node, List) else described(node)
-            self.problems.add(node.at, f"include must be the name of a file, a pattern, or a list of them, not {what}", about)
+            self.problems.add(
+                node.at, f"include must be the name of a file, a pattern, or a list of them, not {what}", about, id="RC-wrong-form"
+            )
         return []
 
     def _free(self, name: str, at: Source, about: Address | None) -> bool:
@@ -105,9 +107,11 @@ class Split:
         first = self.taken.get(name)
         if name in chain:
             names = " -> ".join([*reversed(chain[: chain.index(name) + 1]), name])
-            self.problems.add(at, f"include {shown(name)} is circular: {names}", about)
+            self.problems.add(at, f"include {shown(name)} is circular: {names}", about, id="RC-included-twice")
         elif first is not None and first != at:
-            self.problems.add(at, f"{name} is included twice; first at {first.file}:{first.line}:{first.column}", about)
+            self.problems.add(
+                at, f"{name} is included twice; first at {first.file}:{first.line}:{first.column}", about, id="RC-included-twice"
+            )
         else:
             self.taken[name] = at
             return True
@@ -134,7 +138,9 @@ class Split:
             what = f'the key "{other.key}"' if other is not None else "a map"
         else:
             what = described(node)
-        self.problems.add(at, f'a file of {section} must be {form}, or a map with the one key "{section}", not {what}{hint}', about)
+        self.problems.add(
+            at, f'a file of {section} must be {form}, or a map with the one key "{section}", not {what}{hint}', about, id="RC-wrong-form"
+        )
 
 
 @dataclass(frozen=True)

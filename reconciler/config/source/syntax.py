@@ -31,24 +31,24 @@ _CONFLICT: Final = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _TAB: Final = "the indentation contains a tab; YAML requires spaces"
 
 
-def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, int, str]:
-    """Line and column, from 1, and one sentence."""
+def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, int, str, str]:
+    """Line and column, from 1, one sentence, and the id of its cause."""
     conflict = next((number for number, line in enumerate(lines, start=1) if line.startswith(_CONFLICT)), None)
     if conflict is not None:
-        return conflict, 1, "a merge conflict begins here; resolve it, and delete its markers"
+        return conflict, 1, "a merge conflict begins here; resolve it, and delete its markers", "RC-merge-conflict"
     problem = (error.problem or error.context or "").strip()
     mark = error.problem_mark or error.context_mark
     if problem == "found unexpected end of stream" and error.context_mark is not None:
         mark = error.context_mark
     if mark is None:
-        return 0, 0, f"this is not YAML: {problem}"
+        return 0, 0, f"this is not YAML: {problem}", "RC-yaml-syntax"
     line = lines[mark.line] if mark.line < len(lines) else ""
     if problem in _CLOSING and error.context_mark is not None and not line[mark.column :] and not any(lines[mark.line + 1 :]):
         at = error.context_mark
-        return at.line + 1, at.column + 1, f"{_CLOSING[problem]} is never closed"
+        return at.line + 1, at.column + 1, f"{_CLOSING[problem]} is never closed", "RC-yaml-syntax"
     indentation = line[: len(line) - len(line.lstrip())]
     if "\t" in indentation:
-        return mark.line + 1, indentation.index("\t") + 1, _TAB
+        return mark.line + 1, indentation.index("\t") + 1, _TAB, "RC-yaml-syntax"
     message = _SAYINGS.get(problem)
     if problem == "found character that cannot start any token":
         character = line[mark.column : mark.column + 1]
@@ -57,4 +57,4 @@ def explained(error: yaml.MarkedYAMLError, lines: Sequence[str]) -> tuple[int, i
     holes = any(_OPENING in lines[place] for place in places if place < len(lines))
     if not holes and mark.line > 0:  # a map or a list that an expression broke is missed one line later
         holes = problem.startswith("did not find expected") and _OPENING in lines[mark.line - 1]
-    return mark.line + 1, mark.column + 1, (message or f"this is not YAML: {problem}") + (_HINT if holes else "")
+    return mark.line + 1, mark.column + 1, (message or f"this is not YAML: {problem}") + (_HINT if holes else ""), "RC-yaml-syntax"

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from reconciler.config.language.evaluate import Files
-from reconciler.config.project import PROJECT_FILE
+from reconciler.config.project import NO_PROJECT, PROJECT_FILE
 from reconciler.config.source.includes import included
 from reconciler.config.source.nodes import Enough, Map, Node, Problems
 from reconciler.config.source.split import Sections, Split, all_files
@@ -22,7 +22,7 @@ def texts(path: Path, kinds: Kinds) -> tuple[Path, dict[str, str]]:
     """The project's directory, and the texts of the project file, of what it includes and of its environments. Raises `ConfigError`."""
     file = path / PROJECT_FILE if path.is_dir() else path
     if not file.is_file():
-        raise ConfigError([Problem(str(path), 0, 0, f"{PROJECT_FILE} does not exist here; reconciler init creates one")])
+        raise ConfigError([Problem(str(path), 0, 0, NO_PROJECT, id="RC-no-project")])
     problems = Problems([])
     files = Files(file.parent.resolve(), problems)
     names = [file.name]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.config.settings import Words
-from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Problems, Scalar, described, empty
+from reconciler.config.source.nodes import PROBLEMS_MAX, Enough, Entry, List, Map, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.source.reader import FILE_MAX, read
 from reconciler.errors import ConfigError, Problem, UsageError
 from reconciler.fleet.declared import project as projects
@@ -27,7 +27,9 @@ def read_fleet(file: Path) -> tuple[Fleet, bytes]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else None
         raise UsageError(
-            f"{path} cannot be read: {(reason or 'unknown reason').lower()}", hint="Pass the file that lists the projects of the fleet."
+            f"{path} cannot be read: {(reason or 'unknown reason').lower()}",
+            id="RC-file-not-read",
+            hint="Pass the file that lists the projects of the fleet.",
         ) from error
     return parsed(text, path.as_posix()), text
 
@@ -41,12 +43,15 @@ def parsed(text: bytes, file: str) -> Fleet:
         if isinstance(document.data, Map):
             fleet = _fleet(document.data, problems)
         elif document.data is not None:
-            problems.add(document.data.at, f"this must be a map with projects or generators, not {described(document.data)}")
+            problems.add(
+                document.data.at, f"this must be a map with projects or generators, not {described(document.data)}", id="RC-wrong-form"
+            )
     except Enough:
         raise ConfigError(problems.found, more=True) from None
     if problems.found or fleet is None:
         raise ConfigError(
-            problems.found or [Problem(file, 0, 0, "there is no fleet in this file")], more=len(problems.found) >= PROBLEMS_MAX
+            problems.found or [Problem(file, 0, 0, "there is no fleet in this file", id="RC-missing-key")],
+            more=len(problems.found) >= PROBLEMS_MAX,
         )
     return fleet
 
@@ -55,16 +60,16 @@ def _fleet(top: Map, problems: Problems) -> Fleet:
     words = Words("", top.entries, problems)
     version = words.scalar("version")
     if version is not None and version.core() != 1:
-        problems.add(version.at, f"version is {described(version)}; this program knows version 1")
+        problems.add(version.at, f"version is {described(version)}; this program knows version 1", id="RC-version")
     elif "version" not in top.entries and not words.meant("version"):
-        problems.add(top.at, "version is missing; write version: 1")
+        problems.add(top.at, "version is missing; write version: 1", id="RC-missing-key")
     defaults = _defaults(words)
     soak = values.duration(words, "soak", 0, least=1, most=EVERY_MAX)
     declared = [_project(item, defaults, problems) for item in _items(words, "projects", "a project")]
     generators = [generator(number, item, defaults, problems) for number, item in enumerate(_items(words, "generators", "a generator"), 1)]
     words.rest()
     if not {"projects", "generators"} & top.entries.keys() and not words.meant("projects") and not words.meant("generators"):
-        problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]")
+        problems.add(top.at, "there are no projects; write projects: [{name: …, source: {git: …}}]", id="RC-missing-key")
     made: list[Project] = [one for one in declared if one is not None]
     projects.duplicates(made, problems)
     known: list[Generator] = [one for one in generators if one is not None]
@@ -80,7 +85,9 @@ def _defaults(words: Words) -> Map | None:
         inner.entry(key)
     inner.rest()
     if "name" in inner.entries:
-        words.problems.add(inner.entries["name"].at, "defaults cannot contain name: each project has a name of its own")
+        words.problems.add(
+            inner.entries["name"].at, "defaults cannot contain name: each project has a name of its own", id="RC-key-elsewhere"
+        )
     known = {key: value for key, value in inner.entries.items() if key in PROJECT and key != "name"}
     return Map(entry.node.at, known)
 
@@ -93,17 +100,17 @@ def _items(words: Words, key: str, what: str) -> list[Map]:
     node = entry.node
     if not isinstance(node, List):
         nothing = isinstance(node, Scalar) and node.empty
-        words.problems.add(node.at, empty(key) if nothing else f"{key} must be a list, not {described(node)}")
+        words.problems.add(node.at, empty(key) if nothing else f"{key} must be a list, not {described(node)}", id=wrong_form(node))
         return []
     if len(node.items) > PROJECTS_MAX:
-        words.problems.add(node.at, f"{key} has more than {PROJECTS_MAX:,} elements")
+        words.problems.add(node.at, f"{key} has more than {PROJECTS_MAX:,} elements", id="RC-project-too-large")
         return []
     maps = []
     for item in node.items:
         if isinstance(item, Map):
             maps.append(item)
         else:
-            words.problems.add(item.at, f"{what} must be a map, not {described(item)}")
+            words.problems.add(item.at, f"{what} must be a map, not {described(item)}", id=wrong_form(item))
     return maps
 
 

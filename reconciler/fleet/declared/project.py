@@ -52,10 +52,10 @@ def project(node: Map, problems: Problems) -> Project | None:
     variables, wave = _vars(words), words.whole("wave", 0)
     words.rest()
     if wave > WAVE_MAX:
-        problems.add(node.entries["wave"].node.at, f"{words.path('wave')} is {wave}; it must be at most {WAVE_MAX}")
+        problems.add(node.entries["wave"].node.at, f"{words.path('wave')} is {wave}; it must be at most {WAVE_MAX}", id="RC-out-of-range")
     for key, form in REQUIRED.items():
         if key not in node.entries and not words.meant(key):
-            problems.add(node.at, f"{about} has no {key}; write {form} here or in defaults")
+            problems.add(node.at, f"{about} has no {key}; write {form} here or in defaults", id="RC-missing-key")
     if len(problems.found) > before or name is None or source is None or base_url is None or token is None:
         return None
     return Project(
@@ -72,7 +72,7 @@ def _source(words: Words) -> Repository | None:
     git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path")
     inner.rest()
     if isinstance(entry.node, Map) and "git" not in entry.node.entries and not inner.meant("git"):
-        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults")
+        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults", id="RC-missing-key")
     return Repository(git, ref, path) if git is not None else None
 
 
@@ -94,9 +94,11 @@ def _vars(words: Words) -> Mapping[str, str]:
     made = {}
     for key, variable in inner.entries.items():
         if values.VARIABLE.fullmatch(key) is None:
-            words.problems.add(variable.at, f"{inner.name} contains {shown(key)}, which cannot be the name of a variable")
+            words.problems.add(
+                variable.at, f"{inner.name} contains {shown(key)}, which cannot be the name of a variable", id="RC-variable-name"
+            )
         elif not isinstance(variable.node, Scalar) or variable.node.empty:
-            words.problems.add(variable.node.at, f"{inner.path(key)} must be one value, not {described(variable.node)}")
+            words.problems.add(variable.node.at, f"{inner.path(key)} must be one value, not {described(variable.node)}", id="RC-wrong-form")
         else:
             made[key] = variable.node.text
     return made
@@ -108,4 +110,6 @@ def duplicates(projects: list[Project], problems: Problems) -> None:
     for one in projects:
         at = first.setdefault(one.name, one.at)
         if at is not one.at:
-            problems.add(one.at, f'the project "{one.name}" is declared twice; first at {at.file}:{at.line}:{at.column}')
+            problems.add(
+                one.at, f'the project "{one.name}" is declared twice; first at {at.file}:{at.line}:{at.column}', id="RC-declared-twice"
+            )

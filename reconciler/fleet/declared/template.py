@@ -31,13 +31,15 @@ def generator(number: int, node: Map, defaults: Map | None, problems: Problems) 
     if len(chosen) != 1:
         if chosen or not any(words.meant(sort) for sort in SORTS):
             problems.add(
-                node.at, f"a generator must have one of list, directories, organizations, and has {' and '.join(chosen) or 'none'}"
+                node.at,
+                f"a generator must have one of list, directories, organizations, and has {' and '.join(chosen) or 'none'}",
+                id="RC-missing-key",
             )
         return None
     sort = chosen[0]
     if template is None or not isinstance(template.node, Map):
         where = template.node.at if template is not None else node.at
-        problems.add(where, f"generator {number} has no template; write template: {{name: {_example(sort)}}}")
+        problems.add(where, f"generator {number} has no template; write template: {{name: {_example(sort)}}}", id="RC-missing-key")
         return None
     entry = entries[sort]
     assert entry is not None
@@ -61,7 +63,7 @@ def _example(sort: str) -> str:
 
 def _elements(entry: Entry, problems: Problems) -> tuple[Mapping[str, str], ...]:
     if not isinstance(entry.node, List):
-        problems.add(entry.node.at, f"list must be a list, not {described(entry.node)}")
+        problems.add(entry.node.at, f"list must be a list, not {described(entry.node)}", id="RC-wrong-form")
         return ()
     made: list[Mapping[str, str]] = []
     for item in entry.node.items:
@@ -70,7 +72,7 @@ def _elements(entry: Entry, problems: Problems) -> tuple[Mapping[str, str], ...]
         elif isinstance(item, Map) and all(isinstance(value.node, Scalar) for value in item.entries.values()):
             made.append({key: value.node.text for key, value in item.entries.items() if isinstance(value.node, Scalar)})
         else:
-            problems.add(item.at, "an element of a list must be a text, or a map of texts")
+            problems.add(item.at, "an element of a list must be a text, or a map of texts", id="RC-wrong-form")
     return tuple(made)
 
 
@@ -83,7 +85,7 @@ def _directories(words: Words, entry: Entry, defaults: Map | None) -> Repository
     git, ref, path = values.git(inner, "git"), values.ref(inner, "ref"), values.folder(inner, "path", "*")
     inner.rest()
     if "git" not in inner.entries and not inner.meant("git"):
-        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults.source")
+        words.problems.add(entry.node.at, f"{inner.name} has no git; write git: URL here or in defaults.source", id="RC-missing-key")
     return Repository(git, ref, path) if git is not None else None
 
 
@@ -96,7 +98,7 @@ def _organizations(words: Words, entry: Entry, defaults: Map | None) -> tuple[Re
     inner.rest()
     for key in ("token", "baseUrl"):
         if key not in inner.entries and not inner.meant(key):
-            words.problems.add(entry.node.at, f"{inner.name} has no {key}; write it here or in defaults")
+            words.problems.add(entry.node.at, f"{inner.name} has no {key}; write it here or in defaults", id="RC-missing-key")
     return token, base_url, match[0] if match is not None else "*"
 
 
@@ -110,15 +112,23 @@ def _check(made: Generator, problems: Problems) -> None:
                 name = _NAME.fullmatch(match[1])
                 used += key == "name"
                 if name is None:
-                    problems.add(scalar.at, f"a template can only use ${{{{ each.KEY }}}}, not {match[0]}")
+                    problems.add(scalar.at, f"a template can only use ${{{{ each.KEY }}}}, not {match[0]}", id="RC-fleet-template")
                 elif name[1] not in known:
-                    problems.add(scalar.at, f"each.{name[1]} does not exist; {one_of(known)}{did_you_mean(name[1], known)}")
+                    problems.add(
+                        scalar.at, f"each.{name[1]} does not exist; {one_of(known)}{did_you_mean(name[1], known)}", id="RC-fleet-template"
+                    )
                 elif made.sort != "list" and (key in TRUSTED or _is_git(entry, scalar)):
                     problems.add(
-                        scalar.at, f"{key} must not use ${{{{ each.{name[1]} }}}}: what others can name must not decide whose token is used"
+                        scalar.at,
+                        f"{key} must not use ${{{{ each.{name[1]} }}}}: what others can name must not decide whose token is used",
+                        id="RC-fleet-template",
                     )
     if not used and "name" in made.template.entries:
-        problems.add(made.template.entries["name"].node.at, f"every project would have this name; use for example {_example(made.sort)}")
+        problems.add(
+            made.template.entries["name"].node.at,
+            f"every project would have this name; use for example {_example(made.sort)}",
+            id="RC-fleet-template",
+        )
 
 
 def _is_git(entry: Entry, scalar: Scalar) -> bool:
@@ -140,7 +150,7 @@ def filled(node: Node, element: Mapping[str, str], problems: Problems) -> Node:
     def value(match: re.Match[str]) -> str:
         name = _NAME.fullmatch(match[1])
         if name is None or name[1] not in element:
-            problems.add(node.at, f"an element has no {match[1].strip()}")
+            problems.add(node.at, f"an element has no {match[1].strip()}", id="RC-fleet-template")
             return ""
         return element[name[1]]
 

@@ -33,7 +33,9 @@ def name(words: Words, key: str) -> str | None:
     if value is None:
         return None
     if NAME.fullmatch(value[0]) is None:
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be 1 to 100 letters, digits or any of . _ -")
+        words.problems.add(
+            value[1], f"{words.path(key)} is {shown(value[0])}; it must be 1 to 100 letters, digits or any of . _ -", id="RC-not-a-key"
+        )
         return None
     return value[0]
 
@@ -45,11 +47,15 @@ def duration(words: Words, key: str, default: int, *, least: int, most: int) -> 
         return default
     match = _DURATION.fullmatch(value[0])
     if match is None:
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; write a time such as 30s, 10m, 2h or 1d")
+        words.problems.add(
+            value[1], f"{words.path(key)} is {shown(value[0])}; write a time such as 30s, 10m, 2h or 1d", id="RC-not-a-duration"
+        )
         return default
     seconds = int(match[1]) * _SECONDS[match[2]]
     if not least <= seconds <= most:
-        words.problems.add(value[1], f"{words.path(key)} is {value[0]}; it must be from {in_words(least)} to {in_words(most)}")
+        words.problems.add(
+            value[1], f"{words.path(key)} is {value[0]}; it must be from {in_words(least)} to {in_words(most)}", id="RC-out-of-range"
+        )
         return default
     return seconds
 
@@ -66,7 +72,7 @@ def flag(words: Words, key: str, default: bool) -> bool:
         return default
     value = scalar.core()
     if not isinstance(value, bool):
-        words.problems.add(scalar.at, f"{words.path(key)} is {described(scalar)}; it must be true or false")
+        words.problems.add(scalar.at, f"{words.path(key)} is {described(scalar)}; it must be true or false", id="RC-wrong-form")
         return default
     return value
 
@@ -78,25 +84,27 @@ def reference(words: Words, key: str) -> Reference | None:
         return None
     path, node = words.path(key), entry.node
     if not isinstance(node, Map):
-        words.problems.add(node.at, f"{path} must not be in this file; {REFERENCE_FORM} to say where it is")
+        words.problems.add(node.at, f"{path} must not be in this file; {REFERENCE_FORM} to say where it is", id="RC-secret-in-fleet-file")
         return None
     inner = Words(path, node.entries, words.problems)
     variable, file = inner.text("env"), inner.text("file")
     inner.rest()
     if (variable is None) == (file is None):
         if "env" in node.entries and "file" in node.entries:
-            words.problems.add(node.at, f"{path} has both env and file; {REFERENCE_FORM}")
+            words.problems.add(node.at, f"{path} has both env and file; {REFERENCE_FORM}", id="RC-secret-in-fleet-file")
         elif not node.entries:
-            words.problems.add(node.at, f"{path} is an empty map; {REFERENCE_FORM}")
+            words.problems.add(node.at, f"{path} is an empty map; {REFERENCE_FORM}", id="RC-secret-in-fleet-file")
         return None
     if variable is not None:
         if VARIABLE.fullmatch(variable[0]) is None:
-            words.problems.add(variable[1], f"{path}.env must be the name of an environment variable, such as ACME_TOKEN")
+            words.problems.add(
+                variable[1], f"{path}.env must be the name of an environment variable, such as ACME_TOKEN", id="RC-secret-in-fleet-file"
+            )
             return None
         return Reference("env", variable[0])
     assert file is not None
     if not file[0].startswith("/") or "\0" in file[0]:
-        words.problems.add(file[1], f"{path}.file must be the absolute path of a file")
+        words.problems.add(file[1], f"{path}.file must be the absolute path of a file", id="RC-secret-in-fleet-file")
         return None
     return Reference("file", file[0])
 
@@ -111,7 +119,7 @@ def service(words: Words, key: str) -> str | None:
     try:
         return normalise(value[0])
     except UsageError as error:
-        words.problems.add(value[1], f"{words.path(key)}: {error.message}")
+        words.problems.add(value[1], f"{words.path(key)}: {error.message}", id=error.id)
         return None
 
 
@@ -123,7 +131,7 @@ def git(words: Words, key: str) -> str | None:
     text, path = value[0], words.path(key)
     problem = git_problem(text)
     if problem is not None:
-        words.problems.add(value[1], f"{path} {problem}")
+        words.problems.add(value[1], f"{path} {problem}", id="RC-fleet-source")
         return None
     return text
 
@@ -157,7 +165,9 @@ def ref(words: Words, key: str) -> str:
         return "HEAD"
     bad = _REF.fullmatch(value[0]) is None or ".." in value[0] or "@{" in value[0] or value[0].endswith((".lock", "/"))
     if bad:
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be a branch, a tag or a commit")
+        words.problems.add(
+            value[1], f"{words.path(key)} is {shown(value[0])}; it must be a branch, a tag or a commit", id="RC-fleet-source"
+        )
         return "HEAD"
     return value[0]
 
@@ -170,7 +180,9 @@ def folder(words: Words, key: str, default: str = ".") -> str:
     text = value[0].removeprefix("./").rstrip("/") or "."
     parts = text.split("/")
     if text != "." and any(part in ("", ".", "..", ".git") or _SEGMENT.fullmatch(part) is None for part in parts):
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; it must be a path inside the repository")
+        words.problems.add(
+            value[1], f"{words.path(key)} is {shown(value[0])}; it must be a path inside the repository", id="RC-fleet-source"
+        )
         return default
     return text
 
@@ -181,7 +193,7 @@ def windows(words: Words, key: str) -> tuple[Window, ...]:
         return ()
     path, node = words.path(key), entry.node
     if not isinstance(node, List):
-        words.problems.add(node.at, f"{path} must be a list: [{{from: 22:00, until: 06:00}}]")
+        words.problems.add(node.at, f"{path} must be a list: [{{from: 22:00, until: 06:00}}]", id="RC-wrong-form")
         return ()
     made = [
         _window(Words.of(f"{path}[{number}]", Entry("", item.at, item), words.problems), item.at) for number, item in enumerate(node.items)
@@ -196,7 +208,7 @@ def _window(words: Words, at: Source) -> Window | None:
     if opens is None or closes is None or len(words.problems.found) > before:
         return None
     if opens == closes:
-        words.problems.add(at, f"{words.name} opens and closes at the same time; write another `until`")
+        words.problems.add(at, f"{words.name} opens and closes at the same time; write another `until`", id="RC-not-a-duration")
         return None
     return Window(days, opens, closes, zone)
 
@@ -206,7 +218,7 @@ def _days(words: Words) -> tuple[int, ...]:
     if entry is None:
         return tuple(range(7))
     if not isinstance(entry.node, List):
-        words.problems.add(entry.node.at, f"{words.path('days')} must be a list: [monday, tuesday]")
+        words.problems.add(entry.node.at, f"{words.path('days')} must be a list: [monday, tuesday]", id="RC-wrong-form")
         return ()
     made = set()
     for item in entry.node.items:
@@ -214,18 +226,22 @@ def _days(words: Words) -> tuple[int, ...]:
         if text in DAYS:
             made.add(DAYS.index(text))
         else:
-            words.problems.add(item.at, f"{words.path('days')} contains {described(item)}; {one_of(DAYS)}{did_you_mean(text, DAYS)}")
+            words.problems.add(
+                item.at,
+                f"{words.path('days')} contains {described(item)}; {one_of(DAYS)}{did_you_mean(text, DAYS)}",
+                id="RC-unknown-choice",
+            )
     return tuple(sorted(made))
 
 
 def _time(words: Words, key: str, at: Source) -> time | None:
     if key not in words.entries:
-        words.problems.add(at, f"{words.name} has no {key}; write {{from: 22:00, until: 06:00}}")
+        words.problems.add(at, f"{words.name} has no {key}; write {{from: 22:00, until: 06:00}}", id="RC-missing-key")
     value = words.text(key)
     if value is None:
         return None
     if _TIME.fullmatch(value[0]) is None:
-        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; write a time of day such as 22:00")
+        words.problems.add(value[1], f"{words.path(key)} is {shown(value[0])}; write a time of day such as 22:00", id="RC-not-a-duration")
         return None
     return time.fromisoformat(value[0])
 
@@ -237,6 +253,8 @@ def _zone(words: Words) -> str:
     try:
         ZoneInfo(value[0])
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        words.problems.add(value[1], f"{words.path('zone')} is {shown(value[0])}; it must be a time zone such as Europe/Berlin")
+        words.problems.add(
+            value[1], f"{words.path('zone')} is {shown(value[0])}; it must be a time zone such as Europe/Berlin", id="RC-unknown-choice"
+        )
         return "UTC"
     return value[0]

@@ -127,9 +127,9 @@ class _Run:
         ended = await execute(words, folder=self.folder, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = ended.code, ended.late
         if ended.late:
-            raise Failed(f"it took longer than {READ_SECONDS:g} s")
+            raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-failed")
         if ended.code != 0:
-            raise Failed(ended.says or f"it ended with {ended.code}")
+            raise Failed(ended.says or f"it ended with {ended.code}", id="RC-fleet-run-failed")
         plan, drift, about = (_document(self.folder / f"{name}.json") for name in ("plan", "drift", "reading"))
         if exclude:
             return
@@ -138,6 +138,7 @@ class _Run:
         if other is not None:
             raise Failed(
                 f"the project {other} of this fleet has the same state: project {about['project']} on {self.project.base_url}",
+                id="RC-fleet-run-failed",
                 hint="Give one of them another `project:` in its files, an environment, or a state of its own.",
             )
         assert self.result.commit is not None
@@ -178,9 +179,11 @@ class _Run:
         ended = await execute(words, folder=self.folder, secrets=secrets, seconds=APPLY_SECONDS)
         result.code, result.late = ended.code, ended.late
         if ended.late:
-            raise Failed(f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it")
+            raise Failed(
+                f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it", id="RC-fleet-run-failed"
+            )
         if ended.code != 0:
-            raise Failed(ended.says or f"apply ended with {ended.code}")
+            raise Failed(ended.says or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
         result.applied = True
 
     def _held(self) -> str | None:
@@ -208,10 +211,10 @@ def _document(path: Path) -> Any:
         with path.open("rb") as file:
             text = file.read(DOCUMENT_MAX + 1)
         if len(text) > DOCUMENT_MAX:
-            raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB")
+            raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-failed")
         return json.loads(text)
     except (OSError, ValueError) as error:
-        raise Failed(f"{path.name} was not written") from error
+        raise Failed(f"{path.name} was not written", id="RC-fleet-run-failed") from error
 
 
 def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> None:

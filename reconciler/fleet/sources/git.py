@@ -82,13 +82,15 @@ def fetched(cache: Path, source: Repository) -> Commit:
         ]
         ended = git(folder, *words, "--", source.git, source.ref, most=2**16)
         if ended.code != 0 or ended.late:
-            raise SourceError(f"{source.git} cannot be read: {_reason(ended)}", hint="Try it on this machine: git ls-remote URL.")
+            raise SourceError(
+                f"{source.git} cannot be read: {_reason(ended)}", id="RC-fleet-source", hint="Try it on this machine: git ls-remote URL."
+            )
         commit = git(folder, "rev-parse", "--verify", "--quiet", "FETCH_HEAD^{commit}").out.decode("ascii", "replace").strip()
         if _COMMIT.fullmatch(commit) is None:
-            raise SourceError(f"{source.ref} of {source.git} is not a commit")
+            raise SourceError(f"{source.ref} of {source.git} is not a commit", id="RC-fleet-source")
         kept = git(folder, "update-ref", f"refs/kept/{commit}", commit)
         if kept.code != 0:
-            raise SourceError(f"{source.git} cannot be stored on this machine: {_reason(kept)}")
+            raise SourceError(f"{source.git} cannot be stored on this machine: {_reason(kept)}", id="RC-git-failed")
         return Commit(folder, commit)
 
 
@@ -96,7 +98,7 @@ def directories(commit: Commit, pattern: str) -> list[dict[str, str]]:
     """The directories of a commit whose whole path matches a pattern, as elements of a generator."""
     ended = git(commit.folder, "ls-tree", "-r", "-d", "-z", "--name-only", commit.id)
     if ended.code != 0 or ended.large or ended.late:
-        raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {_reason(ended)}")
+        raise SourceError(f"the directories of commit {commit.id[:12]} cannot be listed: {_reason(ended)}", id="RC-git-failed")
     parts = pattern.split("/")
     elements = []
     for raw in ended.out.rstrip(b"\0").split(b"\0") if ended.out else ():
@@ -131,7 +133,7 @@ def _repository(cache: Path, url: str) -> Iterator[Path]:
                 most=2**16,
             )
             if made.code != 0:
-                raise SourceError(f"git cannot create a repository in {cache}: {_reason(made)}")
+                raise SourceError(f"git cannot create a repository in {cache}: {_reason(made)}", id="RC-git-failed")
         lock.seek(0)
         lock.truncate()
         lock.write(str(fetches))

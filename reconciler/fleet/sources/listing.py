@@ -37,7 +37,11 @@ async def _organizations(generator: Generator) -> list[dict[str, str]]:
     async with Reader(settings) as reader:
         listed = await reader.list(path)
     if not listed.complete:
-        raise ServiceError(f"{generator.name}: the service lists fewer organizations than it counts", hint="Run it again later.")
+        raise ServiceError(
+            f"{generator.name}: the service lists fewer organizations than it counts",
+            id="RC-reading-incomplete",
+            hint="Run it again later.",
+        )
     elements = [{"id": str(item["id"]), "title": _title(item)} for item in listed.items]
     match = generator.match
     return [element for element in elements if fnmatchcase(element["title"], match) or fnmatchcase(element["id"], match)]

@@ -34,9 +34,11 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
     prefix = "" if source.path == "." else f"{source.path}/"
     wanted = [entry for path, entry in entries.items() if path.startswith(prefix) and entry.mode != MODULE]
     if not wanted:
-        raise SourceError(f"{source.path} does not exist in commit {commit.id[:12]}", hint="Correct source.path in the fleet file.")
+        raise SourceError(
+            f"{source.path} does not exist in commit {commit.id[:12]}", id="RC-fleet-source", hint="Correct source.path in the fleet file."
+        )
     if len(wanted) > FILES_MAX:
-        raise SourceError(f"{source.path} contains more than {FILES_MAX:,} files")
+        raise SourceError(f"{source.path} contains more than {FILES_MAX:,} files", id="RC-project-too-large")
     contents = _contents(commit, [_target(commit, entries, entry, prefix) for entry in wanted])
     for entry, content in zip(wanted, contents, strict=True):
         place = folder / _checked(entry.path)
@@ -48,7 +50,7 @@ def write(commit: Commit, source: Repository, folder: Path) -> Path:
 def _entries(commit: Commit) -> Iterator[Entry]:
     ended = git(commit.folder, "ls-tree", "-r", "-z", "--full-tree", commit.id)
     if ended.code != 0 or ended.large or ended.late:
-        raise SourceError(f"the files of commit {commit.id[:12]} cannot be listed")
+        raise SourceError(f"the files of commit {commit.id[:12]} cannot be listed", id="RC-git-failed")
     for line in ended.out.split(b"\0"):
         if line:
             about, _, path = line.partition(b"\t")
@@ -61,7 +63,7 @@ def _checked(path: str) -> str:
     parts = path.split("/")
     unsafe = any(part in ("", ".", "..") or part.lower() == ".git" or "\\" in part or not part.isprintable() for part in parts)
     if unsafe or path.startswith("/") or len(path.encode("utf-8", "surrogateescape")) > 1_000:
-        raise SourceError(f"the path {ascii(path)[:100]} is not allowed")
+        raise SourceError(f"the path {ascii(path)[:100]} is not allowed", id="RC-git-file-name")
     return path
 
 
@@ -78,10 +80,8 @@ def _target(commit: Commit, entries: dict[str, Entry], entry: Entry, prefix: str
         if text.startswith("/") or path not in entries or not path.startswith(prefix):
             break
         at = entries[path]
-    raise SourceError(
-        f"{ascii(entry.path)[1:-1][:100]} is a link to something that is not a file below {prefix or 'the repository'}",
-        hint="Remove the link, or commit the file itself.",
-    )
+    wrong = f"{ascii(entry.path)[1:-1][:100]} is a link to something that is not a file below {prefix or 'the repository'}"
+    raise SourceError(wrong, id="RC-git-file-name", hint="Remove the link, or commit the file itself.")
 
 
 def _contents(commit: Commit, entries: list[Entry]) -> list[bytes]:
@@ -102,13 +102,15 @@ def _contents(commit: Commit, entries: list[Entry]) -> list[bytes]:
                 process.stdin.flush()
                 head = process.stdout.readline().split()
                 if len(head) != 3 or head[1] != b"blob":
-                    raise SourceError(f"{ascii(entry.path)[1:-1][:100]} cannot be read, or is larger than {BLOB_MAX // 2**20} MiB")
+                    raise SourceError(
+                        f"{ascii(entry.path)[1:-1][:100]} cannot be read, or is larger than {BLOB_MAX // 2**20} MiB", id="RC-file-too-large"
+                    )
                 size = int(head[2])
                 total += size
                 if size > BLOB_MAX:
-                    raise SourceError(f"{ascii(entry.path)[1:-1][:100]} is larger than {BLOB_MAX // 2**20} MiB")
+                    raise SourceError(f"{ascii(entry.path)[1:-1][:100]} is larger than {BLOB_MAX // 2**20} MiB", id="RC-file-too-large")
                 if total > TREE_MAX:
-                    raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB")
+                    raise SourceError(f"the files of the project are larger than {TREE_MAX // 2**20} MiB", id="RC-project-too-large")
                 contents.append(process.stdout.read(size + 1)[:-1])
         finally:
             process.kill()

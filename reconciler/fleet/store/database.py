@@ -46,9 +46,9 @@ def address(url: str) -> Address:
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise UsageError("--database is not a valid URL", hint=FORM) from None
+        raise UsageError("--database is not a valid URL", id="RC-state-url", hint=FORM) from None
     if parsed.drivername not in ("postgresql", "postgres", "postgresql+psycopg"):
-        raise UsageError(f"a fleet cannot be stored in {parsed.drivername!r}", hint=FORM)
+        raise UsageError(f"a fleet cannot be stored in {parsed.drivername!r}", id="RC-state-url", hint=FORM)
     plain = parsed.set(drivername="postgresql")
     host = parsed.host or parsed.query.get("host") or "this machine"
     where = f"the fleet's database {parsed.database or ''} on {host}".replace("  ", " ")
@@ -102,10 +102,8 @@ class Database:
             return None
         current: int = connection.execute(select(version.c.version)).scalar_one()
         if current > 1 + len(MIGRATIONS):
-            raise StateError(
-                f"{self.where} was prepared by a newer version: its schema is {current}, this version supports {1 + len(MIGRATIONS)}",
-                hint=NEWER,
-            )
+            wrong = f"{self.where} was prepared by a newer version: its schema is {current}, this version supports {1 + len(MIGRATIONS)}"
+            raise StateError(wrong, id="RC-state-newer", hint=NEWER)
         return current
 
     def close(self) -> None:

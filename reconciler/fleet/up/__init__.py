@@ -24,10 +24,8 @@ def postgres(data: Path, url: str | None) -> Iterator[str]:
         with warnings.catch_warnings(action="ignore"):  # of packages, about this machine
             server = get_server(data / "postgres", cleanup_mode="stop")
     except (OSError, RuntimeError, ValueError) as error:
-        raise ReconcilerError(
-            f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
-            hint="Pass --database URL to use a server of yours.",
-        ) from error
+        wrong = f"PostgreSQL cannot be started in {data / 'postgres'}: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
+        raise ReconcilerError(wrong, id="RC-no-fleet-database", hint="Pass --database URL to use a server of yours.") from error
     place = data / "url"
     try:
         address = str(server.get_uri())

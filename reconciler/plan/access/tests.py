@@ -145,6 +145,7 @@ class _Testing:
             str(miss.demand.reader),
             miss.address,
             _message(miss),
+            id="RC-access-violated",
             level=Severity.WARNING if miss.when is When.LEFT and (calm or unfinished) else Severity.ERROR,
             path=path_text(self.sides.called, path),
             source=miss.demand.pattern.source,

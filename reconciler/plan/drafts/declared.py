@@ -76,7 +76,7 @@ def _draft(facts: Facts, declared: Declared, drafts: Mapping[Address, Draft]) ->
     elif address in matches.blocked:
         draft = replace(draft, blocked=matches.blocked[address])
     elif address in facts.doubtful:
-        draft = draft.block("a request of an earlier run is in doubt", "reconciler apply finds out what happened to it")
+        draft = draft.block("a request of an earlier run is in doubt", "reconciler apply finds out what happened to it", id="RC-in-doubt")
     elif address in matches.unknown:
         draft = _unknown(matches, draft, drafts)
     elif address in matches.replaced:
@@ -86,7 +86,7 @@ def _draft(facts: Facts, declared: Declared, drafts: Mapping[Address, Draft]) ->
     else:
         draft = created(draft, gone=address in matches.gone, may_replace=facts.world.may_replace(address))
     if draft.is_new and (kind.name, address.container) in state.held:
-        draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN)
+        draft = draft.block(f"another {kind.name} is in doubt there, and its list could not be read", AGAIN, id="RC-in-doubt-beside")
     return refuse_ambiguous(refuse_outsiders(facts, draft), matches.former)
 
 
@@ -96,7 +96,7 @@ def _unknown(matches: Matches, draft: Draft, drafts: Mapping[Address, Draft]) ->
     outer = drafts.get(container) if container is not None and container in matches.unknown else None
     if outer is not None and outer.blocked is not None:
         return replace(draft, blocked=waiting(draft.address, outer.blocked, draft.declared.source))
-    return draft.block(f"it could not be read: {matches.unknown[draft.address]}", AGAIN)
+    return draft.block(f"it could not be read: {matches.unknown[draft.address]}", AGAIN, id="RC-unread")
 
 
 def _with_first_children(drafts: Mapping[Address, Draft]) -> dict[Address, Draft]:

@@ -92,36 +92,37 @@ def _corrected(facts: Facts, draft: Draft) -> Draft:
         if unread is None:
             differing.append(difference)
         else:
-            draft = _without_field(
-                draft, difference, f"{difference.field.name} cannot be compared, {unread}", "run again when the service answers"
-            )
+            reason = f"{difference.field.name} cannot be compared, {unread}"
+            draft = _without_field(draft, difference, reason, "run again when the service answers", id="RC-unread")
     if not differing:
         return draft
     deviations = tuple(explained(kind, difference) for difference in differing if fate(difference) is not Fate.NOTHING)
     draft, kept = replace(draft, deviations=deviations), list[Difference]()
     for difference in differing:
         if is_other(difference):
-            return replace(draft.block(*other(kind, difference, id, draft.declared.id is not None, draft.address)), intent=Keep())
+            why = other(kind, difference, id, draft.declared.id is not None, draft.address)
+            return replace(draft.block(*why, id="RC-another-object"), intent=Keep())
         end = fate(difference) if not (settled and difference.field is kind.inside) else Fate.SEND
         if end is Fate.SEND:
             kept.append(difference)
         elif end is Fate.REPLACE and facts.world.may_replace(draft.address):
             lost = pruned_later(facts.world, facts.matches, kind, now)
-            return draft.block(*lost) if lost is not None else replaced(draft, facts.world.actual, id)
+            return draft.block(*lost, id="RC-result-would-be-pruned") if lost is not None else replaced(draft, facts.world.actual, id)
         elif end is Fate.REPLACE:
             reason = f"{difference.field.name} cannot be changed on an existing {kind.name}; it would be replaced"
-            return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}")
+            return draft.block(reason, f"to delete and recreate it: --allow-replace {draft.address}", id="RC-replacement-needs-consent")
         elif end is not Fate.NOTHING:
-            draft = _without_field(draft, difference, *_refusal(draft, difference, end))
+            cause = "RC-not-undoable" if end is Fate.BACK else "RC-not-changeable"
+            draft = _without_field(draft, difference, *_refusal(draft, difference, end), id=cause)
     for verb in kind.carriers:
         lacking = without(draft, verb) if any(verb.name in difference.field.on for difference in kept) else None
         if lacking is not None:
-            return draft.block(*lacking)
+            return draft.block(*lacking, id="RC-sent-together")
     return replace(draft, differences=tuple(kept))
 
 
-def _without_field(draft: Draft, difference: Difference, reason: str, remedy: str) -> Draft:
-    return draft.without(difference, Blocked(draft.address, reason, remedy, draft.declared.source))
+def _without_field(draft: Draft, difference: Difference, reason: str, remedy: str, *, id: str) -> Draft:
+    return draft.without(difference, Blocked(draft.address, reason, remedy, draft.declared.source, id=id))
 
 
 def _unread(facts: Facts, draft: Draft, difference: Difference) -> str | None:

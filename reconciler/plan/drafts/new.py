@@ -18,20 +18,22 @@ def created(draft: Draft, *, gone: bool, may_replace: bool) -> Draft:
     kind, address, first = draft.kind, draft.address, draft.kind.first
     if "create" not in kind.api:
         return draft.block(
-            f"no longer exists, and {a(kind.name)} cannot be created", f"stop managing it: reconciler state forget {address}"
+            f"no longer exists, and {a(kind.name)} cannot be created",
+            f"stop managing it: reconciler state forget {address}",
+            id="RC-cannot-be-created",
         )
     if gone and kind.deleted_at is not None and not may_replace:
         reason = "was deleted outside Reconciler and can no longer be restored: its content is lost"
-        return draft.block(reason, f"to recreate it: --allow-replace {address}")
+        return draft.block(reason, f"to recreate it: --allow-replace {address}", id="RC-replacement-needs-consent")
     seed = kind.api["create"].copies
     if seed is not None and draft.wants.get(seed, UNSET) is UNSET:
         reason = f"does not exist, and the service creates {a(kind.name)} only as a copy of another"
-        return draft.block(reason, f"write {seed}: KEY, or the id of an existing one")
+        return draft.block(reason, f"write {seed}: KEY, or the id of an existing one", id="RC-nothing-to-copy")
     if first is not None and draft.wants.get(first.name, UNSET) is UNSET:
-        return draft.block(f"cannot be created without a first {first.to}", f"give it one {first.to}")
+        return draft.block(f"cannot be created without a first {first.to}", f"give it one {first.to}", id="RC-first-part-missing")
     lacking = without(draft, draft.kind.api["create"])
     if lacking is not None:
-        return draft.block(*lacking)
+        return draft.block(*lacking, id="RC-sent-together")
     return replace(draft, intent=Create(), reason="deleted outside Reconciler" if gone else draft.reason, differences=_from_nothing(draft))
 
 

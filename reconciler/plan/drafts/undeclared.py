@@ -64,7 +64,9 @@ def _tracked(world: World, matches: Matches) -> Iterator[Removal]:
         if hindered is not None:
             removal = replace(removal, blocked=replace(hindered, address=address))
         if address in doubtful:
-            removal = removal.block("a request of an earlier run is in doubt", "reconciler apply finds out what happened to it")
+            removal = removal.block(
+                "a request of an earlier run is in doubt", "reconciler apply finds out what happened to it", id="RC-in-doubt"
+            )
         yield removal
 
 
@@ -88,16 +90,17 @@ def _removal(world: World, matches: Matches, kind: Kind, address: Address, bindi
     if observed is None and address in matches.gone:
         return forget("already deleted")
     if observed is None:
-        return forget("").block("is no longer declared, but it could not be read", "run again when the service answers")
+        return forget("").block("is no longer declared, but it could not be read", "run again when the service answers", id="RC-unread")
     says = "no longer declared" if removed is None else removed.says
     delete = replace(forget(says + left_behind(world.actual, kind, observed)), delete=True)
     if binding.protected and removed is None:
         return replace(delete, reason="").block(
             f"is no longer declared, and {kind.name} {title(observed)!r} is protected",
             f"to delete it, add to {desired.list_of(address)}: {{address: {address}, action: delete}}; to stop managing it, action: forget",
+            id="RC-protected",
         )
     lost = pruned_later(world, matches, kind, observed)
-    return delete if lost is None else replace(delete, reason="").block(*lost)
+    return delete if lost is None else replace(delete, reason="").block(*lost, id="RC-result-would-be-pruned")
 
 
 def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
@@ -121,7 +124,9 @@ def _pruned(world: World, matches: Matches) -> Iterator[Removal]:
             removal = Removal(container.child(name, bare(observed.id)), kind, observed.id, True, reason, observed, pruned=True)
             if name in desired.protect:
                 removal = removal.block(
-                    f"{name} {title(observed)!r} is unmanaged and of a protected kind", f"remove {name} from protect:, or declare it"
+                    f"{name} {title(observed)!r} is unmanaged and of a protected kind",
+                    f"remove {name} from protect:, or declare it",
+                    id="RC-protected",
                 )
             yield removal
 

@@ -44,7 +44,5 @@ def believable(kinds: Kinds, desired: Desired, state: State, actual: Actual, *, 
     over = (
         f"{accept} were accepted" if accept is not None else f"at most {limit} are accepted" if left else "no other tracked object answers"
     )
-    raise Refused(
-        f"{many}, and {over}; this looks like an outage or a change of the token's permissions: {names}",
-        hint=f"if they were deleted: --accept-gone {len(gone)}",
-    )
+    wrong = f"{many}, and {over}; this looks like an outage or a change of the token's permissions: {names}"
+    raise Refused(wrong, id="RC-many-missing", hint=f"if they were deleted: --accept-gone {len(gone)}")

@@ -28,7 +28,8 @@ def wrong_ids(kinds: Kinds, desired: Desired, state: State, actual: Actual) -> d
         else:
             continue
         key = f": {a(kind.name)} is matched by its key" if other is not None else ""
-        found[declared.address] = Blocked(declared.address, reason, f"correct the id, or remove it{key}", declared.source)
+        way = f"correct the id, or remove it{key}"
+        found[declared.address] = Blocked(declared.address, reason, way, declared.source, id="RC-id-of-another-resource")
     return found
 
 

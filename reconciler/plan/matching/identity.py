@@ -42,7 +42,11 @@ def _wrong(kinds: Kinds, desired: Desired, matches: Matches, actual: Actual) -> 
         for difference in differences(kind, wanted(kind, declared, matches.ids), now, None, {}):
             if is_other(difference):
                 reason = f"{old} cannot become {declared.address}: {_fixed(kind, difference, now.id)}"
-                wrong[old] = Stuck(reason, f"remove {old.key} from previously (or its line from moved): they are two {kind.name}s")
+                wrong[old] = Stuck(
+                    reason,
+                    f"remove {old.key} from previously (or its line from moved): they are two {kind.name}s",
+                    id="RC-rename-of-another-object",
+                )
     return wrong
 
 

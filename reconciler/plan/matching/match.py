@@ -154,6 +154,7 @@ def _bound(kind: Kind, declared: Declared, binding: Binding, state: State, actua
             f"tracks {binding.id}, but the YAML says id {declared.id}",
             f"write the tracked id, or stop managing that object: reconciler state forget {address}",
             declared.source,
+            id="RC-another-id-declared",
         )
         return
     container = address.container
@@ -213,6 +214,7 @@ def _created_again(kind: Kind, declared: Declared, binding: Binding, actual: Act
                 f"{binding.id} belongs to another {kind.within} now ({where})",
                 f"declare it there{line}, or stop managing it: reconciler state forget {address}",
                 declared.source,
+                id="RC-in-another-container",
             )
 
 
@@ -232,7 +234,11 @@ def _by_id(kind: Kind, declared: Declared, projects: Projects, actual: Actual, f
     elif (one := actual.find(kind.name, declared.id)) is not None:
         if kind.within is not None and one.within.get(kind.within, scope) != scope:
             found.blocked[address] = Blocked(
-                address, f"{declared.id} is not in {container}", "correct the id, or declare it in its container", declared.source
+                address,
+                f"{declared.id} is not in {container}",
+                "correct the id, or declare it in its container",
+                declared.source,
+                id="RC-in-another-container",
             )
             return
         found.ids[address] = declared.id
@@ -243,6 +249,7 @@ def _by_id(kind: Kind, declared: Declared, projects: Projects, actual: Actual, f
             f"no {kind.name} has the id {declared.id}" + (f" in {container}" if container else ""),
             _other_id(kind, actual),
             declared.source,
+            id="RC-no-such-object",
         )
     else:
         found.unknown[address] = why(kind, scope or None, declared.id, actual)

@@ -158,6 +158,7 @@ class Natural:
                 f"{len(here)} objects match: {listing}",
                 f"choose one: {forget}reconciler adopt {address} ID",
                 declared.source,
+                id="RC-several-match",
             )
         elif here and (declared.adopt or declared.implied):
             found.ids[address] = here[0].id
@@ -178,6 +179,7 @@ class Natural:
             f"{kind.name} {key} does not exist in {declared.address.container}",
             f"correct the key, or let {key} join first: {a(kind.name)} cannot be created",
             declared.source,
+            id="RC-must-join-first",
         )
 
     def _unseen(self, kind: Kind, declared: Declared) -> None:
@@ -186,7 +188,9 @@ class Natural:
         other = self.actual.elsewhere.get((kind.name, str(declared.values.get(kind.id_is))))
         if other is not None:
             says = f"{kind.id_is} {declared.values[kind.id_is]} belongs to another {kind.within} ({other})"
-            self.found.blocked[address] = Blocked(address, says, f"choose another {kind.id_is}", declared.source)
+            self.found.blocked[address] = Blocked(
+                address, says, f"choose another {kind.id_is}", declared.source, id="RC-name-taken-elsewhere"
+            )
         if inside is None or not inside.key or not declared.adopt:
             return
         values = wanted(kind, declared, self.found.ids)
@@ -200,6 +204,7 @@ class Natural:
                     f"would be created, but {elsewhere[0].id} in another location is called {title(elsewhere[0])!r} too",
                     f"if it is the same object: reconciler adopt {address} {elsewhere[0].id}; if not, write adopt: never",
                     declared.source,
+                    id="RC-may-exist-elsewhere",
                 )
                 return
         scope = scope_id(self.kinds, address, self.found.ids) or ""
@@ -215,6 +220,7 @@ class Natural:
                 f"may exist already: no reading shows every {kind.name} of {address.container}" + (f" ({reason})" if reason else ""),
                 "set service.member to an admin with access to all of them; if it does not exist, write adopt: never",
                 declared.source,
+                id="RC-may-exist-unseen",
             )
 
 

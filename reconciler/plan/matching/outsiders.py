@@ -34,13 +34,14 @@ def outsider(kinds: Kinds, declared: Declared, field: Field, value: Any, actual:
         absent = (kind.name, id) in actual.absent or (listed(kind) and (kind.name, scope) in actual.complete)
         if now is not None or absent or (kind.name, id) in actual.elsewhere:
             way = f"correct the id: {declared.address} can only use what belongs to {container}"
-            return Blocked(declared.address, f"{what}, which is not in {container}", way, source)
+            return Blocked(declared.address, f"{what}, which is not in {container}", way, source, id="RC-refers-outside")
         reason = unread(kind, {None, scope}, id, actual) or "it was not read"
         return Blocked(
             declared.address,
             f"{what}, and it is unknown whether that is in {container}: {reason}",
             "run again when the service answers",
             source,
+            id="RC-unread",
         )
     return None
 

@@ -52,6 +52,7 @@ class Projects:
             f"if this project had that name before: reconciler state mv --project {quote(name)}; if not, and it should have "
             f"{a(declared.kind)} of its own, write adopt: never",
             declared.source,
+            id="RC-tracked-by-another-project",
         )
 
     def theirs(self, declared: Declared, id: str, other: str, ids: Mapping[Address, str]) -> Blocked:
@@ -63,10 +64,12 @@ class Projects:
                 f"it is tracked under the project name {name!r}",
                 f"if this project had that name before: reconciler state mv --project {quote(name)}; if not, leave it to that project",
                 declared.source,
+                id="RC-tracked-by-another-project",
             )
         return Blocked(
             declared.address,
             f"{id} is tracked by another project or environment of this state database",
             f"leave it to that project, or stop managing it there: reconciler state forget; {other}",
             declared.source,
+            id="RC-tracked-by-another-project",
         )

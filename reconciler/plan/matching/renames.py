@@ -20,10 +20,11 @@ from reconciler.resource import Kinds
 
 @dataclass(frozen=True)
 class Stuck:
-    """Why a rename cannot happen, and the way past it."""
+    """Why a rename cannot happen, and the way past it. `id`: of the cause."""
 
     reason: str
     remedy: str
+    id: str
 
 
 @dataclass(frozen=True)
@@ -273,26 +274,32 @@ class _Following:
         """Why something cannot get an address: it has an object that keeps it, or several would get it."""
         if holder is None:
             names = " and ".join(str(mover) for mover in sorted(movers))
-            return Stuck(f"{names} are all tracked, and only one of them can become {new}", "name only that one as its former address")
+            return Stuck(
+                f"{names} are all tracked, and only one of them can become {new}",
+                "name only that one as its former address",
+                id="RC-rename-target-taken",
+            )
         if holder not in self.state.bindings:
             return _in_doubt(new)
         return Stuck(
             f"{old} cannot become {new}: both are tracked, and {new} has an object of its own, which keeps the address",
             f"if {old} may be deleted, remove it from previously or moved; to keep its object as {new}, first apply without {new}; "
             f"to swap the two, write previously on both",
+            id="RC-rename-target-taken",
         )
 
     def _refuse(self, line: Address, old: Address, new: Address, stuck: Stuck) -> None:
         self.refused_lines.add(line)
         source = self._source(line, new)
         for address, cause in ((new, None), (old, new)):  # one cause, not two: both are unblocked together
-            self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source, cause))
+            self.refused.setdefault(address, Blocked(address, stuck.reason, stuck.remedy, source, cause, id=stuck.id))
 
     def _refuse_stray(self, old: Address, new: Address) -> None:
         """A line that leads out of the container, where no object can go."""
         stuck = Stuck(
             f"{old} cannot become {new}: its object is in {old.container} and cannot leave it",
             f"remove the line: {old} is then deleted, and {new} created",
+            id="RC-rename-out-of-container",
         )
         self._refuse(old, old, new, stuck)
 
@@ -337,4 +344,6 @@ def _rules(rules: Rules | None, names: Mapping[str, str]) -> Rules | None:
 
 
 def _in_doubt(address: Address) -> Stuck:
-    return Stuck(f"a request of an earlier run for {address} is in doubt", "reconciler apply finds out what happened to it")
+    return Stuck(
+        f"a request of an earlier run for {address} is in doubt", "reconciler apply finds out what happened to it", id="RC-in-doubt"
+    )

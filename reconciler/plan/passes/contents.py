@@ -143,7 +143,7 @@ class _Check:
             return self._holds(removal, kept, way)
         missing = self._unread(removal)
         if missing is not None:
-            return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD)
+            return Blocked(removal.address, f"would be deleted, but {missing} in it could not be read", UNREAD, id="RC-unread")
         strange = [one for one in taken if self._is_strange(removal, one)]
         if strange:
             line = f"{self.desired.list_of(removal.address)}: {{address: {removal.address}, action: delete-all}}"
@@ -153,7 +153,7 @@ class _Check:
 
     def _holds(self, removal: Removal, stays: list[Observed], remedy: str, what: str = "") -> Blocked:
         names = ", ".join(f"{what}{one.kind} {title(one)!r}" for one in stays[:5]) + (f" and {len(stays) - 5} more" if stays[5:] else "")
-        return Blocked(removal.address, f"would be deleted, but it still contains {names}", remedy)
+        return Blocked(removal.address, f"would be deleted, but it still contains {names}", remedy, id="RC-still-contains")
 
     # -- what it holds -----------------------------------------------------------------------------------------------------------
 
@@ -229,12 +229,12 @@ class _Check:
         if outer is not None and outer.values.get(needed.field) == needed.value:
             told = "true" if needed.value is True else str(needed.value)
             way = f"turn {needed.field} of {container} off in an earlier run"
-            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way)
+            return Blocked(removal.address, f"is in use: {needed.field} of {container} is {told}", way, id="RC-in-use")
         left = len(self.contents.within(kind.name, kind.within, scope)) - self.going[_beside(removal)]
         if left <= 0 and removal.address not in self.desired.removed:
             line = f"{{address: {removal.address}, action: delete}}"
             way = f"if this is intended, add to {self.desired.list_of(removal.address)}: {line}"
-            return Blocked(removal.address, f"is the last {kind.name} of {container}", way)
+            return Blocked(removal.address, f"is the last {kind.name} of {container}", way, id="RC-last-of-its-kind")
         return None
 
 

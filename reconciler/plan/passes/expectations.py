@@ -84,6 +84,6 @@ def _url(draft: Draft, expected: Expected, urls: _Urls) -> Draft | None:
 
 
 def _blocked(draft: Draft, reason: str, way: str, expected: Expected) -> Draft:
-    blocked = draft.block(reason, way)
+    blocked = draft.block(reason, way, id="RC-expectation-not-met")
     assert blocked.blocked is not None
     return replace(blocked, blocked=replace(blocked.blocked, source=expected.source))

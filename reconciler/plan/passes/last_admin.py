@@ -42,10 +42,10 @@ def _blocked(world: World, decisions: Decisions, kind: Kind, field: Field) -> It
         left = held[scope] - lost[scope] + gained[scope]
         if left < least:
             reason = f"would leave {left} with {field.name} {field.scarce} in {entry.address.container}; guards.minAdmins is {least}"
-            yield entry.block(reason, f"make somebody else {field.scarce} first, or lower guards.minAdmins")
+            yield entry.block(reason, f"make somebody else {field.scarce} first, or lower guards.minAdmins", id="RC-last-admin")
         elif entry.address == world.desired.lister:
             reason = f"owns the token (service.member); without {field.name} {field.scarce} the next run could do nothing"
-            yield entry.block(reason, f"set service.member to another {field.scarce}, and use their token")
+            yield entry.block(reason, f"set service.member to another {field.scarce}, and use their token", id="RC-own-token")
 
 
 def _differs(draft: Draft, field: Field) -> bool:

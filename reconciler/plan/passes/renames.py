@@ -85,8 +85,8 @@ def _transfer_blocked(top: Removal, coming: Draft, old: Removal, draft: Draft) -
     come = f"would be created, and looks like {old.address}, which is no longer declared: its line came from {old.address.root} without one"
     source = draft.declared.source
     return (
-        replace(old, blocked=Blocked(old.address, gone, way, source, cause)),
-        replace(draft, blocked=Blocked(draft.address, f"{come} in moved", way, source, cause)),
+        replace(old, blocked=Blocked(old.address, gone, way, source, cause, id="RC-probable-transfer")),
+        replace(draft, blocked=Blocked(draft.address, f"{come} in moved", way, source, cause, id="RC-probable-transfer")),
     )
 
 
@@ -172,8 +172,10 @@ def _blocked(desired: Desired, old: Removal, new: Draft, gone: str, come: str) -
         line = f"add to moved: {{from: {old.address}, to: {new.address}}}"
     way = f"if so, {line}; if not, add to {desired.list_of(old.address)}: {{address: {old.address}, action: delete}}"
     return (
-        replace(old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source)),
-        new.block(f"would be created, and {come}: probably a rename", way),
+        replace(
+            old, blocked=Blocked(old.address, f"is no longer declared, and {gone}: probably a rename", way, source, id="RC-probable-rename")
+        ),
+        new.block(f"would be created, and {come}: probably a rename", way, id="RC-probable-rename"),
     )
 
 

@@ -46,4 +46,5 @@ def _blocked(draft: Draft, old: Address, new: Address) -> Draft:
         f"{new} was renamed from {old} by an earlier run, so its object would now only get the title of the object at {old}",
         f"if only the titles change, remove the former keys of both; to swap the objects again, use reconciler state mv: "
         f"{new} to a free address, {old} to {new}, and that address to {old}",
+        id="RC-repeated-rename",
     )

@@ -62,7 +62,7 @@ def _comes(draft: Draft) -> bool:
 def _without(drafts: Mapping[Address, Draft], draft: Draft, missing: Address) -> dict[Address, Draft]:
     """A draft that needs what this run must leave alone, blocked, and with it what would create it on the way."""
     way = f"include {missing}, or exclude {draft.address} too"
-    draft = draft.block(f"waits for {missing}, which is not part of this run", way)
+    draft = draft.block(f"waits for {missing}, which is not part of this run", way, id="RC-outside-selection")
     assert draft.blocked is not None
     parent = drafts.get(draft.created_with) if draft.created_with is not None else None
     if parent is None or not parent.active:
@@ -119,9 +119,11 @@ class _Deletes:
         missing = next((other for other in removal.behind if other not in self.selected), None)
         if excluded is not None:
             way = f"include {excluded}, or exclude {removal.address} too"
-            return removal.block(f"would also delete {excluded}, which is not part of this run", way)
+            return removal.block(f"would also delete {excluded}, which is not part of this run", way, id="RC-outside-selection")
         if missing is not None:
-            return removal.block(f"must be deleted after {missing}, which is not part of this run", f"include {missing}")
+            return removal.block(
+                f"must be deleted after {missing}, which is not part of this run", f"include {missing}", id="RC-outside-selection"
+            )
         return None
 
 
@@ -154,7 +156,7 @@ def _waiting(drafts: Mapping[Address, Draft], draft: Draft) -> Draft | None:
             continue
         if other.deferred is not None:
             return replace(draft, deferred=f"waits for {address}")
-        outer = other.blocked or Blocked(address, "it cannot be created in this run", f"see {address}")
+        outer = other.blocked or Blocked(address, "it cannot be created in this run", f"see {address}", id="RC-waits")
         return replace(draft, blocked=waiting(draft.address, outer, draft.declared.source))
     return None
 

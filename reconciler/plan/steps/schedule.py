@@ -48,7 +48,9 @@ def _numbered(whole: Sketches) -> tuple[Step, ...]:
         sequence = ordered(nodes, {index: (index,) for index in nodes})
     except Cycle as cycle:
         names = ", ".join(f"{whole.sketches[n].draft.address} ({', '.join(whole.sketches[n].writes)})" for n in cycle.nodes)
-        raise ReconcilerError(f"these fields wait for each other: {names}", hint="remove one of the references") from cycle
+        raise ReconcilerError(
+            f"these fields wait for each other: {names}", id="RC-fields-in-a-circle", hint="remove one of the references"
+        ) from cycle
     numbers = {index: number for number, index in enumerate(sequence, start=1)}
     return tuple(_step(whole, whole.sketches[index], number, numbers) for index, number in numbers.items())
 

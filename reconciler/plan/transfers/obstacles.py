@@ -97,7 +97,7 @@ class _Looking:
     def _why(self, root: Address, inside: Sequence[Key], behind: set[Address]) -> Blocked | None:
         draft = self.decisions.drafts[root]
         if self.world.selection.refuses(root):
-            return self._blocked(root, "its transfer is not part of this run", f"include {root}")
+            return self._blocked(root, "its transfer is not part of this run", f"include {root}", id="RC-outside-selection")
         if draft.blocked is not None:
             return draft.blocked
         if root not in self.mine:
@@ -110,8 +110,8 @@ class _Looking:
             or self._shown(root, {key, *(inner for inner in inside if inner in self.alone or self._leaving(key, inner) is None)}, behind)
         )
 
-    def _blocked(self, root: Address, reason: str, remedy: str) -> Blocked:
-        return Blocked(root, reason, remedy, self.world.desired.resources[root].source)
+    def _blocked(self, root: Address, reason: str, remedy: str, *, id: str) -> Blocked:
+        return Blocked(root, reason, remedy, self.world.desired.resources[root].source, id=id)
 
     def _deleted(self, root: Address, key: Key) -> Blocked | None:
         observed = self.actual.find(*key)
@@ -119,7 +119,7 @@ class _Looking:
             return None
         old = self.world.state.renamed[root]
         way = f"restore it first: apply with it declared as {old}, without its line in moved"
-        return self._blocked(root, f"cannot be transferred: {key[0]} {title(observed)!r} is deleted", way)
+        return self._blocked(root, f"cannot be transferred: {key[0]} {title(observed)!r} is deleted", way, id="RC-transfer-of-deleted")
 
     def _unread(self, root: Address, key: Key) -> Blocked | None:
         """Why it is not known what an object contains."""
@@ -130,7 +130,7 @@ class _Looking:
             if key[0] in _nodes(kind) and listings and (kind.name, scope) not in self.actual.complete:
                 failed = (unknown.reason for unknown in self.actual.unknown if unknown.kind == kind.name and unknown.scope in (None, scope))
                 what = f"what {key[0]} {bare(key[1])} contains is unknown, {next(failed, 'it was not read')}"
-                return self._blocked(root, f"cannot be transferred: {what}", AGAIN)
+                return self._blocked(root, f"cannot be transferred: {what}", AGAIN, id="RC-unread")
         return None
 
     def _inside(self, root: Address, key: Key, inner: Key, behind: set[Address]) -> Blocked | None:
@@ -150,15 +150,27 @@ class _Looking:
         if draft is not None:
             line = moved_line(draft.address, draft.address.renamed(draft.address.root, root.root))
             way = f"declare it elsewhere in {draft.address.root}, or in {root.root} with {line}"
-            return self._blocked(root, f"cannot be transferred: {draft.address}, which stays in {draft.address.root}, is in it", way)
+            return self._blocked(
+                root,
+                f"cannot be transferred: {draft.address}, which stays in {draft.address.root}, is in it",
+                way,
+                id="RC-transfer-with-others",
+            )
         held = next((removal for removal in removals if not (removal.active and not removal.delete)), None)
         if held is not None:
             line = moved_line(held.address, held.address.renamed(held.address.root, root.root))
             way = f"declare it in {root.root} with {line}, or settle it first: {held.blocked.remedy if held.blocked else AGAIN}"
-            return self._blocked(root, f"cannot be transferred: {held.address}, which is tracked and not declared, is in it", way)
+            return self._blocked(
+                root,
+                f"cannot be transferred: {held.address}, which is tracked and not declared, is in it",
+                way,
+                id="RC-transfer-with-others",
+            )
         if inner in self.world.state.foreign:
             what = f"{inner[0]} {title(observed)!r} ({bare(inner[1])}), which another project tracks, is in it"
-            return self._blocked(root, f"cannot be transferred: {what}", "move it out, or stop managing it there")
+            return self._blocked(
+                root, f"cannot be transferred: {what}", "move it out, or stop managing it there", id="RC-transfer-with-others"
+            )
         return None
 
     def _leaving(self, key: Key, inner: Key) -> Address | None:
@@ -196,7 +208,7 @@ class _Looking:
         showing = {kind for name in {name for name, _ in going} for kind in self._showing(name)}
         for unknown in self.actual.unknown:
             if unknown.kind in showing:
-                return self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN)
+                return self._blocked(root, f"cannot be transferred: it is unknown what shows it, {unknown.reason}", AGAIN, id="RC-unread")
         for _, id in sorted(going):
             for observed in self.referring.get(id, ()):
                 key = (observed.kind, observed.id)
@@ -215,7 +227,9 @@ class _Looking:
                 reason = f"cannot be transferred: {name} shows it, and nothing is shown outside its {self.kinds[root.kind or ''].within}"
                 way = "remove that first, in this apply or in an earlier one"
                 blocked = removals[0].blocked if removals else None
-                return self._blocked(root, reason, way if blocked is None else f"unblock {name} first: {blocked.remedy}")
+                return self._blocked(
+                    root, reason, way if blocked is None else f"unblock {name} first: {blocked.remedy}", id="RC-still-shown"
+                )
         return None
 
     def _shows_another(self, draft: Draft, id: str) -> bool:

@@ -49,7 +49,18 @@ def exposures(
     for removal in gone.values():
         if removal.deletes and removal.replaces is None and removal.kind.loses:
             consent = consent_to(removal.address, "", canonical(removal.id))
-            found.append(Exposure(removal.address, removal.kind.name, "", UNSET, UNSET, removal.kind.loses, consents=(consent,)))
+            found.append(
+                Exposure(
+                    removal.address,
+                    removal.kind.name,
+                    "",
+                    UNSET,
+                    UNSET,
+                    removal.kind.loses,
+                    id="RC-protection-deleted",
+                    consents=(consent,),
+                )
+            )
     return tuple(found)
 
 
@@ -58,7 +69,9 @@ def _granted(draft: Draft, names: Names) -> Iterator[Exposure]:
     if draft.kind.grants and draft.is_new and draft.old is None:
         keys = [named(draft.wants.get(field.name), names, draft.address) for field in draft.kind.keys]
         consents, source = (consent_to(draft.address, "", canonical(keys)),), draft.declared.source
-        yield Exposure(draft.address, draft.kind.name, "", UNSET, UNSET, draft.kind.grants, source, consents=consents)
+        yield Exposure(
+            draft.address, draft.kind.name, "", UNSET, UNSET, draft.kind.grants, source, id="RC-access-granted", consents=consents
+        )
 
 
 def audience_lines(
@@ -104,6 +117,7 @@ def _line(kinds: Kinds, opening: Opening, mine: Mapping[Address, Draft], names: 
         after,
         says,
         source,
+        id="RC-more-readers",
         readers=readers,
         path=path_text(called, opening.path),
         cause=called(opening.cause),
@@ -132,7 +146,18 @@ def windows(opened: Collection[tuple[Key, Access, int]], kinds: Kinds, called: C
     for (key, reader), (access, requests) in longest.items():
         says = f"it can be read by {reader} for {requests} request{'s' if requests != 1 else ''} of this run"
         consents = (consent_to_readers(called(key), access, called(key)),)
-        yield Exposure(called(key), kinds[key[0]].name, "", UNSET, UNSET, says, readers=(reader,), window=requests, consents=consents)
+        yield Exposure(
+            called(key),
+            kinds[key[0]].name,
+            "",
+            UNSET,
+            UNSET,
+            says,
+            id="RC-readers-for-a-moment",
+            readers=(reader,),
+            window=requests,
+            consents=consents,
+        )
 
 
 def who_reads(reach: Collection[tuple[Key, Access, Key]], called: Called) -> Iterator[Consent]:
@@ -155,7 +180,11 @@ def _opened(draft: Draft, names: Names) -> list[Exposure]:
             was, then = _shown(one.field, before, names, draft.address), _shown(one.field, one.after, names, draft.address)
             source = draft.declared.positions.get(one.field.name, draft.declared.source)
             consents = (consent_to(draft.address, one.field.name, consent_value(draft, one, names)),)
-            found.append(Exposure(draft.address, draft.kind.name, one.field.name, was, then, word.says, source, consents=consents))
+            found.append(
+                Exposure(
+                    draft.address, draft.kind.name, one.field.name, was, then, word.says, source, id="RC-setting-exposes", consents=consents
+                )
+            )
     return found
 
 
@@ -170,7 +199,17 @@ def _local(draft: Draft, state: State) -> Iterator[Exposure]:
             if after is not UNSET and field.exposes.opened(before, after):
                 source = draft.declared.positions.get(field.name, draft.declared.source)
                 consents = (consent_to(draft.address, field.name, canonical(after)),)
-                yield Exposure(draft.address, draft.kind.name, field.name, before, after, field.exposes.says, source, consents=consents)
+                yield Exposure(
+                    draft.address,
+                    draft.kind.name,
+                    field.name,
+                    before,
+                    after,
+                    field.exposes.says,
+                    source,
+                    id="RC-setting-exposes",
+                    consents=consents,
+                )
 
 
 def _shown(field: Field, value: Any, names: Names, where: Address) -> Any:
@@ -183,4 +222,16 @@ def _unguarded(desired: Desired, draft: Draft) -> list[Exposure]:
     if not held or is_protected(desired, draft):
         return []
     consents = (consent_to(draft.address, "protect", canonical(False)),)
-    return [Exposure(draft.address, draft.kind.name, "protect", True, False, UNGUARDED, draft.declared.source, consents=consents)]
+    return [
+        Exposure(
+            draft.address,
+            draft.kind.name,
+            "protect",
+            True,
+            False,
+            UNGUARDED,
+            draft.declared.source,
+            id="RC-protection-removed",
+            consents=consents,
+        )
+    ]

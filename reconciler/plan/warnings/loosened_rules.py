@@ -107,7 +107,9 @@ def _policies(desired: Desired, was: Rules) -> Iterator[Exposure]:
 
 def _exposure(desired: Desired, word: str, name: str, before: Any, after: Any, says: str) -> Exposure:
     consents = (consent_to(Address((word,)), name, canonical(after)),)
-    return Exposure(Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"), consents=consents)
+    return Exposure(
+        Address((word,)), KIND, name, before, after, says, _line(desired, f"{word}.{name}"), id="RC-rule-loosened", consents=consents
+    )
 
 
 def _number(value: float) -> float:

@@ -62,6 +62,7 @@ def _line(disclosed: Disclosure, draft: Draft, was: Address, keys: list[Key], op
         str(then),
         f"{_listed(gain)} get access to it{more}; {_listed(loss)} lose it",
         draft.declared.source,
+        id="RC-given-away",
         readers=gain,
         consents=(consent_to(root, owner.name, canonical(str(then))), *readers),
     )

@@ -26,7 +26,7 @@ def _issue(finding: Finding, fingerprint: str, folder: str) -> dict[str, Any]:
     then = f" ({finding.remedy})" if finding.remedy else ""
     return {
         "type": "issue",
-        "check_name": finding.id,
+        "check_name": finding.name,
         "description": f"{about}{finding.message}{then}",
         "severity": SEVERITIES[finding.severity],
         "fingerprint": fingerprint,

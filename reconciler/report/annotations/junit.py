@@ -28,13 +28,13 @@ def junit(findings: Sequence[Finding], *, title: str, summary: str, folder: str 
 
 
 def _case(suite: ElementTree.Element, finding: Finding, folder: str) -> None:
-    words = {"classname": finding.id, "name": terminal(f"{finding.address}: {finding.message}" if finding.address else finding.message)}
+    words = {"classname": finding.name, "name": terminal(f"{finding.address}: {finding.message}" if finding.address else finding.message)}
     if finding.source is not None:
         words |= {"file": path_of(finding.source, folder)} | ({"line": str(finding.source.line)} if finding.source.line else {})
     case = ElementTree.SubElement(suite, "testcase", words)
     says = "\n".join(terminal(part) for part in (_place(finding, folder), finding.message, finding.remedy) if part)
     if finding.severity is Severity.ERROR:
-        ElementTree.SubElement(case, "failure", {"type": finding.id, "message": terminal(finding.message)}).text = says
+        ElementTree.SubElement(case, "failure", {"type": finding.name, "message": terminal(finding.message)}).text = says
     else:
         ElementTree.SubElement(case, "system-out").text = says
 

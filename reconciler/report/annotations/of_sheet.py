@@ -13,9 +13,8 @@ from reconciler.report.entries import Entry, Line, Sheet
 from reconciler.report.layout import Style
 
 LEVELS: Final = {Style.BLOCKED: Severity.ERROR, Style.DELETE: Severity.WARNING, Style.DRIFT: Severity.WARNING}
+CHANGES: Final = {Style.BLOCKED: "RC-waits", Style.DELETE: "RC-destructive", Style.DRIFT: "RC-drift"}
 SAYS: Final = "!"  # the symbol of a line that tells of an exposure, a broken address or a warning
-DESTROYS: Final = "destroys"
-DRIFTS: Final = "changed"
 
 
 def of_sheet(sheet: Sheet) -> tuple[Finding, ...]:
@@ -33,16 +32,17 @@ def _entry(sheet: Sheet, entry: Entry) -> Iterator[Finding]:
     for line in entry.lines:
         severity = Severity.WARNING if sheet.kind == "drift" and line.style is not Style.DIM else _severity(line)
         if severity is not None:
-            text = f"{line.name}: {line.value}" + (f" ({line.note})" if line.note else "")
-            yield Finding(f"{sheet.kind}/{_word(sheet, line)}", severity, text, entry.title, source_of(entry))
+            value = line.value.removesuffix(f" [{line.id}]")
+            text = f"{line.name}: {value}" + (f" ({line.note})" if line.note else "")
+            yield Finding(line.id or _cause(sheet, line), severity, text, entry.title, source_of(entry))
 
 
 def _severity(line: Line) -> Severity | None:
     return LEVELS.get(line.style) or (Severity.WARNING if line.symbol.strip() == SAYS else None)
 
 
-def _word(sheet: Sheet, line: Line) -> str:
-    """What sort of finding it is: a word of the report, never the name of a field."""
-    if line.symbol.strip() in (SAYS, "?"):
-        return line.name.strip().replace(" ", "-")
-    return DRIFTS if sheet.kind == "drift" else DESTROYS
+def _cause(sheet: Sheet, line: Line) -> str:
+    """The cause of a line that names none: of what differs, or is deleted or replaced."""
+    if sheet.kind == "drift":
+        return "RC-drift"
+    return "RC-changed-during-run" if line.style is Style.DRIFT and sheet.kind == "outcome" else CHANGES[line.style]

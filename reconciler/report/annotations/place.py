@@ -19,6 +19,6 @@ def with_fingerprints(findings: Iterable[Finding], folder: str) -> Iterator[tupl
     met: Counter[str] = Counter()
     for finding in findings:
         file = path_of(finding.source, folder) if finding.source is not None else ""
-        text = "\n".join((finding.id, finding.address, finding.message, file))
+        text = "\n".join((finding.name, finding.address, finding.message, file))
         met[text] += 1
         yield finding, sha256(f"{text}\n{met[text]}".encode("utf-8", "surrogatepass")).hexdigest()

@@ -254,7 +254,7 @@ def _findings(document: Mapping[str, Any]) -> Content:
             Style.BLOCKED if finding["severity"] == Severity.ERROR else Style.UPDATE,
             "!",
             finding["severity"],
-            f"{finding['id']}: {finding['message']}",
+            f"{finding.get('rule') or finding['id']}: {finding['message']}",
             finding["remedy"] or "",
             where=_place(finding["source"]),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NotRequired
 
 from reconciler.model import Severity
 from reconciler.report.schemas import types as t
@@ -23,7 +23,8 @@ class PlaceData(t.Record):
 
 
 class FindingData(t.Record):
-    id: Annotated[t.Text, t.doc("The rule; `policy/NAME` for a policy; `invalid` for a problem that keeps the project from being loaded.")]
+    id: Annotated[t.CauseId, t.doc("The cause; of lint, `RC-` and the name of the rule.")]
+    rule: NotRequired[Annotated[t.Text | None, t.doc("The violated rule of the project, such as `policy/NAME`; null for others.")]]
     severity: Annotated[str, t.OneOf(Severity)]
     message: t.Text
     address: Annotated[t.Text | None, t.doc("The resource, or a setting such as `vars.brand`.")]

@@ -74,6 +74,7 @@ class ExposureData(t.ResourceData):
     window: Annotated[t.Count, t.doc("For how many requests it lasts; 0 where it stays.")]
     asked: Annotated[bool, t.doc("Whether apply --yes requires a consent.")]
     source: t.SourceData | None
+    id: NotRequired[t.CauseId]
 
 
 class BrokenUrlData(t.ResourceData):
@@ -81,6 +82,7 @@ class BrokenUrlData(t.ResourceData):
     after: Annotated[t.Text | None, t.doc("The URL of the same content afterwards; null where there is none or only the service knows it.")]
     reason: Annotated[t.Text, t.doc("One sentence.")]
     source: t.SourceData | None
+    id: NotRequired[t.CauseId]
 
 
 class ForbiddenData(t.Record):
@@ -88,6 +90,7 @@ class ForbiddenData(t.Record):
     verb: t.Text
     flag: Annotated[t.Text, t.doc("The permission that is false.")]
     of: t.AddressText
+    id: NotRequired[t.CauseId]
 
 
 class ViolationData(t.Record):
@@ -100,11 +103,13 @@ class ViolationData(t.Record):
     remedy: Annotated[t.Text, t.doc("The way past it.")]
     source: Annotated[t.SourceData | None, t.doc("Where the rule is written.")]
     declared: Annotated[t.SourceData | None, t.doc("Where the resource is declared.")]
+    id: NotRequired[t.CauseId]
 
 
 class BlockedData(t.ReasonData):
     remedy: t.Text
     cause: Annotated[t.AddressText | None, t.doc("What it waits for; null where it is blocked for a reason of its own.")]
+    id: NotRequired[t.CauseId]
 
 
 class PlanData(t.Record):

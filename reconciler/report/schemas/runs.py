@@ -28,6 +28,7 @@ class ResultData(t.Record):
     verb: t.Text
     status: Annotated[str, t.OneOf(Status)]
     error: Annotated[t.Text | None, t.doc("Why it failed; null where it is done.")]
+    cause: NotRequired[Annotated[t.CauseId | None, t.doc("Its cause; null where it is done.")]]
 
 
 class EditedData(t.Record):
@@ -146,6 +147,7 @@ class CheckData(t.Record):
     status: Annotated[str, t.OneOf(Level), t.doc("skipped: it could not be checked.")]
     message: Annotated[t.Text, t.doc("The result.")]
     remedy: Annotated[t.Text | None, t.doc("What to do; null where there is nothing to do.")]
+    id: NotRequired[Annotated[t.CauseId | None, t.doc("The cause of a problem or a warning.")]]
 
 
 class DoctorSummaryData(t.Record):

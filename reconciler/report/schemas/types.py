@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, NotRequired, TypeVar
 
 from pydantic import AfterValidator, FailFast, Field, InstanceOf, with_config
 from pydantic_core import core_schema
@@ -77,6 +77,9 @@ Method = Annotated[str, OneOf(("POST", "PUT", "PATCH", "DELETE"))]
 Ended = Annotated[str, OneOf(("done", "failed", "in-doubt", "not-sent", "recovered"))]
 Different = Annotated[list[T], Field(min_length=1, json_schema_extra={"uniqueItems": True}), AfterValidator(_different)]
 Object = dict[str, Any]
+CauseId = TypeAliasType(
+    "CauseId", Annotated[str, Field(pattern="^RC-[a-z0-9-]+$", description="The id of a cause: `reconciler explain ID`.")]
+)
 
 
 class SourceData(Record):
@@ -103,6 +106,7 @@ class UnmanagedData(Record):
 class UnknownData(Record):
     kind: KindName
     reason: Text
+    id: NotRequired[CauseId]
 
 
 class ResourceData(Record):

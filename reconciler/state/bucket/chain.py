@@ -105,7 +105,7 @@ class Chain:
             if found is not None:
                 return None if found == content else self._link(number, found)
             if time.monotonic() > until:
-                raise StateError(f"{self._where} could not be written: {reason}", hint=REACH)
+                raise StateError(f"{self._where} could not be written: {reason}", id="RC-state-unreachable", hint=REACH)
             self._pause(PAUSES[min(attempt, len(PAUSES) - 1)])
             attempt += 1
 
@@ -134,7 +134,7 @@ class Chain:
                 return request()
             except Unreachable as error:
                 if attempt >= len(PAUSES) or time.monotonic() > until:
-                    raise StateError(f"{self._where} cannot be reached: {error}", hint=REACH) from error
+                    raise StateError(f"{self._where} cannot be reached: {error}", id="RC-state-unreachable", hint=REACH) from error
             self._pause(PAUSES[attempt])
             attempt += 1
 
@@ -160,7 +160,7 @@ class Chain:
         return found
 
     def _damaged(self, name: str) -> StateError:
-        return StateError(f"{self._where} is damaged: {name} cannot be read", hint=RESTORE)
+        return StateError(f"{self._where} is damaged: {name} cannot be read", id="RC-state-damaged", hint=RESTORE)
 
 
 def _name(number: int) -> str:

@@ -58,11 +58,11 @@ def opened(url: str, *, create: bool) -> Bucket:
 
         path = Path(url.removeprefix("file://"))
         if not path.is_absolute() or set(url) & set("?%\0"):
-            raise StateError(f"the state URL {url!r} names no folder", hint="Write file:///PATH.")
+            raise StateError(f"the state URL {url!r} names no folder", id="RC-state-url", hint="Write file:///PATH.")
         return Bucket(Folder(path), f"the state {url}", create=create)
     if not _URL.fullmatch(url):
         hint = "Write s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX; credentials come from the environment."
-        raise StateError("the state is not a valid URL of a bucket", hint=hint)
+        raise StateError("the state is not a valid URL of a bucket", id="RC-state-url", hint=hint)
     from reconciler.state.bucket.remote import Remote  # only where it is wanted: obstore is an extra
 
     return Bucket(Remote(url.rstrip("/"), f"the state {url}"), f"the state {url}", create=create)
@@ -152,15 +152,15 @@ class Bucket:
         if image is None:
             return
         if not image.startswith(MAGIC):
-            raise StateError(f"{self.where} is damaged: its snapshot is not a database", hint=RESTORE)
+            raise StateError(f"{self.where} is damaged: its snapshot is not a database", id="RC-state-damaged", hint=RESTORE)
         self._memory.deserialize(image)
         self._memory.execute("PRAGMA trusted_schema = OFF")
         if self._memory.execute("SELECT 1 FROM sqlite_schema WHERE type NOT IN ('table', 'index')").fetchone() is not None:
-            raise StateError(f"{self.where} is damaged: its snapshot is not one of Reconciler's", hint=RESTORE)
+            raise StateError(f"{self.where} is damaged: its snapshot is not one of Reconciler's", id="RC-state-damaged", hint=RESTORE)
         self._number = self._snapshot = int(self._memory.execute("PRAGMA user_version").fetchone()[0])
         with self._engine.begin() as connection:
             if migrations.is_current(connection, self.where) is None:
-                raise StateError(f"{self.where} is damaged: its snapshot has no tables", hint=RESTORE)
+                raise StateError(f"{self.where} is damaged: its snapshot has no tables", id="RC-state-damaged", hint=RESTORE)
             self._version = migrations.found_version(connection) or OURS
         self._catch_up()
 
@@ -185,10 +185,8 @@ class Bucket:
 
     def _apply(self, link: Link) -> None:
         if link.version > OURS:
-            raise StateError(
-                f"{self.where} was written by a newer version: its schema is {link.version}, this version supports {OURS}",
-                hint=migrations.NEWER_HINT,
-            )
+            wrong = f"{self.where} was written by a newer version: its schema is {link.version}, this version supports {OURS}"
+            raise StateError(wrong, id="RC-state-newer", hint=migrations.NEWER_HINT)
         self._migrate(link.version)
         self._version = max(self._version, link.version)
         self._memory.execute("PRAGMA foreign_keys = OFF")  # what follows from a change was recorded too
@@ -197,7 +195,9 @@ class Bucket:
             apply(self._memory, link.changes, link.columns)
         except (Unfit, KeyError, ValueError, TypeError, sqlite3.Error) as error:
             self._memory.rollback()
-            raise StateError(f"{self.where} is damaged: journal/{link.number} does not follow what is before it", hint=RESTORE) from error
+            raise StateError(
+                f"{self.where} is damaged: journal/{link.number} does not follow what is before it", id="RC-state-damaged", hint=RESTORE
+            ) from error
         self._memory.execute("COMMIT")
         self._number = link.number
 
@@ -226,6 +226,7 @@ class Bucket:
             except Unfit:
                 raise Contended(
                     "another run has taken over the lease on the state; this one writes and sends nothing more",
+                    id="RC-lease-lost",
                     hint="Wait for the other run to end, then run again: it recovers what this run left open.",
                 ) from None
         self._behind = False

@@ -30,7 +30,7 @@ class Remote:
     def __init__(self, url: str, where: str) -> None:
         if find_spec("obstore") is None:
             hint = f"Install it: {installing('obstore>=0.8')}. It is the extra `bucket`: pip install '{DISTRIBUTION}[bucket]'"
-            raise StateError("a state in a bucket requires obstore", hint=hint)
+            raise StateError("a state in a bucket requires obstore", id="RC-package-missing", hint=hint)
         from obstore import exceptions
         from obstore.store import from_url
 
@@ -44,7 +44,7 @@ class Remote:
         try:
             self._store = from_url(url, client_options=options, retry_config=retries)
         except (exceptions.BaseError, ValueError) as error:
-            raise StateError(f"{where} cannot be used: {_first_line(error)}", hint=self._configure) from error
+            raise StateError(f"{where} cannot be used: {_first_line(error)}", id="RC-bucket-settings", hint=self._configure) from error
 
     def get(self, name: str) -> bytes | None:
         return self._request(lambda: bytes(self._store.get(name).bytes()), None)
@@ -69,14 +69,17 @@ class Remote:
     def modified(self, name: str) -> float:
         found = self._request(lambda: self._store.head(name)["last_modified"].timestamp(), None)
         if found is None:
-            raise StateError(f"an object of {self._where} was deleted: {name}", hint="Nothing but Reconciler may delete objects there.")
+            wrong = f"an object of {self._where} was deleted: {name}"
+            raise StateError(wrong, id="RC-bucket-object-deleted", hint="Nothing but Reconciler may delete objects there.")
         return found
 
     def check(self) -> None:
         try:
             self._request(lambda: next(iter(self._store.list(chunk_size=1)), None), None)
         except Unreachable as error:
-            raise StateError(f"the bucket of {self._where} does not exist, or cannot be listed: {error}", hint=self._configure) from error
+            raise StateError(
+                f"the bucket of {self._where} does not exist, or cannot be listed: {error}", id="RC-bucket-missing", hint=self._configure
+            ) from error
 
     def _request(self, send: Callable[[], T], missing: None) -> T | None:
         """What a request comes to; `missing` where there is no such object, or no such bucket."""
@@ -85,13 +88,13 @@ class Remote:
         except (FileNotFoundError, self._exceptions.NotFoundError):
             return missing
         except (PermissionError, self._exceptions.PermissionDeniedError, self._exceptions.UnauthenticatedError) as error:
-            raise StateError(f"{self._where} denies access", hint=self._denied) from error
+            raise StateError(f"{self._where} denies access", id="RC-bucket-denied", hint=self._denied) from error
         except (self._exceptions.BaseError, OSError) as error:
             raise Unreachable(_first_line(error)) from error
 
     def _missing(self) -> StateError:
         hint = "Create the bucket, or pass another with --state; Reconciler creates objects, never buckets."
-        return StateError(f"the bucket of {self._where} does not exist", hint=hint)
+        return StateError(f"the bucket of {self._where} does not exist", id="RC-bucket-missing", hint=hint)
 
     @property
     def _configure(self) -> str:

@@ -106,11 +106,13 @@ def is_current(connection: Connection, where: str, migrations: Sequence[Migratio
         if connection.dialect.name == "sqlite" and inspect(connection).get_table_names():
             raise StateError(
                 f"{where} is a different database: its tables are not those of a state",
+                id="RC-not-a-state",
                 hint="Pass another file with --state; a sandbox and a state are two different files.",
             )
         return None
     if found > ours:
-        raise StateError(f"{where} was written by a newer version: its schema is {found}, this version supports {ours}", hint=NEWER_HINT)
+        wrong = f"{where} was written by a newer version: its schema is {found}, this version supports {ours}"
+        raise StateError(wrong, id="RC-state-newer", hint=NEWER_HINT)
     return found == ours
 
 

@@ -37,9 +37,8 @@ def to_json(value: Any, what: str) -> str:
     try:
         return _CANONICAL.encode(value)
     except (TypeError, ValueError, RecursionError) as error:
-        raise StateError(
-            f"{what} cannot be recorded: it is not plain JSON", hint="This is a defect of Reconciler, please report it."
-        ) from error
+        wrong = f"{what} cannot be recorded: it is not plain JSON"
+        raise StateError(wrong, id="RC-value-not-recorded", hint="This is a defect of Reconciler, please report it.") from error
 
 
 def to_json_or_null(value: Any, what: str) -> str | None:
@@ -65,7 +64,7 @@ def mapping(text: str, what: str) -> dict[str, Any]:
 
 def damaged(what: str) -> StateError:
     """The error for a row that nobody of us wrote."""
-    return StateError(f"the state is damaged: {what} cannot be read", hint=RESTORE)
+    return StateError(f"the state is damaged: {what} cannot be read", id="RC-state-damaged", hint=RESTORE)
 
 
 def plain(text: str) -> str:
@@ -167,6 +166,7 @@ def refuse_clashes(connection: Connection, state: int, new: Iterable[Binding], l
 def _clash(kind: str, id: str, owner: str, other: str) -> StateError:
     return StateError(
         f"{kind} {id!r} is tracked as {owner} and cannot be tracked as {other} too",
+        id="RC-already-tracked",
         hint=f"Run `reconciler state forget {owner}` first, or keep that address.",
     )
 

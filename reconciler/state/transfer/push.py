@@ -47,22 +47,23 @@ def checked(found: Any, scope: Scope) -> Document:
     """The document, which is well formed and of this scope. Raises `UsageError`."""
     hint = "Create it with `reconciler state pull --out FILE`, and do not change it."
     if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise UsageError(f"it is not a state: its format is not {FORMAT}", hint=hint)
+        raise UsageError(f"it is not a state: its format is not {FORMAT}", id="RC-not-a-state", hint=hint)
     from reconciler.report.schemas.check import problem
 
     trouble = problem(state_types.StateDocument, found) or _loose(found)
     if trouble is not None:
-        raise UsageError(f"the document of the state is damaged: {trouble}", hint=hint)
+        raise UsageError(f"the document of the state is damaged: {trouble}", id="RC-state-document-damaged", hint=hint)
     try:
         if found["rules"] is not None:
             rules_of(found["rules"])
     except StateError as error:
-        raise UsageError("the document of the state is damaged: the rules of the project cannot be read", hint=hint) from error
+        raise UsageError(
+            "the document of the state is damaged: the rules of the project cannot be read", id="RC-state-document-damaged", hint=hint
+        ) from error
     of = Scope(found["project"], found["environment"] or None, found["service"])
     if of != scope:
-        raise UsageError(
-            f"it is the state of {_named(of)}, and this is {_named(scope)}", hint="Ids are only valid for one service and project."
-        )
+        wrong = f"it is the state of {_named(of)}, and this is {_named(scope)}"
+        raise UsageError(wrong, id="RC-state-of-another", hint="Ids are only valid for one service and project.")
     return found
 
 
@@ -109,17 +110,21 @@ def refuse(connection: Connection, state: int, found: Document, *, by: str, forc
     lost = next((row.address for row in connection.execute(waiting) if (row.run, row.id) not in told), None)
     if lost is not None:
         hint = f"Run `reconciler apply` there first, which finds out what happened to it; or `reconciler state forget {lost} --in-doubt`."
-        raise Refused(f"a request of {lost} is in doubt in the existing state, and would be lost", hint=hint)
+        raise Refused(f"a request of {lost} is in doubt in the existing state, and would be lost", id="RC-in-doubt", hint=hint)
     if force or not _used(connection, state, by):
         return
     way = "To overwrite the existing state, first back it up with state pull, then push with --force."
     if there.lineage != found["lineage"]:
-        raise Refused(f"another state already exists: its lineage is {there.lineage}, the document's {found['lineage']}", hint=way)
+        wrong = f"another state already exists: its lineage is {there.lineage}, the document's {found['lineage']}"
+        raise Refused(wrong, id="RC-another-lineage", hint=way)
     if there.serial > found["serial"]:
-        raise Refused(f"the existing state is newer: its serial is {there.serial}, the document's {found['serial']}", hint=way)
+        wrong = f"the existing state is newer: its serial is {there.serial}, the document's {found['serial']}"
+        raise Refused(wrong, id="RC-state-changed-since", hint=way)
     alone = _active(connection, state) - {one["id"] for one in found["runs"]}
     if alone:
-        raise Refused(f"run {min(alone)} changed the existing state, and the document does not contain it", hint=way)
+        raise Refused(
+            f"run {min(alone)} changed the existing state, and the document does not contain it", id="RC-state-changed-since", hint=way
+        )
 
 
 def _used(connection: Connection, state: int, by: str) -> bool:
@@ -145,7 +150,8 @@ def replace(connection: Connection, state: int, found: Document, *, by: str, for
     ours = [one["id"] for one in found["runs"]]
     for some in rows.chunks(ours):
         if connection.execute(select(runs.c.id).where(runs.c.id.in_(some), runs.c.state != state)).first() is not None:
-            raise Refused("a run of the document belongs to another state of that database", hint="It was pushed there under another name.")
+            wrong = "a run of the document belongs to another state of that database"
+            raise Refused(wrong, id="RC-run-of-another-state", hint="It was pushed there under another name.")
     for table in (consents, approvals, afters, befores, open_intents, outcomes, turns, journal, known, rules, renames, fields, bindings):
         connection.execute(delete(table).where(table.c.state == state))
     connection.execute(delete(runs).where(runs.c.state == state, runs.c.id != by))

@@ -54,7 +54,7 @@ def refuse(connection: Connection, old: int, new: int) -> None:
         hint = (
             f"Run `reconciler apply` to find out what happened to it, or `reconciler state forget {address} --in-doubt`. Then repeat this."
         )
-        raise Refused(f"a request of {address} is in doubt under the name {name}", hint=hint)
+        raise Refused(f"a request of {address} is in doubt under the name {name}", id="RC-in-doubt", hint=hint)
     tracked = select(bindings.c.address, bindings.c.kind, bindings.c.id)
     theirs = {tuple(row) for row in connection.execute(tracked.where(bindings.c.state == old))}
     own = {tuple(row) for row in connection.execute(tracked.where(bindings.c.state == new))}
@@ -64,7 +64,7 @@ def refuse(connection: Connection, old: int, new: int) -> None:
             f"Stop managing it under that name: `reconciler state forget {extra[0][0]}`. Then repeat this, and run `reconciler plan`: "
             "what exists is adopted again."
         )
-        raise Refused(f"{name} tracks {extra[0][0]} already{more}", hint=hint)
+        raise Refused(f"{name} tracks {extra[0][0]} already{more}", id="RC-already-tracked", hint=hint)
 
 
 def rename(connection: Connection, old: int, new: int, *, by: str) -> None:

@@ -174,7 +174,7 @@ def value(schema: Mapping[str, Any], random: Random, definitions: Mapping[str, A
     if "pattern" in schema:
         matching = [
             text
-            for text in ("/v1/x", "space", "acme/space/x-1", "0" * 40, "0" * 64, "hmac-sha256:" + "0" * 64)
+            for text in ("/v1/x", "space", "acme/space/x-1", "0" * 40, "0" * 64, "hmac-sha256:" + "0" * 64, "RC-waits")
             if re.search(schema["pattern"], text)
         ]
         return random.choice(matching)

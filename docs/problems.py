@@ -1,0 +1,32 @@
+"""The list of all causes, from their pages, and the pages themselves, which are in the package so that `explain` can print them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import groupby
+
+from reconciler.text.pages import FOLDER, pages
+
+INTRO = """\
+# Causes of errors
+
+Every error, every problem of a project, everything that a plan cannot do and every warning has an id that names its cause, such as
+`RC-locked`. Errors and warnings end with it; documents in JSON, SARIF, JUnit and Code Quality contain it. Search for an id here, or run
+`reconciler explain RC-locked`. An id is never removed and never changes its meaning, so a pipeline can rely on it; the text of a message
+can change. Rules of lint have the id `RC-` and [the name of the rule](../lint.md#rules).
+"""
+
+
+def page() -> str:
+    """Every cause with its summary, by area."""
+    parts = [INTRO]
+    for area, causes in groupby(pages().values(), key=lambda cause: cause.area):
+        rows = "\n".join(f"| [{cause.id}](problems/{area}.md#{cause.id.lower()}) | {cause.summary} |" for cause in causes)
+        parts.append(f"## {area.replace('-', ' ').capitalize()}\n\n| cause | |\n|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
+def areas() -> Mapping[str, Callable[[], str]]:
+    """The pages of each area, by the name of their file below docs/reference."""
+    return {f"problems/{file.name}": partial(file.read_text, encoding="utf-8") for file in sorted(FOLDER.glob("*.md"))}
