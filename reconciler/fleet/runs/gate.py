@@ -72,7 +72,7 @@ class Gate:
                     task = asyncio.create_task(self._flush())
                     takes.add(task)
                     task.add_done_callback(takes.discard)
-        except (ValueError, KeyError, TypeError, OSError):  # a run that speaks nonsense gets no answer
+        except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # a run that speaks nonsense gets no answer
             pass
         finally:
             for task in tuple(takes):
@@ -116,6 +116,7 @@ class Turnstile:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._writer: asyncio.StreamWriter | None = None
         self._listening: asyncio.Task[None] | None = None
+        self._connecting: asyncio.Future[asyncio.StreamWriter] | None = None
 
     async def take(self, method: str, seconds: float) -> int:
         """Leave to send one request; raises TimeoutError."""
@@ -152,11 +153,15 @@ class Turnstile:
 
     async def _connected(self) -> asyncio.StreamWriter:
         loop = asyncio.get_running_loop()
-        if self._writer is None or self._loop is not loop:
-            reader, self._writer = await asyncio.open_unix_connection(self._path)
+        if self._connecting is None or self._loop is not loop:  # whoever asks meanwhile waits for the same connection
             self._loop, self._waiting = loop, {}
-            self._listening = asyncio.create_task(self._listen(reader))
-        return self._writer
+            self._connecting = asyncio.ensure_future(self._connect())
+        return await asyncio.shield(self._connecting)
+
+    async def _connect(self) -> asyncio.StreamWriter:
+        reader, writer = await asyncio.open_unix_connection(self._path)
+        self._writer, self._listening = writer, asyncio.create_task(self._listen(reader))
+        return writer
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while line := await reader.readline():

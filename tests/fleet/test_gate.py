@@ -1,0 +1,38 @@
+"""The gate between a run and its worker: every request that is asked for is answered, also if many are asked for at once."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from reconciler.client.hints import Hints
+from reconciler.fleet.budget import Report
+from reconciler.fleet.runs.gate import Gate, Turnstile
+
+
+def test_many_requests_at_once_are_all_granted_from_the_first_moment_on(tmp_path: Path) -> None:
+    taken: list[str] = []
+    told: dict[str, Report | None] = {}
+
+    def take(method: str, ticket: str) -> float:
+        taken.append(f"{method} {ticket}")
+        return 0.0
+
+    async def run(turnstile: Turnstile) -> None:
+        async with asyncio.timeout(20):
+            tickets = await asyncio.gather(*(turnstile.take("GET", 10.0) for _ in range(20)))
+        for ticket in tickets:
+            turnstile.report(ticket, 200, Hints())
+
+    async def both(gate: Gate) -> None:
+        async with gate:
+            turnstile = Turnstile(str(gate.path))
+            await run(turnstile)
+            await asyncio.sleep(0)
+            assert turnstile._listening is not None
+            turnstile._listening.cancel()  # or the end of the gate would end this process
+
+    gate = Gate(tmp_path / "gate", take, told.update)
+    asyncio.run(both(gate))
+    assert len(set(taken)) == gate.taken == 20
+    assert set(told) == {str(number) for number in range(1, 21)}
