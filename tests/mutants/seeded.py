@@ -71,8 +71,8 @@ BUGS: Final = (
     ),
     _bug(
         "state.journal",
-        'if waiting:\n            raise StateError(\n                f"intent {min(waiting)} is not open',
-        'if waiting and not endings:\n            raise StateError(\n                f"intent {min(waiting)} is not open',
+        'if waiting:\n            wrong = f"intent {min(waiting)} is not open',
+        'if waiting and not endings:\n            wrong = f"intent {min(waiting)} is not open',
         "an intent ends once",
         f"{JOURNAL}test_an_intent_that_ended_does_not_end_again",
     ),
