@@ -68,22 +68,24 @@ async def work(place: Place, begun: runs.Begun, worker: int) -> None:
     """Do a run that this worker has started, and write its end."""
     result = Result()
     folder = Path(tempfile.mkdtemp(prefix=f"run-{begun.id}-", dir=place.folder))
+    door = Path(tempfile.mkdtemp(prefix="reconciler-"))  # of the gate: the path of a socket must be short
     try:
-        await _Run(place, begun, folder, result).all()
+        await _Run(place, begun, folder, result, door / "gate").all()
     except ReconcilerError as error:
         result.error = f"{error.message}{f' ({error.hint})' if error.hint else ''}"
     except OSError as error:
         result.error = f"this worker cannot do it: {(error.strerror or type(error).__name__).lower()}"
     finally:
         await asyncio.to_thread(shutil.rmtree, folder, True)
+        await asyncio.to_thread(shutil.rmtree, door, True)
     await asyncio.to_thread(_end, place.database, begun, worker, result)
 
 
 class _Run:
     """One run in its private folder."""
 
-    def __init__(self, place: Place, begun: runs.Begun, folder: Path, result: Result) -> None:
-        self.place, self.begun, self.folder, self.result = place, begun, folder, result
+    def __init__(self, place: Place, begun: runs.Begun, folder: Path, result: Result, gate: Path) -> None:
+        self.place, self.begun, self.folder, self.result, self.gate = place, begun, folder, result, gate
         self.project: Project = begun.project
 
     async def all(self) -> None:
@@ -96,7 +98,7 @@ class _Run:
         files = self.folder / "files"
         files.mkdir(mode=0o700)
         root = await asyncio.to_thread(tree.write, commit, project.source, files)
-        secrets = {"RECONCILER_TOKEN": token, "RECONCILER_STATE": state, VARIABLE: str(self.folder / "gate")}
+        secrets = {"RECONCILER_TOKEN": token, "RECONCILER_STATE": state, VARIABLE: str(self.gate)}
 
         def take(method: str, ticket: str) -> float:
             with database.transaction() as connection:
@@ -106,7 +108,7 @@ class _Run:
             with database.transaction() as connection:
                 budgets.report(connection, name, {f"{self.begun.id}.{ticket}": answer for ticket, answer in answers.items()})
 
-        async with Gate(self.folder / "gate", take, report) as gate:
+        async with Gate(self.gate, take, report) as gate:
             try:
                 await self._read(root, secrets, name, state)
                 if project.mode is Mode.APPLY:
