@@ -43,7 +43,8 @@ def test_a_signed_plan_is_applied_with_its_key(signed: Cli) -> None:
 
 
 def test_after_a_rotation_the_old_key_is_accepted_where_it_is_named(signed: Cli) -> None:
-    wrong = "the signature of plan.json is wrong: it was signed with another key, or changed afterwards [RC-plan-signature] If the key was replaced, set"
+    wrong = "the signature of plan.json is wrong: it was signed with another key, or changed afterwards [RC-plan-signature]"
+    wrong += " If the key was replaced, set"
     applied(signed, 4, f"{wrong} {OLD}", **{KEY: OLD_KEY, OLD: ""})
     applied(signed, 3, f"{OLD} is set without {KEY}", **{OLD: NEW_KEY})
     applied(signed, 0, "", **{KEY: OLD_KEY, OLD: NEW_KEY})
