@@ -118,6 +118,12 @@ def test_a_page_of_the_reference_is_generated_from_the_code(name: str) -> None:
     assert PAGES_OF_CODE[name]() == page, "run: python -m docs.generate"
 
 
+def test_every_decision_has_a_number_of_its_own() -> None:
+    numbers = [(page.name[:4], page.read_text(encoding="utf-8")[:6]) for page in (ROOT / "docs" / "decisions").glob("*.md")]
+    assert [(name, title) for name, title in numbers if title != f"# {name}"] == []
+    assert len(dict(numbers)) == len(numbers)
+
+
 def test_every_word_of_a_declaration_is_in_its_decision_note() -> None:
     from reconciler import resource as vocabulary
 
