@@ -9,7 +9,9 @@ from typing import Any, Final
 import yaml
 
 PAGE: Final = (Path(__file__).parents[2] / "docs" / "pipelines.md").read_text(encoding="utf-8")
-BLOCKS: Final = [(name, text) for name, text in re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)]
+SECURITY: Final = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+BLOCK: Final = re.compile(r"^```yaml\n# (\S+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+BLOCKS: Final = BLOCK.findall(PAGE)
 """The name and the text of each."""
 
 COMMIT: Final = re.compile(r"[\w./-]+@[0-9a-f]{40}")
@@ -24,3 +26,9 @@ def files(name: str) -> list[Any]:
 def workflow(name: str = "documentation") -> Any:
     """A workflow of GitHub."""
     return files(f".github/workflows/{name}.yml")[0]
+
+
+def public() -> Any:
+    """The inputs of the action in a public repository."""
+    ((_, text),) = BLOCK.findall(SECURITY)
+    return yaml.safe_load(text)[0]["with"]

@@ -10,7 +10,7 @@ import pytest
 from tests.pipelines.conftest import PROJECT, READS, WRITES, Home
 from tests.pipelines.github import Ended, Event, Runner
 from tests.pipelines.kept import Actions, files_of
-from tests.pipelines.pages import workflow
+from tests.pipelines.pages import public, workflow
 from tests.pipelines.python import installs
 
 
@@ -23,6 +23,7 @@ class World:
         self.runner.vars = {"RECONCILER_BASE_URL": home.service.url, "RECONCILER_STATE": home.state}
         self.runner.vault = {"": {"RECONCILER_TOKEN": READS}, "documentation": {"RECONCILER_TOKEN": WRITES}}
         self.heads: dict[int, str] = {}
+        self.workflow = workflow()
 
     def push(self, number: int, text: str, *, fork: bool = False) -> Ended:
         """Push a project to a pull request, which is planned."""
@@ -30,7 +31,7 @@ class World:
         head = self.heads[number] = self.repository.commit(f"change-{number}", {"reconciler.yaml": text})
         base = self.repository.id("main")
         commit = self.repository.proposal(f"change-{number}", number)
-        return self.runner.run(workflow(), Event.pull(number, commit=commit, head=head, base=base, fork=fork))
+        return self.runner.run(self.workflow, Event.pull(number, commit=commit, head=head, base=base, fork=fork))
 
     def merge(self, number: int, how: str = "squash", *, fork: bool = False) -> Event:
         """Merge a pull request; the push to main."""
@@ -39,7 +40,7 @@ class World:
         return Event("push", commit)
 
     def run(self, event: Event) -> Ended:
-        return self.runner.run(workflow(), event)
+        return self.runner.run(self.workflow, event)
 
     def dispatch(self, command: str) -> Ended:
         """Run a command by hand on main."""
@@ -87,6 +88,18 @@ def test_a_pull_request_is_planned_and_its_merge_applies_what_was_approved(world
     assert "Empty" in drift.summary
     assert len({planned.group, applied.group, drift.group}) == 3
     assert ["download" in line for line in installs(world.runner.python)].count(True) == 1
+
+
+def test_a_public_repository_keeps_no_plan_and_says_how_to_apply_without_one(world: World) -> None:
+    (job,) = world.workflow["jobs"].values()
+    job["steps"][-1]["with"] |= public()
+    planned = world.push(7, PROJECT.replace("Writers", "Authors"))
+    assert (planned.success, planned.outputs["changes"]) == (True, "1"), planned.log
+    assert (world.actions.artifacts, world.comments(7)) == ([], [])
+    refused = world.run(world.merge(7))
+    assert (refused.success, refused.outputs["exit-code"]) == (False, "4")
+    assert "If the action has keep-plan: false, no plan is kept: plan and apply on your own machine." in refused.log
+    assert world.service.titles("teams") == ["Readers", "Writers"]
 
 
 def test_a_fork_sees_the_difference_and_no_secret(world: World) -> None:

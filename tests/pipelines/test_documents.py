@@ -98,10 +98,17 @@ def test_the_page_lists_every_input_and_output() -> None:
     rows = set(re.findall(r"`([\w-]+)`", "\n".join(re.findall(r"^\| (`.*?) \|", page, re.MULTILINE))))
     inputs, _ = documents()
     assert {*ACTION["inputs"], *ACTION["outputs"], *inputs} - rows == set()
-    assert set(ACTION["inputs"]) - {"github-token"} <= set(inputs)
+    assert set(ACTION["inputs"]) - {"github-token", "keep-plan"} <= set(inputs)
     assert {name: ACTION["inputs"][name]["default"] for name in ("command", "project", "environment", "arguments")} == {
         name: inputs[name]["default"] for name in ("command", "project", "environment", "arguments")
     }
+
+
+def test_no_artifact_can_be_read_by_everybody() -> None:
+    (kept,) = (step for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert "inputs.keep-plan == 'true'" in kept["if"]
+    jobs = jobs_of(files(".gitlab-ci.yml")[0])
+    assert {name: job["artifacts"]["access"] for name, job in jobs.items()} == dict.fromkeys(jobs, "developer")
 
 
 def test_the_component_installs_the_version_that_it_belongs_to() -> None:

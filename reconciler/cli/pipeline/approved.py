@@ -27,6 +27,7 @@ TRIES: Final = 3
 HOPS: Final = 4  # requests of one download
 LARGEST: Final = 64 * 2**20  # bytes of an artifact; a saved plan has at most 20 million
 AGAIN: Final = "Run the pipeline by hand on this branch with the command plan, review that plan, then run it with the command apply."
+KEPT: Final = f"{AGAIN} If the action has keep-plan: false, no plan is kept: plan and apply on your own machine."
 PERMISSIONS: Final = {
     "github": "Give the job the permissions actions: read and pull-requests: read.",
     "gitlab": "The token needs the scope api or read_api, and the role Developer.",
@@ -143,13 +144,13 @@ class OnGitHub:
         pulls = self.api.get(f"{self.repository}/commits/{commit}/pulls") or []
         pull = _merged((pull for pull in pulls if pull["base"]["ref"] == trigger.branch), commit=commit)
         if pull is None:
-            raise _unapproved(f"commit {commit[:9]} belongs to no merged pull request, and has no plan of its own")
+            raise _unapproved(f"commit {commit[:9]} belongs to no merged pull request, and has no plan of its own", KEPT)
         head, number = pull["head"]["sha"], pull["number"]
         content = self._plan(head)
         if content is None:
             fork = f"/repos/{(pull['head'].get('repo') or {}).get('full_name')}" != self.repository
             reason = "it comes from a fork" if fork else f"there is no plan of its last commit {head[:9]}, or it has expired"
-            raise _unapproved(f"nobody approved a plan of pull request #{number}: {reason}")
+            raise _unapproved(f"nobody approved a plan of pull request #{number}: {reason}", KEPT)
         return Approved(content, head, f"pull request #{number}")
 
     def _plan(self, commit: str) -> bytes | None:
@@ -223,5 +224,5 @@ def _merged(requests: Iterable[dict[str, Any]], *, commit: str) -> dict[str, Any
     return max(exact or merged, key=lambda request: str(request["merged_at"]), default=None)
 
 
-def _unapproved(reason: str) -> Refused:
-    return Refused(reason, id="RC-no-approved-plan", hint=AGAIN)
+def _unapproved(reason: str, hint: str = AGAIN) -> Refused:
+    return Refused(reason, id="RC-no-approved-plan", hint=hint)
