@@ -148,6 +148,8 @@ def cause_of(result: Result) -> str:
             return "RC-object-not-found"
         case 429:
             return "RC-rate-limited"
+        case 409 | 412:
+            return "RC-request-conflict"
         case int() if result == 408 or 500 <= result <= 599:
             return "RC-service-failing"
         case int() if 400 <= result <= 499:

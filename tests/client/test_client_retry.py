@@ -22,6 +22,7 @@ from reconciler.client.retry import (
     Fault,
     Result,
     backoff,
+    cause_of,
     classify,
     error_for,
     is_failure,
@@ -189,6 +190,13 @@ def test_every_result_has_a_verdict_and_an_error_that_agree(retry: RetryClass) -
             assert isinstance(result, int)
             assert 400 <= result <= 499
             assert not verdict.again
+
+
+def test_refusals_that_need_different_remedies_have_different_causes() -> None:
+    causes = {status: cause_of(status) for status in (400, 401, 403, 404, 409, 412, 422, 429, 503)}
+    assert causes[400] == causes[422] == "RC-request-refused"
+    assert causes[409] == causes[412] == "RC-request-conflict"
+    assert len(set(causes.values())) == 7
 
 
 def test_backoff_is_full_jitter_doubled_and_capped() -> None:

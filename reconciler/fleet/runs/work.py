@@ -72,7 +72,7 @@ async def work(place: Place, begun: runs.Begun, worker: int) -> None:
     try:
         await _Run(place, begun, folder, result, door / "gate").all()
     except ReconcilerError as error:
-        result.error = f"{error.message}{f' ({error.hint})' if error.hint else ''}"
+        result.error = _sentence(error)
     except OSError as error:
         result.error = f"this worker cannot do it: {(error.strerror or type(error).__name__).lower()}"
     finally:
@@ -129,7 +129,7 @@ class _Run:
         ended = await execute(words, folder=self.folder, secrets=secrets, seconds=READ_SECONDS)
         self.result.code, self.result.late = ended.code, ended.late
         if ended.late:
-            raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-failed")
+            raise Failed(f"it took longer than {READ_SECONDS:g} s", id="RC-fleet-run-late")
         if ended.code != 0:
             raise Failed(ended.says or f"it ended with {ended.code}", id="RC-fleet-run-failed")
         plan, drift, about = (_document(self.folder / f"{name}.json") for name in ("plan", "drift", "reading"))
@@ -140,7 +140,7 @@ class _Run:
         if other is not None:
             raise Failed(
                 f"the project {other} of this fleet has the same state: project {about['project']} on {self.project.base_url}",
-                id="RC-fleet-run-failed",
+                id="RC-fleet-same-state",
                 hint="Give one of them another `project:` in its files, an environment, or a state of its own.",
             )
         assert self.result.commit is not None
@@ -182,7 +182,7 @@ class _Run:
         result.code, result.late = ended.code, ended.late
         if ended.late:
             raise Failed(
-                f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it", id="RC-fleet-run-failed"
+                f"applying took longer than {APPLY_SECONDS:g} s and was interrupted; the next run continues it", id="RC-fleet-run-late"
             )
         if ended.code != 0:
             raise Failed(ended.says or f"apply ended with {ended.code}", id="RC-fleet-run-failed")
@@ -203,6 +203,12 @@ class _Run:
         return status.wave_before(project.wave, self.result.commit, followers, soak, others[0].now if others else now)
 
 
+def _sentence(error: ReconcilerError) -> str:
+    """An error on one line, with its id: that of a process which ended is in its last words."""
+    cause = "" if "[RC-" in error.message else f" [{error.id}]"
+    return f"{error.message}{cause}{f' ({error.hint})' if error.hint else ''}"
+
+
 def _drifted(drift: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(entry["address"] for entry in drift["resources"])
 
@@ -213,7 +219,7 @@ def _document(path: Path) -> Any:
         with path.open("rb") as file:
             text = file.read(DOCUMENT_MAX + 1)
         if len(text) > DOCUMENT_MAX:
-            raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-failed")
+            raise Failed(f"{path.name} is larger than {DOCUMENT_MAX // 2**20} MiB", id="RC-fleet-run-large")
         return json.loads(text)
     except (OSError, ValueError) as error:
         raise Failed(f"{path.name} was not written", id="RC-fleet-run-failed") from error
