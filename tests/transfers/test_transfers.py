@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness import ORGANIZATION
-from tests.transfers.two import BETA, Two, collection, sent, space, two
+from tests.transfers.two import BETA, Two, collection, sent, space, three, two
 
 GUIDES = ("acme/space/guides", "beta/space/guides")
 PRODUCT = ("acme/collection/product", "beta/collection/product")
@@ -101,3 +101,24 @@ def test_a_collection_that_is_left_empty_is_deleted_after_the_transfer(org: Two)
     org.applied([collection("product", space("guides"))], [], protect=[])
     outcome = org.applied([], [space("guides", of="base")], GUIDES, protect=[])
     assert sent(outcome) == ["transfer beta/space/guides", "delete acme/collection/product"]
+
+
+def test_what_comes_along_and_leaves_may_stand_before_what_brought_it(org: Two) -> None:
+    org.applied([collection("product", space("one"))], [collection("help")])
+    lines = PRODUCT, ("acme/space/one", "beta/space/one")
+    outcome = org.applied([], [space("one", of="base"), collection("help"), collection("product")], *lines)
+    assert sent(outcome) == ["transfer beta/collection/product", "move beta/space/one"]
+
+
+def test_transfers_to_several_organizations_never_wait_for_each_other_in_a_circle(tmp_path: Path) -> None:
+    """Each collection must be left by a space that another organization lists behind the other collection."""
+    org = three(tmp_path)
+    org.applied([collection("product", space("one")), collection("help", space("two"))], [], gamma=[])
+    names = {"collection/product": "beta", "space/two": "beta", "collection/help": "gamma", "space/one": "gamma"}
+    lines = [(f"acme/{name}", f"{root}/{name}") for name, root in names.items()]
+    outcome = org.applied(
+        [], [collection("product"), space("two", of="base")], *lines, gamma=[collection("help"), space("one", of="plain")]
+    )
+    transfers = [step for step in sent(outcome) if step.startswith("transfer ")]
+    assert sorted(transfers) == sorted(f"transfer {new}" for _, new in lines)
+    assert len(sent(outcome)) == 5  # the space that is given first is put behind the collection that comes after it

@@ -25,8 +25,9 @@ class Row:
 
     `wanted`: the managed siblings that will stand there, in the order of the YAML. `current`: those that stand there before any move,
     the first arrivals at the end included. What happens, in sequence: `arrivals` come by a create, a join or a transfer; then `moves`; then
-    `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. `strayed`: those
-    that a listing shows elsewhere than they were placed, each with whom it was placed behind and whom it stands behind (of its kind).
+    `tail`, the newcomers at the end of the list, each by its own move or (an address) by its create or join. A transfer waits for no move
+    of the row: what moves may come along with it. `strayed`: those that a listing shows elsewhere than they were placed, each with whom it
+    was placed behind and whom it stands behind (of its kind).
     """
 
     parent: Address | None
@@ -67,17 +68,39 @@ def arrange(drafts: Mapping[Address, Draft], chosen: Collection[Address]) -> tup
     for draft in drafts.values():
         if draft.kind.ordered and not draft.declared.implied:
             lists[(draft.declared.parent, draft.declared.section)].append(draft)
-    members, rows = frozenset(chosen), []
+    members, rows, turns = frozenset(chosen), [], _turns(drafts)
     for (parent, _), siblings in lists.items():
         mine = {draft.address for draft in siblings if draft.address in members}
         if len(mine) == len(siblings):
-            rows.append(_row(parent, siblings, mine))
+            rows.append(_row(parent, siblings, mine, turns))
         elif mine:
-            rows.append(_partly(parent, siblings, mine))
+            rows.append(_partly(parent, siblings, mine, turns))
     return tuple(rows)
 
 
-def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address]) -> Row:
+def _turns(drafts: Mapping[Address, Draft]) -> dict[Address, int]:
+    """The place of each transfer in one sequence for all lists: behind the transfers that it waits for, else as in the YAML.
+
+    Lists with sequences of their own could wait for each other.
+    """
+    going = {draft.address: draft for draft in drafts.values() if draft.active and draft.is_transferred}
+    turns: dict[Address, int] = {}
+    started: set[Address] = set()
+    ahead = [(address, False) for address in reversed(going)]
+    while ahead:
+        address, last = ahead.pop()
+        if last:
+            turns[address] = len(turns)
+        elif address not in started:
+            started.add(address)
+            draft = going[address]
+            together = draft.with_transfers
+            earlier = (*draft.behind, *together[: together.index(address) if address in together else None])
+            ahead += [(address, True), *((other, False) for other in reversed(earlier) if other in going)]
+    return turns
+
+
+def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], turns: Mapping[Address, int]) -> Row:
     """A row of which only some siblings are meant: each of those goes behind the one it follows in the YAML, if it is not there already.
 
     Where that would move one that is not meant (only some kinds can be named as neighbours), they stay, and newcomers go to the end.
@@ -94,17 +117,26 @@ def _partly(parent: Address | None, siblings: Sequence[Draft], mine: Collection[
     stands = standing(fixed, str(parent or ""))
     order = [*behind[None], *(draft for there_already in stands for draft in (there_already, *behind[there_already.address]))]
     for forced in (frozenset[Address](), frozenset(mine)):
-        row = _row(parent, order, mine, forced)
+        row = _row(parent, order, mine, turns, forced)
         if {move.item for move in row.moving()} <= set(mine):
             return row
     shown = [draft for draft in siblings if draft.active or draft.address not in mine]
     stay = standing([draft for draft in shown if _is_there(draft)], str(parent or ""))
     staying = {draft.address for draft in stay}
-    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], mine)
+    return _row(parent, [*stay, *(draft for draft in shown if draft.address not in staying and draft.address in mine)], mine, turns)
 
 
-def _row(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Address], forced: Collection[Address] = frozenset()) -> Row:
-    """The row with the fewest moves. `mine`: those that this run may move; `forced`: those of them that it moves in any case."""
+def _row(
+    parent: Address | None,
+    siblings: Sequence[Draft],
+    mine: Collection[Address],
+    turns: Mapping[Address, int],
+    forced: Collection[Address] = frozenset(),
+) -> Row:
+    """The row with the fewest moves. `mine`: those that this run may move; `forced`: those of them that it moves in any case.
+
+    `turns`: the transfers in their sequence.
+    """
     present: list[Draft] = []
     landing: list[Draft] = []
     must: list[Draft] = []
@@ -129,17 +161,18 @@ def _row(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Add
     few = narrow_kinds(kinds.values())
     narrow = {address for address, kind in kinds.items() if kind.name in few}
     placing = {draft.address for draft in must}
-    split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
+    tailing = {draft.address for draft in landing if not draft.is_transferred}
+    split = _split(wanted, tailing, placing - narrow)
     if wanted and not split and wanted[0] in placing and not kinds[wanted[0]].moves_to_end:
         placing.discard(wanted[0])  # it stays, and the others are put behind it
-        split = _split(wanted, {draft.address for draft in landing}, placing - narrow)
+        split = _split(wanted, tailing, placing - narrow)
     head, tail = wanted[:split], wanted[split:]
     placing |= {draft.address for draft in landing if draft.address in forced} & {*head}
     held = [address for address in head if address in narrow]
     if held and placing.issuperset(held):
         placing.discard(held[0])
     ahead = frozenset(head)
-    comes = tuple(draft.address for draft in landing if draft.address in ahead)
+    comes = _in_turn([draft.address for draft in landing if draft.address in ahead], turns)
     current = (*(draft.address for draft in there), *comes)
     found = moves(current, head, must=[address for address in head if address in placing], narrow=narrow.__contains__)
     last = tuple(
@@ -148,6 +181,12 @@ def _row(parent: Address | None, siblings: Sequence[Draft], mine: Collection[Add
     )
     strayed = _strayed(there, str(parent or "")) if found else ()
     return Row(parent, wanted, current, comes, tuple(found), last, strayed)
+
+
+def _in_turn(comes: Sequence[Address], turns: Mapping[Address, int]) -> tuple[Address, ...]:
+    """The arrivals, with the transfers among them in their sequence."""
+    following = iter(sorted((address for address in comes if address in turns), key=turns.__getitem__))
+    return tuple(next(following) if address in turns else address for address in comes)
 
 
 def _split(wanted: Sequence[Address], landing: Collection[Address], placing: Collection[Address]) -> int:

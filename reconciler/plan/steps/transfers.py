@@ -38,10 +38,10 @@ def _refers(draft: Draft, name: str) -> bool:
 
 
 def leave_first(whole: Sketches) -> None:
-    """Let each transfer wait for the moves of what leaves the object."""
+    """Let each transfer wait for the moves of what leaves the object; what leaves by a transfer of its own is out with that."""
     aside: dict[Address, int] = {}
     for address, transfer in whole.transfers.items():
-        for leaving in whole.drafts[address].behind:
+        for leaving in (other for other in whole.drafts[address].behind if other not in whole.transfers):
             move = whole.movers.get(leaving, whole.arrivals.get(leaving))
             if move is not None and leaving not in aside and _waits_for(whole, move, transfer):
                 aside[leaving] = _to_the_top(whole, leaving, move)
