@@ -108,7 +108,7 @@ def test_fish_completes_them_too_with_a_word_on_each(applied: Cli) -> None:
     assert done.stdout.splitlines() == [
         "acme/member/ada@acme.example",
         "--target=acme/team/writers",
-        "explain\tDescribe a kind or a field.",
+        "explain\tDescribe a kind; a field or the cause of an error.",
         "last\tthe newest run that sent anything",
     ]
 

@@ -126,7 +126,7 @@ def test_an_env_file_sets_nothing_but_variables_of_the_project(cli: Cli) -> None
     refused = cli("plan", "p", "--env-file", "ci.env")
     assert refused.exit_code == 3
     only = "cannot be set in a file of variables, only names that begin with RECONCILER_VAR_; set it in the environment"
-    assert refused.stderr.splitlines()[:5] == [
+    assert [line.removesuffix(" [RC-env-file]") for line in refused.stderr.splitlines()[:5]] == [
         f"ci.env:2:1  RECONCILER_TOKEN {only}",
         f"ci.env:3:3  PATH {only}",
         "ci.env:4:1  it is not NAME=VALUE; write RECONCILER_VAR_NAME=VALUE",

@@ -154,6 +154,8 @@ class FakeService:
 
     async def __aexit__(self, *_: object) -> None:
         self._server.close()
+        for _ in range(5):
+            await asyncio.sleep(0)  # a connection that was just accepted has its task now
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -31,7 +31,7 @@ command = LazyGroup(
             (exits.REFUSED, exits.LOCKED),
         ),
         "forget": Lazy(f"{__name__}:forget_command", "Stop managing an address, or close its requests in doubt.", (exits.LOCKED,)),
-        "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "Export the state as one JSON document."),
+        "pull": Lazy("reconciler.cli.commands.state_carry:pull_command", "Export the state as one JSON document.", (exits.REFUSED,)),
         "push": Lazy("reconciler.cli.commands.state_carry:push_command", "Import an exported state.", (exits.REFUSED, exits.LOCKED)),
         "unlock": Lazy(
             "reconciler.cli.commands.state_unlock",
