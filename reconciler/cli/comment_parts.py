@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from reconciler.cli.json_file import NotJson, Unreadable, read_json
 from reconciler.errors import UsageError
+from reconciler.forges.variables import event
 
 if TYPE_CHECKING:
     from reconciler.report.comment.content import Content
@@ -25,7 +24,6 @@ PARTS_MAX: Final = 5_000_000
 PROJECT_FILE: Final = "reconciler.yaml"
 PROJECT_MAX: Final = 2**20  # characters of a project file that are searched
 _PROJECT: Final = re.compile(r"""^project:[ ]+(["']?)([^"'#\n]*[^"'#\s])\1[ ]*(?:#.*)?$""", re.MULTILINE)
-EVENT_MAX: Final = 32 * 2**20  # bytes of the file that describes what started a job
 
 
 @dataclass(frozen=True)
@@ -134,10 +132,7 @@ def _read(path: Path) -> Content:
 
 def read_event(environ: Mapping[str, str]) -> Mapping[str, Any]:
     """What started a job of GitHub; empty where nothing says it."""
-    path = environ.get("GITHUB_EVENT_PATH")
     try:
-        with open(path or os.devnull, "rb") as file:
-            event = json.loads(file.read(EVENT_MAX) or b"{}")
-    except (OSError, ValueError, RecursionError):
+        return event(environ)
+    except (OSError, ValueError):
         return {}
-    return event if isinstance(event, dict) else {}

@@ -1,11 +1,10 @@
-"""What a CI's variables say of a job: the forge, its API, the pull request, the commit and the run.
+"""The job of a CI as a comment needs it: the forge, its API, the pull request, the commit and the run.
 
 In: the environment, and for GitHub the event. Out: `Job`. Nothing is read here.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -13,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from reconciler.errors import UsageError
+from reconciler.forges.variables import facts
 
 FORGES: Final = ("github", "gitlab", "bitbucket")
 TOKENS: Final = {"github": "GITHUB_TOKEN", "gitlab": "GITLAB_TOKEN", "bitbucket": "BITBUCKET_TOKEN"}
@@ -22,7 +22,6 @@ APIS: Final = {
     "bitbucket": ("BITBUCKET_API_URL", "https://api.bitbucket.org/2.0"),
 }
 DEPENDABOT: Final = "dependabot[bot]"
-_REF: Final = re.compile(r"refs/pull/(\d+)/")
 
 
 @dataclass(frozen=True)
@@ -41,42 +40,21 @@ class Job:
     graphql: str = ""
 
 
-def recognised(environ: Mapping[str, str]) -> str | None:
-    """The forge whose CI runs this job."""
-    if environ.get("GITHUB_ACTIONS"):
-        return "github"
-    if environ.get("GITLAB_CI"):
-        return "gitlab"
-    return "bitbucket" if environ.get("BITBUCKET_BUILD_NUMBER") else None
-
-
 def job(forge: str, environ: Mapping[str, str], event: Mapping[str, Any]) -> Job:
     """The job of a forge; what the variables do not say stays empty. `event`: the file of GITHUB_EVENT_PATH."""
     variable, default = APIS[forge]
     api = checked_api(variable, environ.get(variable) or default)
-    return {"github": _github, "gitlab": _gitlab, "bitbucket": _bitbucket}[forge](api, environ, event)
-
-
-def _github(api: str, environ: Mapping[str, str], event: Mapping[str, Any]) -> Job:
-    server, repository = environ.get("GITHUB_SERVER_URL", "https://github.com"), environ.get("GITHUB_REPOSITORY", "")
-    run, attempt = _number(environ.get("GITHUB_RUN_ID")), _number(environ.get("GITHUB_RUN_ATTEMPT"))
-    pull, began = _part(event, "pull_request"), _part(event, "workflow_run")
-    started_by = began.get("pull_requests")
-    listed = started_by[0] if isinstance(started_by, list) and len(started_by) == 1 else None
-    numbers = [_number(about.get("number")) for about in (pull, _part(event, "issue"), listed, event) if isinstance(about, Mapping)]
-    ref = _REF.match(environ.get("GITHUB_REF", ""))
-    head, base = _part(pull, "head"), _part(pull, "base")
-    fork = _part(head, "repo").get("full_name") != (_part(base, "repo").get("full_name") or repository) if pull else None
+    known = facts(forge, environ, event)
     return Job(
-        "github",
+        forge,
         api,
-        repository,
-        next(filter(None, numbers), int(ref[1]) if ref else 0),
-        str(head.get("sha") or began.get("head_sha") or environ.get("GITHUB_SHA", "")),
-        (run, attempt),
-        f"{server}/{repository}/actions/runs/{run}" if run and repository else "",
-        True if environ.get("GITHUB_ACTOR") == DEPENDABOT else fork,
-        graphql=_graphql(api, environ),
+        (known.target if forge == "gitlab" else "") or known.repository,
+        known.pull,
+        known.head or known.commit,
+        known.run,
+        known.run_url,
+        True if forge == "github" and known.actor == DEPENDABOT else known.fork,
+        _graphql(api, environ) if forge == "github" else "",
     )
 
 
@@ -87,33 +65,6 @@ def _graphql(api: str, environ: Mapping[str, str]) -> str:
     if urlsplit(given)[:2] != urlsplit(api)[:2]:
         raise UsageError("GITHUB_GRAPHQL_URL and GITHUB_API_URL name different hosts, and the token is sent to one only", id="RC-forge-url")
     return given
-
-
-def _gitlab(api: str, environ: Mapping[str, str], _: Mapping[str, Any]) -> Job:
-    project, source = environ.get("CI_MERGE_REQUEST_PROJECT_ID", ""), environ.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "")
-    return Job(
-        "gitlab",
-        api,
-        project or environ.get("CI_PROJECT_ID", ""),
-        _number(environ.get("CI_MERGE_REQUEST_IID")),
-        environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or environ.get("CI_COMMIT_SHA", ""),
-        (_number(environ.get("CI_PIPELINE_ID")), _number(environ.get("CI_JOB_ID"))),
-        environ.get("CI_JOB_URL") or environ.get("CI_PIPELINE_URL", ""),
-        project != source if project and source else None,
-    )
-
-
-def _bitbucket(api: str, environ: Mapping[str, str], _: Mapping[str, Any]) -> Job:
-    repository, build = environ.get("BITBUCKET_REPO_FULL_NAME", ""), _number(environ.get("BITBUCKET_BUILD_NUMBER"))
-    return Job(
-        "bitbucket",
-        api,
-        repository,
-        _number(environ.get("BITBUCKET_PR_ID")),
-        environ.get("BITBUCKET_COMMIT", ""),
-        (build, _number(environ.get("BITBUCKET_STEP_RUN_NUMBER"))),
-        f"https://bitbucket.org/{repository}/pipelines/results/{build}" if repository and build else "",
-    )
 
 
 def checked_api(variable: str, url: str) -> str:
@@ -139,13 +90,3 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    inner = data.get(name)
-    return inner if isinstance(inner, Mapping) else {}
-
-
-def _number(value: Any) -> int:
-    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 0

@@ -84,7 +84,8 @@ def command(
     """
     from reconciler.cli import exits
     from reconciler.cli.comment_parts import name_of, read_event, read_parts
-    from reconciler.forges.job import job, recognised
+    from reconciler.forges.job import job
+    from reconciler.forges.variables import recognised
     from reconciler.report.comment.body import TooLong
     from reconciler.report.comment.part import Origin
 

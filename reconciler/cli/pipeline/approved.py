@@ -21,6 +21,7 @@ from reconciler.errors import Refused, UsageError
 from reconciler.forges.job import APIS, TOKENS, checked_api
 from reconciler.forges.port import ForgeError, NotAllowed, SystemClock, understood
 from reconciler.forges.talk import OK, Talk
+from reconciler.forges.variables import facts
 
 SECONDS: Final = 30.0  # for one step of a download
 TRIES: Final = 3
@@ -72,11 +73,11 @@ def approved(trigger: Trigger, *, artifact: str, file: str, environ: Mapping[str
     else:
         headers = {"PRIVATE-TOKEN": token}
     api = Api(trigger.ci.value, base, headers, Talk(trigger.ci.value, base, headers, token=token, clock=SystemClock()))
+    known = facts(forge, environ, {})
     try:
         if trigger.ci is Ci.GITHUB:
-            return OnGitHub(api, "/repos/" + environ.get("GITHUB_REPOSITORY", ""), artifact).approved(trigger)
-        prefix = environ.get("CI_JOB_NAME", "").removesuffix("apply")
-        return OnGitLab(api, "/projects/" + environ.get("CI_PROJECT_ID", ""), f"{prefix}plan", file).approved(trigger)
+            return OnGitHub(api, f"/repos/{known.repository}", artifact).approved(trigger)
+        return OnGitLab(api, f"/projects/{known.repository}", f"{known.name.removesuffix('apply')}plan", file).approved(trigger)
     except NotAllowed as error:
         raise ForgeError(f"the approved plan cannot be found: {error.message}", id=error.id, hint=PERMISSIONS[forge]) from None
 

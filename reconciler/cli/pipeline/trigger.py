@@ -1,16 +1,15 @@
-"""What started a CI job, from the variables that GitHub Actions and GitLab CI set. Forbidden: requests."""
+"""What started a CI job, from what GitHub Actions and GitLab CI say of it. Forbidden: requests."""
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from reconciler.errors import UsageError
+from reconciler.forges.variables import MARKS, Facts, event, facts
 
 
 class Ci(Enum):
@@ -37,6 +36,7 @@ EVENTS: Final[Mapping[str, Event]] = {
     "merge_request_event": Event.PULL_REQUEST,
 }
 """Events by the names of GitHub and GitLab; every other one is a run by hand."""
+FORGES: Final = {"github": Ci.GITHUB, "gitlab": Ci.GITLAB}
 
 
 @dataclass(frozen=True)
@@ -68,51 +68,31 @@ class Trigger:
 
 def triggered(environ: Mapping[str, str] = os.environ) -> Trigger:
     """What started the job that this process is part of. Raises `UsageError`."""
-    if environ.get("GITHUB_ACTIONS") == "true":
-        return _github(environ)
-    if environ.get("GITLAB_CI") == "true":
-        return _gitlab(environ)
+    for forge, ci in FORGES.items():
+        if environ.get(MARKS[forge]) == "true":
+            return _triggered(ci, _known(forge, environ))
     return Trigger(Ci.NONE, Event.MANUAL)
 
 
-def _github(environ: Mapping[str, str]) -> Trigger:
-    name, commit = environ.get("GITHUB_EVENT_NAME", ""), environ.get("GITHUB_SHA", "")
-    if name == "pull_request_target":
+def _triggered(ci: Ci, known: Facts) -> Trigger:
+    why = EVENTS.get(known.event, Event.MANUAL)
+    if why is Event.PULL_REQUEST:
+        return Trigger(ci, why, known.commit, known.head or known.commit, known.base, fork=known.source != known.target)
+    default = known.is_branch and known.ref != "" and known.ref == known.default
+    return Trigger(ci, why, known.commit, known.commit, "", known.ref, default)
+
+
+def _known(forge: str, environ: Mapping[str, str]) -> Facts:
+    known = facts(forge, environ, {})
+    if forge != "github":
+        return known
+    if known.event == "pull_request_target":
         raise UsageError(
             "pull_request_target gives the secrets of the repository to the pull requests of forks",
             id="RC-trusted-fork",
             hint="Use the event pull_request.",
         )
-    payload = _payload(environ.get("GITHUB_EVENT_PATH", ""))
-    branch = environ.get("GITHUB_REF_NAME", "")
-    event = EVENTS.get(name, Event.MANUAL)
-    if event is not Event.PULL_REQUEST:
-        default = environ.get("GITHUB_REF_TYPE", "branch") == "branch" and branch == _at(payload, "repository", "default_branch")
-        return Trigger(Ci.GITHUB, event, commit, commit, "", branch, default)
-    head, base = _at(payload, "pull_request", "head", "sha"), _at(payload, "pull_request", "base", "sha")
-    fork = _at(payload, "pull_request", "head", "repo", "full_name") != environ.get("GITHUB_REPOSITORY", "")
-    return Trigger(Ci.GITHUB, event, commit, head or commit, base, fork=fork)
-
-
-def _payload(path: str) -> Any:
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8")) if path else {}
+        return facts(forge, environ, event(environ))
     except (OSError, ValueError) as error:
         raise UsageError(f"the event in GITHUB_EVENT_PATH cannot be read: {error}", id="RC-file-not-read") from None
-
-
-def _at(value: Any, *names: str) -> str:
-    """The text at a path of keys; "" where there is none."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else ""
-
-
-def _gitlab(environ: Mapping[str, str]) -> Trigger:
-    event = EVENTS.get(environ.get("CI_PIPELINE_SOURCE", ""), Event.MANUAL)
-    commit, branch = environ.get("CI_COMMIT_SHA", ""), environ.get("CI_COMMIT_BRANCH", "")
-    if event is Event.PULL_REQUEST:
-        head = environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA") or commit
-        fork = environ.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "") != environ.get("CI_MERGE_REQUEST_PROJECT_ID", "")
-        return Trigger(Ci.GITLAB, event, commit, head, environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""), fork=fork)
-    return Trigger(Ci.GITLAB, event, commit, commit, "", branch, branch != "" and branch == environ.get("CI_DEFAULT_BRANCH"))

@@ -6,16 +6,15 @@ them is missing or broken, and requests. Nothing here is a reason to refuse a pl
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from reconciler.errors import ReconcilerError, UsageError
-from reconciler.forges.job import job, recognised
+from reconciler.errors import ReconcilerError
+from reconciler.forges.variables import event, facts, recognised
 
 if TYPE_CHECKING:
     from reconciler.config import Project
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 WHOLE: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 SHORT: Final = 9  # characters of a commit that people read
-EVENT_MAX: Final = 4 * 2**20  # bytes of GitHub's event
 TEXT_MAX: Final = 300  # characters of a name or a URL
 _URL: Final = re.compile(r"https?://[!-~]+")
 
@@ -38,25 +36,16 @@ class CiJob:
     run: str = ""
 
 
-VARIABLES: Final[Mapping[str, tuple[str, str]]] = {
-    "github": ("GITHUB_SHA", "GITHUB_ACTOR"),
-    "gitlab": ("CI_COMMIT_SHA", "GITLAB_USER_LOGIN"),
-    "bitbucket": ("BITBUCKET_COMMIT", "BITBUCKET_STEP_TRIGGERER_UUID"),
-}
-"""Of the commit that is checked out, and of whoever started the job."""
-
-
 def ci_job(environ: Mapping[str, str]) -> CiJob | None:
     """The CI job that this process is part of; None outside of one."""
     forge = recognised(environ)
     if forge is None:
         return None
-    commit, actor = (environ.get(variable, "") for variable in VARIABLES[forge])
-    try:
-        known = job(forge, environ, _event(environ))
-    except UsageError:  # the URL of the API cannot be used, which is no matter here
-        return CiJob(commit, commit, actor)
-    return CiJob(commit, known.commit, actor, known.run_url)
+    known = facts(forge, environ, {})
+    if known.event == "pull_request":  # other events name pull requests too, and have other files
+        with suppress(OSError, ValueError):
+            known = facts(forge, environ, event(environ))
+    return CiJob(known.commit, known.head or known.commit, known.actor, known.run_url)
 
 
 def origin(project: Project, who: str, *, commit: str | None = None, environ: Mapping[str, str] = os.environ) -> OriginData:
@@ -89,18 +78,6 @@ def _checked_out(project: Project) -> tuple[str | None, bool]:
         return commit.id, repository.differs(commit, project.texts)
     except (ReconcilerError, OSError):
         return None, False
-
-
-def _event(environ: Mapping[str, str]) -> Mapping[str, Any]:
-    """GitHub's event, where it is a pull request whose files are checked out: others name pull requests too, and have other files."""
-    if environ.get("GITHUB_EVENT_NAME") != "pull_request":
-        return {}
-    try:
-        with Path(environ.get("GITHUB_EVENT_PATH", "")).open("rb") as file:
-            found = json.loads(file.read(EVENT_MAX))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def sentence(found: OriginData) -> str:

@@ -1,0 +1,147 @@
+"""What the CI of a forge says of its job: the names of its variables, and of the fields of GitHub's event, are only here.
+
+In: the environment, and the file that it names. Out: `Facts`. Forbidden: requests, and deciding what follows from a fact.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+MARKS: Final = {"github": "GITHUB_ACTIONS", "gitlab": "GITLAB_CI", "bitbucket": "BITBUCKET_BUILD_NUMBER"}
+"""The variable that only this CI sets."""
+EVENT_MAX: Final = 32 * 2**20  # bytes of GitHub's event, which has at most 25 MB
+_REF: Final = re.compile(r"refs/pull/(\d+)/")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Texts and numbers; "" and 0 where the CI says nothing.
+
+    `event`: why the job runs. `commit`: what is checked out. `head`: the last commit of the pull request; `base`: the commit that it is
+    compared with. `ref`: the name of the branch or, without `is_branch`, of the tag. `default`: the default branch. `source` and `target`:
+    the repositories that the pull request comes from and wants to change; `fork`: whether they differ, None where nobody knows. `run`: its
+    number and attempt. `name`: of the job.
+    """
+
+    event: str = ""
+    commit: str = ""
+    head: str = ""
+    base: str = ""
+    ref: str = ""
+    is_branch: bool = True
+    default: str = ""
+    repository: str = ""
+    source: str = ""
+    target: str = ""
+    fork: bool | None = None
+    pull: int = 0
+    run: tuple[int, int] = (0, 0)
+    run_url: str = ""
+    actor: str = ""
+    name: str = ""
+
+
+def recognised(environ: Mapping[str, str]) -> str | None:
+    """The forge whose CI runs this job."""
+    return next((forge for forge, variable in MARKS.items() if environ.get(variable)), None)
+
+
+def event(environ: Mapping[str, str]) -> Mapping[str, Any]:
+    """What started a job of GitHub; empty where no file says it. Raises `OSError` or `ValueError`."""
+    path = environ.get("GITHUB_EVENT_PATH")
+    if not path:
+        return {}
+    with Path(path).open("rb") as file:
+        text = file.read(EVENT_MAX)
+    try:
+        content = json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return content if isinstance(content, dict) else {}
+
+
+def facts(forge: str, environ: Mapping[str, str], about: Mapping[str, Any]) -> Facts:
+    """What is known of the job. `about`: the event of GitHub."""
+    return {"github": _github, "gitlab": _gitlab, "bitbucket": _bitbucket}[forge](environ, about)
+
+
+def _github(environ: Mapping[str, str], about: Mapping[str, Any]) -> Facts:
+    server, repository = environ.get("GITHUB_SERVER_URL", "https://github.com"), environ.get("GITHUB_REPOSITORY", "")
+    run, attempt = _number(environ.get("GITHUB_RUN_ID")), _number(environ.get("GITHUB_RUN_ATTEMPT"))
+    pull, began = _part(about, "pull_request"), _part(about, "workflow_run")
+    started_by = began.get("pull_requests")
+    listed = started_by[0] if isinstance(started_by, list) and len(started_by) == 1 else None
+    numbers = [_number(part.get("number")) for part in (pull, _part(about, "issue"), listed, about) if isinstance(part, Mapping)]
+    ref = _REF.match(environ.get("GITHUB_REF", ""))
+    head, base = _part(pull, "head"), _part(pull, "base")
+    source, target = _text(_part(head, "repo"), "full_name"), _text(_part(base, "repo"), "full_name") or repository
+    return Facts(
+        event=environ.get("GITHUB_EVENT_NAME", ""),
+        commit=environ.get("GITHUB_SHA", ""),
+        head=_text(head, "sha") or _text(began, "head_sha"),
+        base=_text(base, "sha"),
+        ref=environ.get("GITHUB_REF_NAME", ""),
+        is_branch=environ.get("GITHUB_REF_TYPE", "branch") == "branch",
+        default=_text(_part(about, "repository"), "default_branch"),
+        repository=repository,
+        source=source,
+        target=target,
+        fork=source != target or not source if pull else None,
+        pull=next(filter(None, numbers), int(ref[1]) if ref else 0),
+        run=(run, attempt),
+        run_url=f"{server}/{repository}/actions/runs/{run}" if run and repository else "",
+        actor=environ.get("GITHUB_ACTOR", ""),
+    )
+
+
+def _gitlab(environ: Mapping[str, str], _: Mapping[str, Any]) -> Facts:
+    source, target = environ.get("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", ""), environ.get("CI_MERGE_REQUEST_PROJECT_ID", "")
+    return Facts(
+        event=environ.get("CI_PIPELINE_SOURCE", ""),
+        commit=environ.get("CI_COMMIT_SHA", ""),
+        head=environ.get("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA", ""),
+        base=environ.get("CI_MERGE_REQUEST_DIFF_BASE_SHA", ""),
+        ref=environ.get("CI_COMMIT_BRANCH", ""),
+        default=environ.get("CI_DEFAULT_BRANCH", ""),
+        repository=environ.get("CI_PROJECT_ID", ""),
+        source=source,
+        target=target,
+        fork=source != target if source and target else None,
+        pull=_number(environ.get("CI_MERGE_REQUEST_IID")),
+        run=(_number(environ.get("CI_PIPELINE_ID")), _number(environ.get("CI_JOB_ID"))),
+        run_url=environ.get("CI_JOB_URL") or environ.get("CI_PIPELINE_URL", ""),
+        actor=environ.get("GITLAB_USER_LOGIN", ""),
+        name=environ.get("CI_JOB_NAME", ""),
+    )
+
+
+def _bitbucket(environ: Mapping[str, str], _: Mapping[str, Any]) -> Facts:
+    repository, build = environ.get("BITBUCKET_REPO_FULL_NAME", ""), _number(environ.get("BITBUCKET_BUILD_NUMBER"))
+    return Facts(
+        commit=environ.get("BITBUCKET_COMMIT", ""),
+        repository=repository,
+        pull=_number(environ.get("BITBUCKET_PR_ID")),
+        run=(build, _number(environ.get("BITBUCKET_STEP_RUN_NUMBER"))),
+        run_url=f"https://bitbucket.org/{repository}/pipelines/results/{build}" if repository and build else "",
+        actor=environ.get("BITBUCKET_STEP_TRIGGERER_UUID", ""),
+    )
+
+
+def _part(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    inner = data.get(name)
+    return inner if isinstance(inner, Mapping) else {}
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Any) -> int:
+    text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 20 else 0
