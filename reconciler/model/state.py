@@ -114,9 +114,10 @@ class State:
     as not made, or not as this object, with their addresses: what has such a mark for a name is ours, and came late. `recent`: what was
     written lately, with the moment (service's clock) until which a list may lack it although it is there. `consents`: what the last run was
     allowed to open, where it is unfinished; else none. `fulfilled`: the renames of the YAML, former address to new, that earlier runs
-    carried out or had nothing to do for. `deleted`: kind and id of what a run deleted lately at an address that nothing has now.
-    `renamed`: addresses that the YAML renames now, with those that the database still has. `projects`: what each other project in the same
-    environment tracks on the same service, with its id.
+    carried out or had nothing to do for. `readdressed`: (kind, id) of what the unfinished runs gave another address.
+    `deleted`: kind and id of what a run deleted lately at an address that nothing has now. `renamed`: addresses that the YAML renames now,
+    with those that the database still has. `projects`: what each other project in the same environment tracks on the same service, with its
+    id.
     """
 
     lineage: str
@@ -131,6 +132,7 @@ class State:
     recent: Mapping[Address, datetime] = field(default_factory=dict)
     consents: frozenset[Consent] = frozenset()
     fulfilled: Mapping[Address, Address] = field(default_factory=dict)
+    readdressed: frozenset[tuple[str, str]] = frozenset()
     renamed: Mapping[Address, Address] = field(default_factory=dict)
     former: Mapping[tuple[str, str], str] = field(default_factory=dict)
     deleted: Mapping[Address, tuple[str, str]] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from reconciler.state.tables import rows
 from reconciler.state.tables.renames import read_renames
 from reconciler.state.tables.rules import read_rules
 from reconciler.state.tables.schema import bindings, journal, outcomes, rules, states, turns
-from reconciler.state.unfinished import is_unfinished, read_consents
+from reconciler.state.unfinished import is_unfinished, read_consents, read_readdressed
 
 NOT_MADE: Final = ("not-sent", "failed", "recovered")  # ends of a create whose own object may come later
 DONE: Final = ("done", "recovered")
@@ -123,6 +123,7 @@ def read_state(connection: Connection, state: int, lag: timedelta, now: datetime
         former=former(scope, others, {(binding.kind, binding.id) for binding in bound.values()}),
         consents=read_consents(connection, state, by=by) if unfinished else frozenset(),
         fulfilled=read_renames(connection, state),
+        readdressed=read_readdressed(connection, state, by=by) if unfinished else frozenset(),
         deleted=_deleted(connection, state, bound, now),
         projects=read_projects(connection, scope) if others else {},
     )

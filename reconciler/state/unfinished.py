@@ -1,18 +1,19 @@
-"""The run that the next one continues: whether there is one, and what it was allowed to open.
+"""The run that the next one continues: whether there is one, what it was allowed to open, and what it gave another address.
 
-In: a connection inside a transaction. Out: `Consent`s, or the row of a run. Forbidden: deciding what is opened.
+In: a connection inside a transaction. Out: `Consent`s, objects, or the row of a run. Forbidden: deciding what is opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import takewhile
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, insert, select
 
-from reconciler.model import Consent
+from reconciler.model import Consent, What
 from reconciler.state.tables.rows import damaged, from_json, to_json
-from reconciler.state.tables.schema import consents, runs
+from reconciler.state.tables.schema import consents, runs, turns
 
 DONE: Final = 0  # the exit code of a run that came to its end
 SENT_NOTHING: Final = (1, 3, 4, 6)  # exit codes
@@ -30,11 +31,23 @@ _ALLOWED: Final = (
     .limit(LOOKED)
 )
 
+_CODES: Final = select(runs.c.id, runs.c.exit_code).where(*_OTHERS).order_by(runs.c.started.desc()).limit(LOOKED)
+_RENAMED: Final = select(turns.c.kind, turns.c.target).where(
+    turns.c.state == bindparam("of"), turns.c.what == What.RENAME.value, turns.c.run.in_(bindparam("these", expanding=True))
+)
+
 
 def is_unfinished(connection: Connection, state: int, *, by: str) -> bool:
     """Whether the newest run, the one that asks and those that sent nothing left out, did not end well."""
     codes = (code for code in connection.execute(_NEWEST, {"of": state, "by": by}).scalars() if code not in SENT_NOTHING)
     return next(codes, DONE) != DONE
+
+
+def read_readdressed(connection: Connection, state: int, *, by: str) -> frozenset[tuple[str, str]]:
+    """Kind and id of what got another address since a run last came to its end."""
+    codes = connection.execute(_CODES, {"of": state, "by": by}).all()
+    these = [row.id for row in takewhile(lambda row: row.exit_code != DONE, codes)]
+    return frozenset((row.kind, row.target) for row in connection.execute(_RENAMED, {"of": state, "these": these}))
 
 
 def read_consents(connection: Connection, state: int, *, by: str) -> frozenset[Consent]:

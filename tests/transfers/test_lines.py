@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from reconciler.errors import ConfigError
-from tests.transfers.two import collection, reasons, sent, space, three, two
+from tests.apply.test_kill import Mortal
+from tests.proofs import spread
+from tests.transfers.two import TWO_SEED, Tree, Two, collection, reasons, sent, space, three, two
 
 THERE = ("acme/space/guides", "beta/space/guides")
 BACK = (THERE[1], THERE[0])
@@ -89,3 +92,64 @@ def test_where_one_of_the_organizations_cannot_be_read_the_state_keeps_the_addre
     assert made.steps == ()
     assert made.memory.rename == {}
     assert org.plan().steps != ()
+
+
+SWAP = [("acme/space/one", "acme/space/two"), ("acme/space/two", "acme/space/one")]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "lines"),
+    [
+        (
+            ([space("guides", "From acme")], [space("guides", "From beta", of="base")]),
+            ([space("guides", "From beta")], [space("guides", "From acme", of="base")]),
+            [THERE, BACK],
+        ),
+        (([space("one", "First"), space("two", "Second")], []), ([space("one", "Second"), space("two", "First")], []), SWAP),
+    ],
+    ids=["between organizations", "in one organization"],
+)
+def test_an_exchange_that_its_own_lines_cannot_take_back_waits_in_every_run(
+    tmp_path: Path, first: tuple[Tree, Tree], then: tuple[Tree, Tree], lines: list[tuple[str, str]]
+) -> None:
+    """The opposite lines are the same lines, which had their effect: no object gets the title of the other one."""
+    org = two(tmp_path)
+    org.applied(*first)
+    org.applied(*then, *lines)
+    for _ in range(3):
+        org.declare(*first, *lines)
+        assert {(str(one.address), one.id) for one in org.plan().blocked} == {(old, "RC-repeated-rename") for old, _ in lines}
+        assert org.apply().results == ()
+
+
+def test_objects_that_changed_places_change_places_again_under_new_keys(tmp_path: Path) -> None:
+    org = two(tmp_path)
+    first = [space("guides", "From acme")], [space("guides", "From beta", of="base")]
+    org.applied(*first)
+    ids = org.addresses()
+    org.applied([space("guides", "From beta")], [space("guides", "From acme", of="base")], THERE, BACK)
+    org.declare(*first, THERE, BACK)
+    assert all("declare both with new keys" in one.remedy for one in org.plan().blocked)
+    ways = (THERE[0], "beta/space/handbook"), (THERE[1], "acme/space/handbook")
+    org.applied([space("handbook", "From acme")], [space("handbook", "From beta", of="base")], *ways)
+    now = org.addresses()
+    assert (now["acme/space/handbook"], now["beta/space/handbook"]) == (ids[THERE[0]], ids[THERE[1]])
+
+
+class MortalTwo(Two, Mortal):
+    """Two organizations whose next apply dies at the nth write."""
+
+
+@pytest.mark.parametrize(
+    ("nth", "when"), spread([(3, "before"), (1, "before"), (1, "after"), (2, "before"), (3, "after"), (4, "before")], 1)
+)
+def test_killed_before_its_titles_an_exchange_gets_them_in_the_next_run(tmp_path: Path, nth: int, when: str) -> None:
+    org = MortalTwo(tmp_path, seed=copy.deepcopy(TWO_SEED))
+    both = [space("guides", "From acme")], [space("guides", "From beta", of="base")]
+    org.applied(*both)
+    before = org.addresses()
+    org.declare(*both, THERE, BACK)
+    org.die_and_try_again(nth, when)
+    now = org.addresses()
+    assert [now[address] for address in THERE] == [before[address] for address in BACK]
+    assert [org.call("GET", f"/spaces/{now[address]}")["title"] for address in THERE] == ["From acme", "From beta"]

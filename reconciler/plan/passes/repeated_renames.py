@@ -18,16 +18,16 @@ from reconciler.resource import UNSET
 def repeated_renames(world: World, decisions: Decisions) -> Decisions:
     """Block both resources of a line that was carried out before, where the one would get the title that the other has now.
 
-    Not where the last run did not come to its end: it may have exchanged the keys, and the titles are still to follow.
+    Not where a run that did not come to its end exchanged the keys: the titles are still to follow.
     """
     former, drafts = decisions.matches.former, dict(decisions.drafts)
-    if former.before.unfinished:
-        return decisions
     carried_out = {*former.state.fulfilled} - {*former.followed.values()}
     for old, new in former.renames.items():
         if old not in carried_out or former.state.fulfilled[old] != new or old not in drafts or new not in drafts:
             continue
         taker, giver = drafts[new], drafts[old]
+        if (taker.kind.name, taker.id) in former.before.readdressed:
+            continue
         if taker.active and giver.active and any(_would_take(taker, giver, name) for name in NAMES):
             drafts |= {draft.address: _blocked(draft, old, new) for draft in (taker, giver)}
     return replace(decisions, drafts=drafts)
@@ -42,9 +42,13 @@ def _would_take(taker: Draft, giver: Draft, name: str) -> bool:
 
 
 def _blocked(draft: Draft, old: Address, new: Address) -> Draft:
+    again = (
+        f"use reconciler state mv: {new} to a free address, {old} to {new}, and that address to {old}"
+        if old.root == new.root
+        else f"declare both with new keys, with lines in moved from {new} and {old} to these"
+    )
     return draft.block(
         f"{new} was renamed from {old} by an earlier run, so its object would now only get the title of the object at {old}",
-        f"if only the titles change, remove the former keys of both; to swap the objects again, use reconciler state mv: "
-        f"{new} to a free address, {old} to {new}, and that address to {old}",
+        f"if only the titles change, remove the former keys of both; to swap the objects again, {again}",
         id="RC-repeated-rename",
     )
