@@ -122,3 +122,12 @@ def test_transfers_to_several_organizations_never_wait_for_each_other_in_a_circl
     transfers = [step for step in sent(outcome) if step.startswith("transfer ")]
     assert sorted(transfers) == sorted(f"transfer {new}" for _, new in lines)
     assert len(sent(outcome)) == 5  # the space that is given first is put behind the collection that comes after it
+
+
+def test_what_is_removed_from_a_collection_is_deleted_although_its_key_is_taken_where_that_goes(org: Two) -> None:
+    org.applied([collection("product", space("one"), space("guides"))], [space("guides", of="base")], protect=[])
+    there = org.id("beta/space/guides")
+    after = [space("guides", of="base"), collection("product", space("one", of="base"))]
+    outcome = org.applied([], after, PRODUCT, protect=[])
+    assert sent(outcome) == ["delete acme/space/guides", "transfer beta/collection/product"]
+    assert org.id("beta/space/guides") == there

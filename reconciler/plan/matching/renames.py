@@ -106,7 +106,8 @@ def _implied(kinds: Kinds, desired: Desired, state: State, asked: Mapping[Addres
             continue
         outer = next((above for above in stands_in(state.bindings, address) if above in leaving), None)
         inside = address.renamed(address.root, leaving[outer].root) if outer is not None and not _rootless(address) else None
-        if inside is not None and inside in desired.resources:
+        kept = inside in state.bindings and inside not in asked  # another object has the address, and no line takes it away
+        if inside is not None and inside in desired.resources and not kept:
             implied[address] = inside
     return implied
 
