@@ -163,13 +163,14 @@ def _trees(nodes: dict[int, Node]) -> dict[str, Tree]:
 def _lines(chance: random.Random, before: dict[int, Node], after: dict[int, Node], whole: bool) -> Iterator[tuple[str, str]]:
     """The lines that say what has another address now; some of those that follow from that of a collection are left out."""
     there = {node.address for node in after.values()}
+    held = {node.address for node in before.values()}  # what gets an address that something else had needs its line
     lines = []
     for number, old in before.items():
         new = after.get(number)
         if new is None or new.address == old.address:
             continue
         outer = next((at for at in _above(before, old) if at in after and after[at].root != before[at].root), None)
-        follows = outer is not None and new.root != old.root and new.key == old.key and old.address not in there
+        follows = outer is not None and new.root != old.root and new.key == old.key and old.address not in there and new.address not in held
         if whole or not (follows and chance.random() < 0.6):
             lines.append((old.address, new.address))
     chance.shuffle(lines)
