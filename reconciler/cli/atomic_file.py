@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -27,3 +29,22 @@ def write_whole(target: Path, text: str, *, mode: int = 0o600) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+
+
+def rewrite(root: Path, texts: Mapping[str, str]) -> list[str]:
+    """Replace files of a project, by their names below `root`, with their permissions kept; the names as a message shows them.
+
+    Raises `ReconcilerError` for the first that cannot be written.
+    """
+    from reconciler.cli.options import near
+    from reconciler.errors import ReconcilerError
+
+    for name, text in texts.items():
+        path = (root / name).resolve()  # a link stays a link
+        try:
+            write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
+        except OSError as error:
+            raise ReconcilerError(
+                f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-written"
+            ) from error
+    return [str(near(root / name)) for name in texts]

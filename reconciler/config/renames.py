@@ -96,7 +96,7 @@ def _way(move: Moved, items: Collection[Address]) -> str:
 def read_removed(
     kinds: Kinds, entries: list[Entry], items: Mapping[Address, Item], moved: Collection[Moved], problems: Problems, *, chosen: bool
 ) -> dict[Address, Removed]:
-    """What shall happen to single addresses. `chosen`: whether the project has environments."""
+    """What is to happen to single addresses. `chosen`: whether the project has environments."""
     renamed = {move.old: move.new for move in moved} | {old: item.address for item in items.values() for old, _ in item.previously}
     found: dict[Address, Removed] = {}
     for node in _nodes(entries, problems):

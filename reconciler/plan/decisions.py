@@ -152,7 +152,7 @@ class Draft:
 
     @property
     def is_transferred(self) -> bool:
-        """Whether a transfer of its own brings it; what comes along with another one is not."""
+        """Whether it has a transfer of its own, and is not part of another object's."""
         return isinstance(self.intent, Transfer)
 
     @property

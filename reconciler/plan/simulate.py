@@ -212,7 +212,7 @@ class World:
             self.place(kind, id, body, step.address)
 
     def _transferred(self, kind: Kind, id: str, container: str) -> None:
-        """A transfer: what the object contains comes along, and it is last at the top of its new container."""
+        """A transfer: the object keeps what it contains, and becomes the last at the top of its new container."""
         inside = [key for key, _ in self.contents(kind, id)]
         for name, inner in inside:
             observed = self.objects[name][inner]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reconciler.cli.atomic_file import write_whole
-from reconciler.cli.options import Options, near
+from reconciler.cli.atomic_file import rewrite
+from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
 from reconciler.cli.wiring.connect import known_service, now, open_store
 from reconciler.errors import ReconcilerError
@@ -61,17 +60,7 @@ def fix(options: Options, kinds: Kinds, findings: Sequence[Finding]) -> tuple[tu
 
     root, before = texts(options.project, kinds)
     result = fixed(before, findings)
-    written = []
-    for name, text in result.texts.items():
-        path = (root / name).resolve()  # a link stays a link
-        try:
-            write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
-        except OSError as error:
-            raise ReconcilerError(
-                f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-written"
-            ) from error
-        written.append(str(near(root / name)))
-    return result.done, result.left, written
+    return result.done, result.left, rewrite(root, result.texts)
 
 
 def everywhere(root: Path, findings: Sequence[Finding]) -> tuple[Finding, ...]:

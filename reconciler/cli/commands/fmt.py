@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,6 +32,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
       reconciler fmt --check examples/acme
     """
     from reconciler.cli import exits
+    from reconciler.cli.atomic_file import rewrite
     from reconciler.config.source.texts import texts
     from reconciler.kinds import load as load_kinds
 
@@ -42,7 +41,7 @@ def command(screen: Screen, /, check: bool, diff: bool, **words: Any) -> int:
     root, before = texts(options.project, kinds)
     changed = _laid_out(kinds, before)
     if not check and not diff:
-        _write(root, changed)
+        rewrite(root, changed)
     for name, text in changed.items():
         screen.out(_diff(name, before[name], text) if diff else f"{near(root / name)}\n")
     screen.say(_summary(len(before), len(changed), written=not check and not diff))
@@ -68,19 +67,6 @@ def _laid_out(kinds: Kinds, before: Mapping[str, str]) -> dict[str, str]:
     if problems:
         raise ConfigError(problems)
     return changed
-
-
-def _write(root: Path, changed: Mapping[str, str]) -> None:
-    from reconciler.cli.atomic_file import write_whole
-
-    for name, text in changed.items():
-        path = (root / name).resolve()  # a link stays a link
-        try:
-            write_whole(path, text, mode=stat.S_IMODE(path.stat().st_mode))
-        except OSError as error:
-            raise ReconcilerError(
-                f"{near(path)} cannot be written: {(error.strerror or 'no reason given').lower()}", id="RC-file-not-written"
-            ) from error
 
 
 def _diff(name: str, before: str, after: str) -> str:

@@ -1,7 +1,7 @@
 """Probable renames: an address that is no longer declared beside a new one that looks like it. Pure.
 
 Without the word `previously` the one would be deleted and the other made: its content and its public address would be lost. So both wait
-until the YAML says which it is. What only stands in the same place is a remark. A line that went to another root, whose object could be
+until the YAML says which it is. What only has the same place is a remark. A line that went to another root, whose object could be
 transferred there, waits for its line in `moved`.
 """
 
