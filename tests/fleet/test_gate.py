@@ -29,8 +29,10 @@ def test_many_requests_at_once_are_all_granted_from_the_first_moment_on(tmp_path
             turnstile = Turnstile(str(gate.path))
             await run(turnstile)
             await asyncio.sleep(0)
-            assert turnstile._listening is not None
+            assert turnstile._listening is not None and turnstile._writer is not None
             turnstile._listening.cancel()  # or the end of the gate would end this process
+            turnstile._writer.close()
+            await turnstile._writer.wait_closed()
 
     gate = Gate(tmp_path / "gate", take, told.update)
     asyncio.run(both(gate))
