@@ -22,19 +22,20 @@ def test_many_requests_at_once_are_all_granted_from_the_first_moment_on(tmp_path
         async with asyncio.timeout(20):
             tickets = await asyncio.gather(*(turnstile.take("GET", 10.0) for _ in range(20)))
         for ticket in tickets:
-            turnstile.report(ticket, 200, Hints())
+            turnstile.report(ticket, 200, Hints(limit=100, remaining=50, reset=0))
 
     async def both(gate: Gate) -> None:
         async with gate:
             turnstile = Turnstile(str(gate.path))
             await run(turnstile)
             await asyncio.sleep(0)
-            assert turnstile._listening is not None and turnstile._writer is not None
+            assert turnstile._listening is not None
+            assert turnstile._writer is not None
             turnstile._listening.cancel()  # or the end of the gate would end this process
             turnstile._writer.close()
-            await turnstile._writer.wait_closed()
 
     gate = Gate(tmp_path / "gate", take, told.update)
     asyncio.run(both(gate))
     assert len(set(taken)) == gate.taken == 20
     assert set(told) == {str(number) for number in range(1, 21)}
+    assert all(answer is not None and answer.left == 50 for answer in told.values()), "what a run says last is read"

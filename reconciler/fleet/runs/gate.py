@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,7 @@ from reconciler.fleet.budget import Report
 VARIABLE: Final = "_RECONCILER_FLEET_GATE"
 LOST: Final = 70  # the exit code of a run whose worker is gone
 WAIT_MAX: Final = 5.0  # seconds after which the row is looked at again, whatever it said
+LAST_WORDS: Final = 1.0  # seconds for reading what an ended run wrote
 
 
 class Gate:
@@ -45,6 +46,8 @@ class Gate:
     async def __aexit__(self, *raised: object) -> None:
         assert self._server is not None
         self._server.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=LAST_WORDS)
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -57,26 +60,24 @@ class Gate:
         current = asyncio.current_task()
         assert current is not None
         self._tasks.add(current)
-        takes: set[asyncio.Task[None]] = set()
+        grants: set[asyncio.Task[None]] = set()
+        flushes: set[asyncio.Task[None]] = set()
         try:
             while line := await reader.readline():
                 message = json.loads(line)
                 ticket = str(int(message["id"]))
                 if "take" in message:
-                    task = asyncio.create_task(self._grant(ticket, str(message["take"])[:20], writer))
-                    takes.add(task)
-                    task.add_done_callback(takes.discard)
+                    _kept(grants, self._grant(ticket, str(message["take"])[:20], writer))
                 elif ticket in self._sent:
                     self._sent.discard(ticket)
                     self._told[ticket] = _report(message["told"])
-                    task = asyncio.create_task(self._flush())
-                    takes.add(task)
-                    task.add_done_callback(takes.discard)
+                    _kept(flushes, self._flush())
         except (ValueError, KeyError, TypeError, OSError, asyncio.CancelledError):  # a run that speaks nonsense gets no answer
             pass
         finally:
-            for task in tuple(takes):
+            for task in tuple(grants):
                 task.cancel()
+            await asyncio.gather(*flushes, return_exceptions=True)  # a report that is lost keeps a request under way for minutes
             self._tasks.discard(current)
             writer.close()
 
@@ -97,6 +98,13 @@ class Gate:
             told, self._told = self._told, {}
             if told:
                 await asyncio.to_thread(self._report, told)
+
+
+def _kept(tasks: set[asyncio.Task[None]], work: Coroutine[Any, Any, None]) -> None:
+    """Start a task that is in the set until it ends."""
+    task = asyncio.create_task(work)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
 
 
 def _report(told: Any) -> Report | None:
