@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.schema import CreateSchema
 
 from reconciler.errors import StateError, UsageError
+from reconciler.fleet.store import migrations
 from reconciler.fleet.store.schema import METADATA, SCHEMA, version
 from reconciler.state.errors import calm
 
@@ -30,7 +31,7 @@ FORM: Final = "Write postgresql://USER@HOST/NAME."
 NEWER: Final = "Upgrade Reconciler on this machine."
 
 Migration = Callable[[Connection], None]
-MIGRATIONS: Final[tuple[Migration, ...]] = ()
+MIGRATIONS: Final[tuple[Migration, ...]] = (migrations.people,)
 """The nth takes version n to n + 1; they only ever grow in number, and every one leaves what the version before it needs."""
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from sqlalchemy import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
     DateTime,
+    Float,
     ForeignKey,
     Identity,
     Index,
@@ -16,6 +18,7 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    event,
     text,
 )
 from sqlalchemy.dialects.postgresql import JSONB
@@ -40,6 +43,7 @@ revisions = Table(  # every fleet file that took effect; the last one is the fle
     Column("soak", Integer, nullable=False),
     Column("applied_by", Text, nullable=False),
     _moment("applied_at", nullable=False, server_default=NOW),
+    Column("settings", JSONB),  # what the file says of people, notifications and webhooks; references, never secrets
 )
 
 projects = Table(  # the schedule: what is due is what has next_due in the past
@@ -68,6 +72,8 @@ projects = Table(  # the schedule: what is due is what has next_due in the past
     Column("budget", Text),  # whose requests its runs take: a digest of service and token
     Column("scope", Text, unique=True),  # a digest of the state's place, project and environment
     Column("applied", Text),  # the commit that was applied last
+    Column("health", JSONB),  # what is broken or expires, beside the status
+    _moment("health_at"),
 )
 Index("projects_due", projects.c.next_due, postgresql_where=text("orphaned_at IS NULL"))
 
@@ -125,4 +131,96 @@ plans = Table(  # the last plan of a project with mode plan or apply
     Column("commit", Text, nullable=False),
     Column("document", JSONB, nullable=False),
     _moment("made_at", nullable=False, server_default=NOW),
+    Column("digest", Text),  # of what would be sent; approvals are of a digest
+    Column("classes", JSONB),  # of change, as a list
+    Column("authors", JSONB),  # of the commit, as a list of e-mail addresses
+    Column("text", Text),  # the plan as `plan` shows it
+)
+
+approvals = Table(  # who agreed to a plan, or refused it; a line is never changed
+    "approvals",
+    METADATA,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("classes", JSONB, nullable=False),  # that are approved, as a list
+    Column("person", Text, nullable=False),
+    Column("approves", Boolean, nullable=False),  # false: rejects
+    Column("reason", Text, nullable=False, server_default=""),
+    _moment("at", nullable=False, server_default=NOW),
+)
+Index("approvals_of_plan", approvals.c.project, approvals.c.digest)
+
+quarantines = Table(  # what was undone, and is not applied again until somebody says so
+    "quarantines",
+    METADATA,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
+    Column("commit", Text, nullable=False),
+    Column("addresses", JSONB, nullable=False),  # that were undone, as a list
+    Column("undone_by", Text, nullable=False),  # the run of `undo`
+    _moment("at", nullable=False, server_default=NOW),
+    _moment("lifted_at"),
+    Column("lifted_by", Text),
+)
+Index("quarantines_open", quarantines.c.project, postgresql_where=text("lifted_at IS NULL"))
+
+samples = Table(  # what each reading said, for charts
+    "samples",
+    METADATA,
+    Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), primary_key=True),
+    _moment("at", primary_key=True, server_default=NOW),
+    Column("status", Text, nullable=False),
+    Column("ahead", Integer, nullable=False),
+    Column("drift", Integer, nullable=False),
+    Column("unmanaged", Integer, nullable=False),
+    Column("coverage", Float),
+)
+
+notices = Table(  # what is to be sent to people; whoever sends one locks its row
+    "notices",
+    METADATA,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
+    Column("event", Text, nullable=False),
+    Column("title", Text, nullable=False),
+    Column("text", Text, nullable=False),
+    _moment("at", nullable=False, server_default=NOW),
+    _moment("next_try", nullable=False, server_default=NOW),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    _moment("sent_at"),
+    Column("error", Text),
+)
+Index("notices_open", notices.c.next_try, postgresql_where=text("sent_at IS NULL"))
+
+sessions = Table(  # who is logged in to the dashboard
+    "sessions",
+    METADATA,
+    Column("id", Text, primary_key=True),  # a digest of the cookie
+    Column("person", JSONB, nullable=False),
+    Column("csrf", Text, nullable=False),
+    _moment("created_at", nullable=False, server_default=NOW),
+    _moment("expires_at", nullable=False),
+)
+
+audit = Table(  # who saw, approved and ran what; nothing in it is ever changed or deleted
+    "audit",
+    METADATA,
+    Column("id", BigInteger, Identity(), primary_key=True),
+    _moment("at", nullable=False, server_default=NOW),
+    Column("person", Text, nullable=False),
+    Column("tenant", Text),
+    Column("action", Text, nullable=False),
+    Column("project", Text),  # its name: a line outlives its project
+    Column("details", JSONB, nullable=False, server_default=text("'{}'")),
+)
+Index("audit_at", audit.c.at)
+event.listen(
+    audit,
+    "after_create",
+    DDL(f"""
+        CREATE FUNCTION {SCHEMA}.refuse_change() RETURNS trigger LANGUAGE plpgsql AS
+          $$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$;
+        CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {SCHEMA}.audit EXECUTE FUNCTION {SCHEMA}.refuse_change();
+    """),
 )

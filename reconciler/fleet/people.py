@@ -1,0 +1,46 @@
+"""People of a fleet and what they may do, for each tenant. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+
+ALL: Final = "*"  # every tenant
+
+
+class Role(StrEnum):
+    """What a person may do. Each may do what the one before may."""
+
+    VIEWER = "viewer"  # sees the projects of a tenant
+    APPROVER = "approver"  # approves and rejects plans, runs projects now
+    ADMIN = "admin"  # pauses, resumes, reads the audit log
+
+
+_ORDER: Final = tuple(Role)
+
+
+@dataclass(frozen=True)
+class Person:
+    """`name`: for people and for the audit log, such as an e-mail address. `roles`: by tenant; `*` is every tenant."""
+
+    name: str
+    roles: Mapping[str, Role] = field(default_factory=dict)
+
+    def may(self, role: Role, tenant: str) -> bool:
+        """Whether this person has a role, or one above it, in a tenant."""
+        return any(_ORDER.index(self.roles[scope]) >= _ORDER.index(role) for scope in (tenant, ALL) if scope in self.roles)
+
+    @property
+    def tenants(self) -> tuple[str, ...] | None:
+        """The tenants that this person sees; None for all."""
+        return None if ALL in self.roles else tuple(sorted(self.roles))
+
+
+def as_data(person: Person) -> dict[str, Any]:
+    return {"name": person.name, "roles": {tenant: role.value for tenant, role in person.roles.items()}}
+
+
+def of_data(data: Mapping[str, Any]) -> Person:
+    return Person(data["name"], {tenant: Role(role) for tenant, role in data["roles"].items()})

@@ -1,0 +1,51 @@
+"""The audit log: who saw, approved and ran what. Lines are added, never changed; the database refuses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from reconciler.fleet.store.schema import audit
+
+BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Line:
+    """`action`: a verb, such as `approve`. `project`: its name, None for the whole fleet. `details`: JSON values without secrets."""
+
+    person: str
+    action: str
+    project: str | None = None
+    tenant: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    id: int = 0
+    at: datetime | None = None
+
+
+def write(connection: Connection, *lines: Line) -> None:
+    """Add lines, in the transaction of what they are about."""
+    if lines:
+        values = [
+            {"person": line.person, "action": line.action, "project": line.project, "tenant": line.tenant, "details": dict(line.details)}
+            for line in lines
+        ]
+        connection.execute(insert(audit), values)
+
+
+def read(connection: Connection, *, after: int = 0, tenants: Sequence[str] | None = None) -> Iterator[Line]:
+    """The lines after an id, oldest first. `tenants`: only those of these; None for all."""
+    while True:
+        query = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(BATCH)
+        if tenants is not None:
+            query = query.where(audit.c.tenant.in_(list(tenants)))
+        rows = connection.execute(query).mappings().all()
+        for row in rows:
+            yield Line(**row)
+        if len(rows) < BATCH:
+            return
+        after = rows[-1]["id"]

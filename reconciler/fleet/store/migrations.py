@@ -1,0 +1,25 @@
+"""The tables of a fleet from one version to the next: forwards only, and each step leaves what the version before it needs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Connection, text
+
+from reconciler.fleet.store import schema
+from reconciler.fleet.store.schema import SCHEMA
+
+_COLUMNS: Final = {
+    "revisions": ("settings jsonb",),
+    "projects": ("health jsonb", "health_at timestamptz"),
+    "plans": ("digest text", "classes jsonb", "authors jsonb", "text text"),
+}
+
+
+def people(connection: Connection) -> None:
+    """Version 2: what people decide, see and are told."""
+    for table, columns in _COLUMNS.items():
+        for column in columns:
+            connection.execute(text(f"ALTER TABLE {SCHEMA}.{table} ADD COLUMN IF NOT EXISTS {column}"))
+    tables = [schema.approvals, schema.quarantines, schema.samples, schema.notices, schema.sessions, schema.audit]
+    schema.METADATA.create_all(connection, tables=tables)

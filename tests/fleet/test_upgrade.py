@@ -1,0 +1,50 @@
+"""An older database becomes today's: its rows stay, and its tables are those of a new one."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from reconciler.fleet.store import Database, audit, schema
+from reconciler.fleet.worker import ready
+
+ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit")
+COLUMNS = {"revisions": ["settings"], "projects": ["health", "health_at"], "plans": ["digest", "classes", "authors", "text"]}
+
+
+def shape(database: Database) -> dict[str, list[tuple[str, str, bool]]]:
+    with database.transaction() as connection:
+        tables = inspect(connection)
+        return {
+            name: sorted((column["name"], str(column["type"]), column["nullable"]) for column in tables.get_columns(name, schema.SCHEMA))
+            for name in tables.get_table_names(schema.SCHEMA)
+        }
+
+
+def test_a_database_of_the_first_version_keeps_its_rows_and_gets_the_tables_of_today(database: Database) -> None:
+    today = shape(database)
+    with database.transaction() as connection:
+        for table in ADDED:
+            connection.execute(text(f"DROP TABLE {schema.SCHEMA}.{table}"))
+        connection.execute(text(f"DROP FUNCTION {schema.SCHEMA}.refuse_change"))
+        for table, columns in COLUMNS.items():
+            for column in columns:
+                connection.execute(text(f"ALTER TABLE {schema.SCHEMA}.{table} DROP COLUMN {column}"))
+        connection.execute(text(f"UPDATE {schema.SCHEMA}.version SET version = 1"))
+        connection.execute(text(f"INSERT INTO {schema.SCHEMA}.revisions (file, text, soak, applied_by) VALUES ('f', 't', 7, 'ada')"))
+    ready(database)
+    assert shape(database) == today
+    with database.transaction() as connection:
+        assert connection.execute(text(f"SELECT soak FROM {schema.SCHEMA}.revisions")).scalar() == 7
+
+
+@pytest.mark.parametrize("change", ["UPDATE {} SET person = 'eve'", "DELETE FROM {}", "TRUNCATE {}"])
+def test_a_line_of_the_audit_log_is_never_changed(database: Database, change: str) -> None:
+    line = audit.Line("ada", "approve", "acme", "docs", {"digest": "ab"})
+    with database.transaction() as connection:
+        audit.write(connection, line)
+    with pytest.raises(DBAPIError, match="append-only"), database._engine.begin() as connection:
+        connection.execute(text(change.format(f"{schema.SCHEMA}.audit")))
+    with database.transaction() as connection:
+        assert [(read.person, read.details) for read in audit.read(connection)] == [("ada", {"digest": "ab"})]
