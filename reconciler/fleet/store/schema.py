@@ -218,9 +218,11 @@ Index("audit_at", audit.c.at)
 event.listen(
     audit,
     "after_create",
-    DDL(f"""
+    DDL(  # type: ignore[no-untyped-call]
+        f"""
         CREATE FUNCTION {SCHEMA}.refuse_change() RETURNS trigger LANGUAGE plpgsql AS
           $$ BEGIN RAISE EXCEPTION 'the audit log is append-only'; END $$;
         CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {SCHEMA}.audit EXECUTE FUNCTION {SCHEMA}.refuse_change();
-    """),
+    """
+    ),
 )
