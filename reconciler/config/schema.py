@@ -1,15 +1,12 @@
 """The JSON Schema of a project file and of the files it includes, for editors; made from the kinds alone. Pure.
 
-It says less than `load` does: what only several lines together can get wrong (references, defaults, variables) is not its matter.
-An expression may stand wherever a value may, so every value is also a text with `${{`.
+It is less strict than `load`, which also checks what only several lines together can get wrong: references, defaults, variables.
+An expression may replace any value, so every value is also a text with `${{`. Resources are described by `schemas.resources`.
 """
 
 from __future__ import annotations
 
-import copy
 import json
-from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from reconciler.address import KEY_PATTERN
@@ -17,37 +14,31 @@ from reconciler.config.access import schema as access
 from reconciler.config.language.accepted import variable_schema
 from reconciler.config.policies.schema import rules
 from reconciler.config.rules import lint_schema
-from reconciler.config.schemas.alternatives import EXPRESSION, TEXT, Schema, chosen, either, loosened, or_expression, takes_null
-from reconciler.config.source.nodes import FOR_EACH
+from reconciler.config.schemas.alternatives import TEXT, Schema, chosen, either, or_expression
+from reconciler.config.schemas.forms import KEY, KEYS, map_of, text
+from reconciler.config.schemas.resources import Resources
 from reconciler.config.source.split import INCLUDE
-from reconciler.config.values import adapter
-from reconciler.config.words import ADOPT, CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, Access, Service
-from reconciler.resource import Field, Kind, Kinds
+from reconciler.config.words import CREATE_STRATEGIES, PRUNE_SCOPES, REMOVED_ACTIONS, SECRETS, Access, Service
+from reconciler.resource import Kind, Kinds
 
 ID = "https://www.schemastore.org/docs-reconciler.json"  # the name that never changes; also where SchemaStore would publish it
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-KEY: Schema = {"$ref": "#/$defs/key"}
-LOOP: Schema = {
-    "description": "One resource for each element of a list or a map: each.key, each.value and each.index are its values.",
-    **either([{"type": "array"}, {"type": "object"}, EXPRESSION]),
-}
 ENCRYPTED_NAME = r"^(?!.*\$\{\{).*\.(yaml|yml|json)$"
 WHOLE = r"(?<!\$)\$\{\{(?!\s*\}\})[\s\S]*\}\}"  # an expression that ends and is not empty
 WELL_FORMED = r"^(?![\s\S]*(?<!\$)\$\{\{(?:\s*\}\}|(?![\s\S]*\}\})))"  # a text without one that is empty or does not end
 INCLUDED = r"^(?!.*\$\{\{)(?![/~]|environments/|reconciler\.yaml$)(?!(?:.*/)?\.)(?!.*\.(?:enc|sops)\.ya?ml$).+$"
 LITERAL: Schema = {"not": {"type": "string", "pattern": WHOLE}}
-KEYS: Schema = {"pattern": rf"^{KEY_PATTERN}$|\$\{{\{{"}  # an expression is a key inside forEach
 FILES_OF_SECRETS: Schema = {
     "description": "Files that SOPS encrypted; their values are secrets.NAME in expressions.",
     **either([{"type": "array", "items": {"type": "string", "pattern": ENCRYPTED_NAME}}, {"type": "string", "pattern": ENCRYPTED_NAME}]),
 }
-COMMENT: Schema = {"^x-": {"description": "Ignored: use it for YAML anchors."}}
 TEXTLIKE = ["string", "number", "boolean"]  # whatever an editor makes of `007` or `no`
 
 
 def schema(kinds: Kinds) -> dict[str, Any]:
     """The schema of project files and included files, as plain data; equal kinds give equal schemas."""
-    made = _Maker(kinds)
+    resources = Resources(kinds)
+    files = Files(resources)
     definitions: Schema = {
         "expression": {"description": "A value computed from variables and files.", "type": "string", "pattern": WHOLE},
         "text": {"description": "Text; a text field uses the text as it is written.", "type": TEXTLIKE, "pattern": WELL_FORMED},
@@ -58,24 +49,24 @@ def schema(kinds: Kinds) -> dict[str, Any]:
         },
         "address": {"description": "The address of a resource, as plans print it.", "type": "string", "pattern": "^[^/]+(/[^/]+)*$"},
         "variable": variable_schema(text=TEXT, literal=LITERAL, textlike=TEXTLIKE),
-        "split": made.split(),
-        "unsplit": made.unsplit(),
-        "project": made.project(),
-        "fragment": made.fragment(),
-        "part": made.part(),
-        "environment": made.environment(),
+        "split": files.split(),
+        "unsplit": files.unsplit(),
+        "project": files.project(),
+        "fragment": files.fragment(),
+        "part": files.part(),
+        "environment": files.environment(),
     }
     for kind in kinds.values():
-        definitions[kind.name] = made.definition(kind)
+        definitions[kind.name] = resources.definition(kind)
     for host in kinds:
         for section, members in kinds.lists(host).items():
-            definitions[f"{host}.{section}"] = made.items(members)
+            definitions[f"{host}.{section}"] = resources.items(members)
     return {
         "$schema": DIALECT,
         "$id": ID,
         "title": "A project of Reconciler, or a file it includes",
         **_files(kinds),
-        "$defs": {**definitions, **made.types},
+        "$defs": {**definitions, **resources.types},
     }
 
 
@@ -97,29 +88,26 @@ def dumped(kinds: Kinds) -> str:
     return json.dumps(schema(kinds), indent=2, ensure_ascii=False) + "\n"
 
 
-class _Maker:
-    """Makes the definitions; `types` gathers what annotations define by themselves."""
+class Files:
+    """The definitions of files: a project file, what it includes, an environment."""
 
-    def __init__(self, kinds: Kinds) -> None:
-        self.kinds = kinds
-        self.types: Schema = {}
-
-    # -- files ---------------------------------------------------------------------------------------------------------------------
+    def __init__(self, resources: Resources) -> None:
+        self.kinds, self.resources = resources.kinds, resources
 
     def project(self) -> Schema:
         names = {"enum": list(self.kinds)}
         seconds = {"type": "number", "exclusiveMinimum": 0}
-        return _map(
+        return map_of(
             {
                 "version": {"description": "The version of this language.", "const": 1},
-                "project": _text("The name of the project; the state is stored under it."),
+                "project": text("The name of the project; the state is stored under it."),
                 Service.SECTION: {
                     "not": {"required": [Service.BASE_URL, Service.SANDBOX]},
-                    **_map(
+                    **map_of(
                         {
-                            Service.BASE_URL: _text("The URL of the service; used after it is confirmed."),
-                            Service.SANDBOX: _text("The file of an embedded sandbox, instead of baseUrl."),
-                            Service.MEMBER: _text(
+                            Service.BASE_URL: text("The URL of the service; used after it is confirmed."),
+                            Service.SANDBOX: text("The file of an embedded sandbox, instead of baseUrl."),
+                            Service.MEMBER: text(
                                 "The e-mail of the member who owns the token; must have access to everything and stay an admin."
                             ),
                             Service.TIMEOUT: or_expression({"description": "Seconds for one request, including retries.", **seconds}),
@@ -128,10 +116,10 @@ class _Maker:
                     ),
                 },
                 "state": {
-                    **_text("The URL of the state, without a password: a file, a PostgreSQL server or a bucket."),
+                    **text("The URL of the state, without a password: a file, a PostgreSQL server or a bucket."),
                     "not": {"type": "string", "pattern": "//[^/@]*:[^/@]*@"},
                 },
-                "recovery": _map(
+                "recovery": map_of(
                     {
                         "settle": or_expression(
                             {
@@ -155,7 +143,7 @@ class _Maker:
                     "propertyNames": {"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
                     "additionalProperties": {"$ref": "#/$defs/variable"},
                 },
-                "prune": _map(
+                "prune": map_of(
                     {
                         name: {"description": f"Default: {kind.prune}.", **or_expression({"enum": list(PRUNE_SCOPES)})}
                         for name, kind in self.kinds.items()
@@ -163,9 +151,9 @@ class _Maker:
                     "What happens to objects whose lines are removed, by kind.",
                 ),
                 "protect": {"description": "Kinds whose deletion requires consent.", "type": "array", "items": names},
-                "guards": _map(
+                "guards": map_of(
                     {
-                        "maxDelete": _map(
+                        "maxDelete": map_of(
                             {
                                 "percent": or_expression({"type": "number", "minimum": 0, "maximum": 100}),
                                 "atLeast": or_expression({"type": "integer", "minimum": 0}),
@@ -178,8 +166,9 @@ class _Maker:
                 ),
                 Access.SECTION: access.schema(),
                 "lint": lint_schema(),
-                "defaults": _map(
-                    {name: _map(self._fields(kind)) for name, kind in self.kinds.items()}, "Values for fields that are not written."
+                "defaults": map_of(
+                    {name: map_of(self.resources.fields(kind)) for name, kind in self.kinds.items()},
+                    "Values for fields that are not written.",
                 ),
                 **rules(self.kinds),
                 **self._everywhere(),
@@ -192,17 +181,17 @@ class _Maker:
         held: Schema = {}
         for root in self.kinds.roots:
             held[root.name] = {"description": f"The key of the {root.name} that this file belongs to.", **KEY}
-            held |= self._sections(root)
-        return {**_map({**held, **rules(self.kinds), **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
+            held |= self.resources.sections(root)
+        return {**map_of({**held, **rules(self.kinds), **self._everywhere()}, ignored=True), "not": {"required": ["version"]}}
 
     def part(self) -> Schema:
         """A file that one map or list includes: nodes, entries, or the map or list under its own key."""
         sections, nodes = self._all_sections()
-        names = {section: self._section(kind) for section, kind in sections.items()} | {
+        names = {section: self.resources.section(kind) for section, kind in sections.items()} | {
             section: {"anyOf": [{"$ref": f"#/$defs/{host}.{section}"} for host in hosts]} for section, hosts in nodes.items()
         }
         items = [{"$ref": f"#/$defs/{host}.{section}"} for section, hosts in nodes.items() for host in hosts]
-        wrapped = {**_map(names, ignored=True), "maxProperties": 1}
+        wrapped = {**map_of(names, ignored=True), "maxProperties": 1}
         entries = [{"$ref": f"#/$defs/{name}"} for name in dict.fromkeys(kind.name for kind in sections.values())]
         return {
             "description": "What a map or list includes: a list of nodes, a map of entries, or a map with the one key of the section.",
@@ -221,7 +210,7 @@ class _Maker:
     def environment(self) -> Schema:
         """The file of an environment: `environments/NAME.yaml`."""
         project = self.project()["properties"]
-        ids = _map({"id": _text("The id of the organization in this environment.")}, required=("id",))
+        ids = map_of({"id": text("The id of the organization in this environment.")}, required=("id",))
         roots = {
             root.place.section_in(None): {"description": f"The id of each {root.name}.", "type": "object", "additionalProperties": ids}
             for root in self.kinds.roots
@@ -234,12 +223,12 @@ class _Maker:
             "minProperties": 1,
             "propertyNames": names,
         }
-        changed = {**_map({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}
+        changed = {**map_of({"match": match, "set": fields}, required=("match", "set")), "allOf": self._by_kind()}
         remove = {"description": "Remove them, with everything in them.", "const": True}
-        removed = _map({"match": match, "remove": remove}, required=("match", "remove"))
+        removed = map_of({"match": match, "remove": remove}, required=("match", "remove"))
         patch = chosen([({"required": ["remove"]}, removed)], changed)
         values = {"description": "Values of variables that the project file declares.", "type": "object", "additionalProperties": LITERAL}
-        made = _map(
+        made = map_of(
             {
                 "vars": values,
                 SECRETS: FILES_OF_SECRETS,
@@ -269,17 +258,19 @@ class _Maker:
         own = f"#/$defs/{kind.name}"
         if kind.place.value_is is not None:
             return {kind.place.value_is: {"$ref": own}}
-        made = self.definition(kind)
+        made = self.resources.definition(kind)
         path = f"{own}/properties" if "properties" in made else f"{own}/then/properties"
         tag = [] if kind.place.tag is None or kind.place.tag not in kind.fields else [kind.place.tag]
-        names = [*tag, *self._fields(kind), "id", "protect", "adopt", *(["expect"] if kind.expectable else [])]
+        names = [*tag, *self.resources.fields(kind), "id", "protect", "adopt", *(["expect"] if kind.expectable else [])]
         return {name: {"$ref": f"{path}/{name}"} for name in dict.fromkeys(names)}
 
     def split(self) -> Schema:
         """The schema of a list that is split into files."""
         doc = "Files that contain the nodes or entries, by name or pattern; in the order of the names, or as listed."
         name = {"type": "string", "pattern": INCLUDED}
-        made = _map({INCLUDE: {"description": doc, **either([{"type": "array", "items": name, "minItems": 1}, name])}}, required=(INCLUDE,))
+        made = map_of(
+            {INCLUDE: {"description": doc, **either([{"type": "array", "items": name, "minItems": 1}, name])}}, required=(INCLUDE,)
+        )
         return {"description": "Split into files.", **made}
 
     def unsplit(self) -> Schema:
@@ -303,122 +294,13 @@ class _Maker:
         """What may stand at the top of every file."""
         address = {"$ref": "#/$defs/address"}
         action = {"description": "forget: stop managing it; delete-all: with what is unmanaged in it.", "enum": list(REMOVED_ACTIONS)}
-        removed = _map({"address": address, "action": action}, required=("address", "action"))
-        moved = _map({"from": address, "to": address}, required=("from", "to"))
+        removed = map_of({"address": address, "action": action}, required=("address", "action"))
+        moved = map_of({"from": address, "to": address}, required=("from", "to"))
         return {
-            **{root.place.section_in(None): self._section(root) for root in self.kinds.roots},
+            **{root.place.section_in(None): self.resources.section(root) for root in self.kinds.roots},
             "removed": {"description": "What happens to addresses that are no longer declared.", "type": "array", "items": removed},
             "moved": {"description": "Addresses that were renamed, with everything below them.", "type": "array", "items": moved},
         }
-
-    # -- resources -----------------------------------------------------------------------------------------------------------------
-
-    def definition(self, kind: Kind) -> Schema:
-        """What stands behind a key, in a list or as a value."""
-        if kind.place.value_is is not None:
-            return {**self._field(kind, kind.fields[kind.place.value_is]), "description": kind.doc}
-        return self.node(kind) if kind.place.in_list else self.resource(kind)
-
-    def resource(self, kind: Kind) -> Schema:
-        """The map of one resource, without what a node adds."""
-        reserved = {
-            **({FOR_EACH: LOOP} if kind.place.value_is is None else {}),
-            "id": _text("The id of an existing object to adopt."),
-            "previously": or_expression(
-                {"description": "The keys that it had before.", "type": "array", "items": {"anyOf": [KEY, EXPRESSION]}}
-            ),
-            "protect": or_expression({"description": "Whether its deletion requires consent.", "type": "boolean"}),
-            "adopt": or_expression({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
-            **({"expect": _expect(kind)} if kind.expectable else {}),
-        }
-        flag = or_expression({"description": "The default: the one that readers see first.", "type": "boolean"})
-        flags = dict.fromkeys(self.kinds.flags(kind.name), flag)
-        full = _map({**self._fields(kind), **flags, **self._sections(kind), **reserved}, kind.doc)
-        if self._sections(kind):
-            full |= {"if": {"required": [FOR_EACH]}, "then": {"$ref": "#/$defs/unsplit"}}
-        if not kind.place.in_list and kind.place.bare_is is not None:
-            return {"description": kind.doc, **chosen([({"type": "object"}, full)], self._field(kind, kind.fields[kind.place.bare_is]))}
-        return full
-
-    def node(self, kind: Kind) -> Schema:
-        """An item of an ordered list."""
-        tag = str(kind.place.tag)
-        key = either([KEY, EXPRESSION])  # an expression inside forEach
-        own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **key}
-        body = self.resource(kind)
-        body["properties"] = {
-            tag: own,
-            **({"key": {"description": "A key of its own, if the first word does not provide it.", **key}} if tag in kind.fields else {}),
-            **body["properties"],
-        }
-        return {**body, "required": [tag]}
-
-    def items(self, members: tuple[Kind, ...]) -> Schema:
-        """A list, or the files that contain it. The word that a node begins with says what it is."""
-        doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
-        tags = {str(kind.place.tag): kind for kind in members}
-        cases = [({"required": [tag]}, {"$ref": f"#/$defs/{kind.name}"}) for tag, kind in tags.items()]
-        words = list(dict.fromkeys(name for kind in members for name in self.node(kind)["properties"]))
-        known = {"propertyNames": {"enum": words}}
-        node = chosen([*cases, (known, {"anyOf": [{"required": [tag]} for tag in tags]})], known)
-        bare = any(kind.place.bare_is is not None for kind in members)
-        item = chosen([({"type": "object"}, node)], {"anyOf": [KEY, EXPRESSION]}) if bare else {"type": "object", **node}
-        return {
-            "description": doc,
-            **chosen(
-                [({"type": "array"}, {"items": item}), ({"type": "object"}, {"$ref": "#/$defs/split"})], {"type": ["array", "object"]}
-            ),
-        }
-
-    def _sections(self, kind: Kind) -> Schema:
-        maps = {section: self._section(entry) for section, entry in self.kinds.sections(kind.name).items()}
-        singles = {section: {"$ref": f"#/$defs/{single.name}"} for section, single in self.kinds.singles(kind.name).items()}
-        return {**maps, **{section: {"$ref": f"#/$defs/{kind.name}.{section}"} for section in self.kinds.lists(kind.name)}, **singles}
-
-    def _section(self, kind: Kind) -> Schema:
-        entry = {"$ref": f"#/$defs/{kind.name}"}
-        files = {"$ref": "#/$defs/split/properties/include"}
-        return {
-            "description": kind.doc,
-            "type": "object",
-            "propertyNames": KEYS,
-            "properties": {INCLUDE: chosen([({"type": "object"}, entry)], {"anyOf": [files, entry]})},
-            "additionalProperties": entry,
-        }
-
-    def _fields(self, kind: Kind) -> Schema:
-        return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != kind.place.key_is}
-
-    def _field(self, kind: Kind, field: Field) -> Schema:
-        made = copy.deepcopy(_of_type(field.type, kind.name))
-        for name, definition in made.pop("$defs", {}).items():
-            self.types[f"{kind.name}.{name}"] = loosened(definition)
-        if field.clear and not takes_null(made):
-            made = {"anyOf": [made, {"type": "null"}]}
-        value = or_expression(loosened(made))
-        doc = " ".join(part for part in (field.doc, value.get("description", "")) if part)
-        return {"description": doc, **{name: part for name, part in value.items() if name != "description"}} if doc else value
-
-
-@cache
-def _of_type(type: Any, kind: str) -> Schema:
-    """What pydantic says of the type of a field; not to be changed. A field is described several times, for files and for environments."""
-    return adapter(type).json_schema(ref_template=f"#/$defs/{kind}.{{model}}")
-
-
-def _map(properties: Mapping[str, Any], doc: str = "", *, required: tuple[str, ...] = (), ignored: bool = False) -> Schema:
-    """A map with these keys and no others; `ignored` lets `x-…` through."""
-    made: Schema = {"description": doc} if doc else {}
-    made |= {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    if required:
-        made["required"] = list(required)
-    if ignored:
-        made["patternProperties"] = COMMENT
-    return made
-
-
-def _text(doc: str) -> Schema:
-    return {"description": doc, **TEXT}
 
 
 def _ending(kind: Kind) -> str:
@@ -426,9 +308,3 @@ def _ending(kind: Kind) -> str:
     if kind.within is None:
         return r"^(?!\*\*$)[^/]+$"
     return f"(^|/){kind.name}$" if kind.one_per else rf"(^|/){kind.name}/(?!\*\*$)[^/]+$"
-
-
-def _expect(kind: Kind) -> Schema:
-    """The assertions about what the service derives."""
-    names = {name: {"description": f"The {name} that the service is expected to derive.", **TEXT} for name in kind.expectable}
-    return _map(names, "What the service is expected to derive; the plan blocks the resource if it derives something else.")

@@ -1,0 +1,121 @@
+"""The JSON Schema of resources: what stands behind a key, in a list or as a value, and its fields. Pure."""
+
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import Any
+
+from reconciler.config.schemas.alternatives import EXPRESSION, TEXT, Schema, chosen, either, loosened, or_expression, takes_null
+from reconciler.config.schemas.forms import KEY, KEYS, LOOP, map_of, text
+from reconciler.config.source.nodes import FOR_EACH
+from reconciler.config.source.split import INCLUDE
+from reconciler.config.values import adapter
+from reconciler.config.words import ADOPT
+from reconciler.resource import Field, Kind, Kinds
+
+
+class Resources:
+    """The definitions of resources. `types`: what annotations of fields define by themselves, by name."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self.kinds = kinds
+        self.types: Schema = {}
+
+    def definition(self, kind: Kind) -> Schema:
+        """What stands behind a key, in a list or as a value."""
+        if kind.place.value_is is not None:
+            return {**self._field(kind, kind.fields[kind.place.value_is]), "description": kind.doc}
+        return self.node(kind) if kind.place.in_list else self.resource(kind)
+
+    def resource(self, kind: Kind) -> Schema:
+        """The map of one resource, without what a node adds."""
+        reserved = {
+            **({FOR_EACH: LOOP} if kind.place.value_is is None else {}),
+            "id": text("The id of an existing object to adopt."),
+            "previously": or_expression(
+                {"description": "The keys that it had before.", "type": "array", "items": {"anyOf": [KEY, EXPRESSION]}}
+            ),
+            "protect": or_expression({"description": "Whether its deletion requires consent.", "type": "boolean"}),
+            "adopt": or_expression({"description": "Whether an existing object with its natural key is adopted.", "enum": list(ADOPT)}),
+            **({"expect": _expect(kind)} if kind.expectable else {}),
+        }
+        flag = or_expression({"description": "The default: the one that readers see first.", "type": "boolean"})
+        flags = dict.fromkeys(self.kinds.flags(kind.name), flag)
+        full = map_of({**self.fields(kind), **flags, **self.sections(kind), **reserved}, kind.doc)
+        if self.sections(kind):
+            full |= {"if": {"required": [FOR_EACH]}, "then": {"$ref": "#/$defs/unsplit"}}
+        if not kind.place.in_list and kind.place.bare_is is not None:
+            return {"description": kind.doc, **chosen([({"type": "object"}, full)], self._field(kind, kind.fields[kind.place.bare_is]))}
+        return full
+
+    def node(self, kind: Kind) -> Schema:
+        """An item of an ordered list."""
+        tag = str(kind.place.tag)
+        key = either([KEY, EXPRESSION])  # an expression inside forEach
+        own = self._field(kind, kind.fields[tag]) if tag in kind.fields else {"description": f"The key of this {kind.name}.", **key}
+        body = self.resource(kind)
+        body["properties"] = {
+            tag: own,
+            **({"key": {"description": "A key of its own, if the first word does not provide it.", **key}} if tag in kind.fields else {}),
+            **body["properties"],
+        }
+        return {**body, "required": [tag]}
+
+    def items(self, members: tuple[Kind, ...]) -> Schema:
+        """A list, or the files that contain it. The word that a node begins with says what it is."""
+        doc = "Ordered: " + ", ".join(kind.name for kind in members) + "."
+        tags = {str(kind.place.tag): kind for kind in members}
+        cases = [({"required": [tag]}, {"$ref": f"#/$defs/{kind.name}"}) for tag, kind in tags.items()]
+        words = list(dict.fromkeys(name for kind in members for name in self.node(kind)["properties"]))
+        known = {"propertyNames": {"enum": words}}
+        node = chosen([*cases, (known, {"anyOf": [{"required": [tag]} for tag in tags]})], known)
+        bare = any(kind.place.bare_is is not None for kind in members)
+        item = chosen([({"type": "object"}, node)], {"anyOf": [KEY, EXPRESSION]}) if bare else {"type": "object", **node}
+        return {
+            "description": doc,
+            **chosen(
+                [({"type": "array"}, {"items": item}), ({"type": "object"}, {"$ref": "#/$defs/split"})], {"type": ["array", "object"]}
+            ),
+        }
+
+    def sections(self, kind: Kind) -> Schema:
+        maps = {section: self.section(entry) for section, entry in self.kinds.sections(kind.name).items()}
+        singles = {section: {"$ref": f"#/$defs/{single.name}"} for section, single in self.kinds.singles(kind.name).items()}
+        return {**maps, **{section: {"$ref": f"#/$defs/{kind.name}.{section}"} for section in self.kinds.lists(kind.name)}, **singles}
+
+    def section(self, kind: Kind) -> Schema:
+        entry = {"$ref": f"#/$defs/{kind.name}"}
+        files = {"$ref": "#/$defs/split/properties/include"}
+        return {
+            "description": kind.doc,
+            "type": "object",
+            "propertyNames": KEYS,
+            "properties": {INCLUDE: chosen([({"type": "object"}, entry)], {"anyOf": [files, entry]})},
+            "additionalProperties": entry,
+        }
+
+    def fields(self, kind: Kind) -> Schema:
+        return {name: self._field(kind, one) for name, one in kind.fields.items() if one.written and name != kind.place.key_is}
+
+    def _field(self, kind: Kind, field: Field) -> Schema:
+        made = copy.deepcopy(_of_type(field.type, kind.name))
+        for name, definition in made.pop("$defs", {}).items():
+            self.types[f"{kind.name}.{name}"] = loosened(definition)
+        if field.clear and not takes_null(made):
+            made = {"anyOf": [made, {"type": "null"}]}
+        value = or_expression(loosened(made))
+        doc = " ".join(part for part in (field.doc, value.get("description", "")) if part)
+        return {"description": doc, **{name: part for name, part in value.items() if name != "description"}} if doc else value
+
+
+@cache
+def _of_type(type: Any, kind: str) -> Schema:
+    """What pydantic says of the type of a field; not to be changed. A field is described several times, for files and for environments."""
+    return adapter(type).json_schema(ref_template=f"#/$defs/{kind}.{{model}}")
+
+
+def _expect(kind: Kind) -> Schema:
+    """The assertions about what the service derives."""
+    names = {name: {"description": f"The {name} that the service is expected to derive.", **TEXT} for name in kind.expectable}
+    return map_of(names, "What the service is expected to derive; the plan blocks the resource if it derives something else.")
