@@ -15,15 +15,46 @@ NEEDED: Final = {Approval.AUTO: 0, Approval.ONE: 1, Approval.TWO: 2}
 _CREATE: Final = {"create", "adopt", "restore"}
 _DELETE: Final = {"delete", "forget"}
 _REPLACE: Final = {"replace", "transfer"}
+LACKING: Final = "the plan needs approvals: "
+REJECTED: Final = "the plan was rejected by "
 
 
 @dataclass(frozen=True)
-class Approved:
-    """What one person approved: some classes of the plan with a digest."""
+class Decision:
+    """What one person decided on the plan with a digest: they approve some classes of it, or reject all of it."""
 
     person: str
     digest: str
-    changes: frozenset[Change]
+    changes: frozenset[Change] = frozenset()
+    approves: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a plan may be applied. `lacking`: how many people must still approve each class; `people`: who approved it, and counts;
+    `rejected`: rejections that stand."""
+
+    lacking: Mapping[Change, int]
+    people: Mapping[Change, tuple[str, ...]]
+    rejected: tuple[Decision, ...] = ()
+
+    @property
+    def allows(self) -> bool:
+        return not self.lacking and not self.rejected
+
+    @property
+    def sentence(self) -> str | None:
+        """Why the plan is not applied; None where it may be."""
+        if self.rejected:
+            return "; ".join(f"{REJECTED}{rejection.person}: {rejection.reason}" for rejection in self.rejected)
+        if not self.lacking:
+            return None
+        return LACKING + ", ".join(self._lacks(change, number) for change, number in self.lacking.items())
+
+    def _lacks(self, change: Change, number: int) -> str:
+        people = ", ".join(self.people.get(change, ()))
+        return f"{change.value} ({number} more, approved by {people})" if people else f"{change.value} ({number})"
 
 
 def classes(plan: Mapping[str, Any]) -> frozenset[Change]:
@@ -53,17 +84,47 @@ def _stays(place: Mapping[str, Any] | None) -> bool:
     return place is not None and place["before"]["parent"] == place["after"]["parent"]
 
 
-def missing(
-    changes: Collection[Change], rules: Mapping[Change, Approval], approved: Iterable[Approved], *, digest: str, authors: Collection[str]
-) -> dict[Change, int]:
-    """How many people must still approve each class of a plan. The authors of the commit do not count where two are needed."""
-    valid = [one for one in approved if one.digest == digest]
-    lacking = {}
+def judged(
+    changes: Collection[Change], rules: Mapping[Change, Approval], decisions: Iterable[Decision], *, digest: str, authors: Collection[str]
+) -> Verdict:
+    """What people's decisions, oldest first, say of the plan with a digest. Decisions on other plans say nothing.
+
+    A person counts once. Authors do not count where two people are needed. A rejection outweighs approvals until the person who rejected
+    the plan approves it.
+    """
+    names: dict[str, str] = {}
+    approved: dict[str, set[Change]] = {}
+    rejected: dict[str, Decision] = {}
+    for decision in decisions:
+        if decision.digest != digest:
+            continue
+        key = folded(decision.person)
+        names.setdefault(key, decision.person)
+        if decision.approves:
+            rejected.pop(key, None)
+            approved.setdefault(key, set()).update(decision.changes)
+        else:
+            approved.pop(key, None)
+            rejected[key] = decision
+    writers = {folded(author) for author in authors}
+    lacking, people = {}, {}
     for change in sorted(changes):
         rule = rules.get(change, Approval.TWO)
-        people = {one.person for one in valid if change in one.changes}
-        if rule is Approval.TWO:
-            people -= set(authors)
-        if len(people) < NEEDED[rule]:
-            lacking[change] = NEEDED[rule] - len(people)
-    return lacking
+        counted = sorted(key for key, mine in approved.items() if change in mine and not (rule is Approval.TWO and key in writers))
+        if counted:
+            people[change] = tuple(names[key] for key in counted)
+        if len(counted) < NEEDED[rule]:
+            lacking[change] = NEEDED[rule] - len(counted)
+    return Verdict(lacking, people, tuple(rejected.values()))
+
+
+def missing(
+    changes: Collection[Change], rules: Mapping[Change, Approval], decisions: Iterable[Decision], *, digest: str, authors: Collection[str]
+) -> Mapping[Change, int]:
+    """How many people must still approve each class of a plan."""
+    return judged(changes, rules, decisions, digest=digest, authors=authors).lacking
+
+
+def folded(person: str) -> str:
+    """A person's name or e-mail address in the form in which two are compared."""
+    return person.strip().casefold()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.fleet import approvals, schedule
-from reconciler.fleet.approvals import Approved
+from reconciler.fleet.approvals import Decision
 from reconciler.fleet.model import APPROVALS_DEFAULT, Change, Window
 from reconciler.fleet.status import Facts, Follower, Reading, Word, as_data, of_data, status, wave_before
 
@@ -99,13 +99,13 @@ def test_a_plan_has_classes_of_change(changes: list[Any], exposed: bool, expecte
 def test_an_approval_is_of_a_person_for_one_plan_and_two_are_not_the_author() -> None:
     every = frozenset(Change)
 
-    def lacking(*approved: Approved, changes: set[Change]) -> dict[Change, int]:
+    def lacking(*approved: Decision, changes: set[Change]) -> dict[Change, int]:
         return approvals.missing(changes, APPROVALS_DEFAULT, approved, digest="now", authors=["ada"])
 
     assert lacking(changes={Change.TITLES, Change.ORDER}) == {}
     assert lacking(changes={Change.CREATE, Change.DELETE}) == {Change.CREATE: 1, Change.DELETE: 2}
-    assert lacking(Approved("ada", "now", every), changes={Change.CREATE}) == {}
-    assert lacking(Approved("ada", "now", every), Approved("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
-    assert lacking(Approved("grace", "now", every), Approved("linus", "now", every), changes={Change.DELETE}) == {}
-    assert lacking(Approved("grace", "before", every), Approved("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
-    assert lacking(Approved("grace", "now", frozenset({Change.CREATE})), changes={Change.DELETE}) == {Change.DELETE: 2}
+    assert lacking(Decision("ada", "now", every), changes={Change.CREATE}) == {}
+    assert lacking(Decision("ada", "now", every), Decision("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
+    assert lacking(Decision("grace", "now", every), Decision("linus", "now", every), changes={Change.DELETE}) == {}
+    assert lacking(Decision("grace", "before", every), Decision("linus", "now", every), changes={Change.DELETE}) == {Change.DELETE: 1}
+    assert lacking(Decision("grace", "now", frozenset({Change.CREATE})), changes={Change.DELETE}) == {Change.DELETE: 2}

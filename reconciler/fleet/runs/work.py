@@ -26,6 +26,7 @@ from reconciler.fleet.runs.process import execute
 from reconciler.fleet.runs.secrets import digest, resolved
 from reconciler.fleet.sources import git, tree
 from reconciler.fleet.store import Database, budgets, runs
+from reconciler.fleet.store import approvals as kept
 from reconciler.fleet.store import projects as rows
 from reconciler.fleet.store.schema import projects as tables
 
@@ -251,4 +252,4 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
         if not runs.end(connection, begun.id, worker, ended=ended, values=run, project=values):
             return
         if result.plan is not None and result.commit is not None and project.mode is not Mode.WATCH:
-            runs.keep_plan(connection, begun.project_id, result.commit, result.plan)
+            kept.keep_plan(connection, begun.project_id, kept.Plan(result.commit, result.plan, None))

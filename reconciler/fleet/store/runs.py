@@ -7,13 +7,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import Connection, delete, func, insert, select, text, update
 
 from reconciler.fleet.model import Project, of_data
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
-from reconciler.fleet.store.schema import SCHEMA, plans, projects, runs, workers
+from reconciler.fleet.store.schema import SCHEMA, projects, runs, workers
 
 ADMIT_LOCK: Final = 0x666C6164
 QUEUED_SECONDS: Final = 30  # an admitted run that the queue does not have after so long was lost by it
@@ -154,17 +152,6 @@ def own(connection: Connection, project: int, scope: str, budget: str) -> str | 
     values = {"budget": budget} if other is not None else {"budget": budget, "scope": scope}
     connection.execute(update(projects).where(projects.c.id == project).values(values))
     return other
-
-
-def keep_plan(connection: Connection, project: int, commit: str, document: Mapping[str, Any]) -> None:
-    """Replace the last plan of a project."""
-    statement = upsert(plans).values(project=project, commit=commit, document=bindparam("document", type_=JSONB), made_at=func.now())
-    changed = {"commit": commit, "document": statement.excluded.document, "made_at": func.now()}
-    connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_=changed), {"document": document})
-
-
-def plan_of(connection: Connection, project: int) -> Mapping[str, Any] | None:
-    return connection.execute(select(plans.c.document).where(plans.c.project == project)).scalar()
 
 
 # -- recovery ----------------------------------------------------------------------------------------------------------------------

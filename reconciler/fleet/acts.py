@@ -1,0 +1,221 @@
+"""What a person decides: run now, pause, resume, approve, reject. For the commands, the dashboard and the API alike.
+
+Each checks the role of the person in the tenant of each project, and writes what was decided and a line of the audit log in one
+transaction.
+Whoever does not see a tenant is answered as if its projects did not exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, func, or_, select, update
+
+from reconciler.errors import Refused, StalePlan, UsageError
+from reconciler.fleet.approvals import LACKING, NEEDED, REJECTED, Decision, Verdict, folded, judged
+from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.people import Person, Role
+from reconciler.fleet.store import approvals, audit, projects, quarantines
+from reconciler.fleet.store.projects import Row
+from reconciler.fleet.store.schema import projects as table
+
+PAUSE_MAX: Final = timedelta(days=30)
+REASON_MAX: Final = 1_000
+APPROVED: Final = "the plan is approved, and the next run applies it"
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """What held a project until now. `quarantined`: the runs of `undo` whose quarantines were lifted."""
+
+    name: str
+    paused: bool
+    quarantined: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """What a decision leads to. `changes`: the classes that this person approved; `verdict`: of the plan, with this decision."""
+
+    plan: approvals.Plan
+    verdict: Verdict
+    changes: frozenset[Change] = frozenset()
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The last plan of a project, what it needs, and what people decided so far."""
+
+    plan: approvals.Plan
+    verdict: Verdict
+    rules: Mapping[Change, Approval]
+    decisions: tuple[Decision, ...]
+
+
+def sync(connection: Connection, person: Person, names: Sequence[str]) -> None:
+    """Run projects now, before others of the same tenant."""
+    rows = _rows(connection, person, names, Role.APPROVER)
+    projects.wish(connection, [row.project.name for row in rows])
+    _log(connection, person, "sync", rows)
+
+
+def pause(connection: Connection, person: Person, names: Sequence[str], *, until: datetime, reason: str) -> None:
+    """Stop running projects until a time, at most 30 days from now."""
+    rows = _rows(connection, person, names, Role.ADMIN)
+    now = connection.execute(select(func.now())).scalar_one()
+    if until <= now:
+        raise UsageError("the end of the pause is in the past", id="RC-option-value", hint="Write a later time, or a duration such as 2h.")
+    if until > now + PAUSE_MAX:
+        wrong = f"a pause ends after {PAUSE_MAX.days} days at most"
+        raise UsageError(wrong, id="RC-option-value", hint="To stop for longer, use mode: watch in the fleet file.")
+    reason = _reason(reason)
+    projects.pause(connection, [row.project.name for row in rows], until=until, by=person.name, reason=reason)
+    _log(connection, person, "pause", rows, {"until": until.isoformat(), "reason": reason})
+
+
+def resume(connection: Connection, person: Person, names: Sequence[str]) -> list[Resumed]:
+    """End the pauses and the quarantines of projects; they are due at once."""
+    rows = _rows(connection, person, names, Role.ADMIN)
+    held = quarantines.opened(connection, [row.id for row in rows])
+    quarantines.lift(connection, [one.id for mine in held.values() for one in mine], by=person.name)
+    projects.resume(connection, [row.project.name for row in rows])
+    lifted = [Resumed(row.project.name, row.is_paused, tuple(one.undone_by for one in held.get(row.id, ()))) for row in rows]
+    for row, resumed in zip(rows, lifted, strict=True):
+        _log(connection, person, "resume", [row], {"paused": resumed.paused, "quarantined": list(resumed.quarantined)})
+    return lifted
+
+
+def plan(connection: Connection, person: Person, name: str) -> Judged:
+    """The plan of a project for somebody who may see it. Raises `UsageError` where there is none to decide on."""
+    (row,) = _rows(connection, person, [name], Role.VIEWER)
+    return _judged(connection, row)
+
+
+def approve(
+    connection: Connection, person: Person, name: str, *, digest: str, changes: Collection[Change] | None = None
+) -> Decided:  # fmt: skip
+    """Approve classes of the plan with a digest, by default all that need somebody. If nothing is missing then, the project is due at once.
+
+    Raises `StalePlan` where the project has another plan by now, and `Refused` where the approval would not count.
+    """
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    current = _current(connection, row, digest)
+    counted = frozenset(_counted(current, person, row, changes))
+    approvals.decide(connection, row.id, Decision(person.name, digest, counted))
+    return _decided(connection, person, row, "approve", counted)
+
+
+def reject(connection: Connection, person: Person, name: str, *, digest: str, reason: str) -> Decided:
+    """Reject the plan with a digest: it is not applied until this person approves it, whoever else does."""
+    (row,) = _rows(connection, person, [name], Role.APPROVER)
+    _current(connection, row, digest)
+    approvals.decide(connection, row.id, Decision(person.name, digest, approves=False, reason=_reason(reason)))
+    return _decided(connection, person, row, "reject", frozenset(), reason)
+
+
+def _rows(connection: Connection, person: Person, names: Sequence[str], role: Role) -> list[Row]:
+    """The projects with these names, all of which this person may act on."""
+    from reconciler.text.suggest import did_you_mean
+
+    by_name = {row.project.name: row for row in projects.read(connection, names) if person.may(Role.VIEWER, row.project.tenant)}
+    for name in names:
+        if name not in by_name:
+            query = select(table.c.name)
+            if person.tenants is not None:
+                query = query.where(table.c.tenant.in_(person.tenants))
+            seen = list(connection.execute(query.order_by(table.c.name)).scalars())
+            raise UsageError(
+                f'the project "{name}" does not exist in this fleet{did_you_mean(name, seen)}',
+                id="RC-no-fleet-project",
+                hint="reconciler fleet status lists them.",
+            )
+        tenant = by_name[name].project.tenant
+        if not person.may(role, tenant):
+            raise Refused(
+                f"{person.name} is not {_article(role)} of tenant {tenant}",
+                id="RC-fleet-role",
+                hint="The fleet file says who is. Ask an admin of the fleet to change it, or an approver of the tenant to act.",
+            )
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def _article(role: Role) -> str:
+    return f"{'an' if role.value[0] in 'aeiou' else 'a'} {role.value}"
+
+
+def _judged(connection: Connection, row: Row, *, lock: bool = False) -> Judged:
+    current = approvals.plan_of(connection, row.id, lock=lock)
+    if current is None or current.digest is None:
+        watched = row.project.mode is Mode.WATCH
+        why = "its mode is watch" if watched else "no run has made one yet"
+        hint = "Write mode: apply in the fleet file." if watched else f"Make one: reconciler fleet sync {row.project.name} --wait"
+        raise UsageError(f"{row.project.name} has no plan: {why}", id="RC-fleet-no-plan", hint=hint)
+    made = approvals.decisions(connection, [(row.id, current.digest)]).get(row.id, [])
+    rules = row.project.approvals
+    verdict = judged(current.changes, rules, made, digest=current.digest, authors=current.authors)
+    return Judged(current, verdict, rules, tuple(made))
+
+
+def _current(connection: Connection, row: Row, digest: str) -> Judged:
+    """The plan with a digest, which nobody replaces before the end of the transaction."""
+    current = _judged(connection, row, lock=True)
+    if row.project.mode is not Mode.APPLY:
+        wrong = f"the plan of {row.project.name} is not applied: its mode is {row.project.mode.value}"
+        raise UsageError(wrong, id="RC-fleet-approval", hint="Write mode: apply in the fleet file.")
+    if digest != current.plan.digest:
+        raise StalePlan(
+            f"the plan of {row.project.name} moved: it is {current.plan.digest}, not {digest}",
+            id="RC-fleet-plan-moved",
+            hint=f"Read the new plan: reconciler fleet approve {row.project.name}",
+        )
+    return current
+
+
+def _counted(current: Judged, person: Person, row: Row, asked: Collection[Change] | None) -> Iterable[Change]:
+    """The classes for which an approval of this person counts. Raises where there are none, or where one that was asked for is not."""
+    name, rules = row.project.name, current.rules
+    needing = {change for change in current.plan.changes if NEEDED[rules.get(change, Approval.TWO)]}
+    foreign = sorted(set(asked or ()) - current.plan.changes)
+    if foreign:
+        hint = f"It contains: {', '.join(sorted(current.plan.changes)) or 'no changes'}."
+        raise UsageError(f"the plan of {name} contains no {foreign[0]}", id="RC-fleet-approval", hint=hint)
+    wanted = needing & set(asked) if asked is not None else needing
+    if not wanted:
+        raise Refused(f"the plan of {name} needs no approval of that", id="RC-fleet-approval", hint="The next run applies it without one.")
+    writes = folded(person.name) in {folded(author) for author in current.plan.authors}
+    counted = {change for change in wanted if not (writes and rules.get(change, Approval.TWO) is Approval.TWO)}
+    if not counted:
+        raise Refused(
+            f"{person.name} is an author of commit {current.plan.commit[:12]}, and {', '.join(sorted(wanted))} needs two others",
+            id="RC-fleet-approval",
+            hint="Ask somebody who did not write it.",
+        )
+    return counted
+
+
+def _decided(
+    connection: Connection, person: Person, row: Row, action: str, changes: frozenset[Change], reason: str = ""
+) -> Decided:  # fmt: skip
+    """Write what a decision changed for everybody who looks, and make the project due where nothing is missing."""
+    current = _judged(connection, row)
+    waits = current.verdict.sentence or APPROVED
+    about = or_(*(table.c.waits.startswith(begin, autoescape=True) for begin in (LACKING, REJECTED, APPROVED)), table.c.waits.is_(None))
+    connection.execute(update(table).where(table.c.id == row.id, about).values(waits=waits))
+    if current.verdict.allows:
+        projects.wish(connection, [row.project.name])
+    details = {"digest": current.plan.digest, "commit": current.plan.commit, "classes": sorted(changes), "reason": reason}
+    _log(connection, person, action, [row], {key: value for key, value in details.items() if value})
+    return Decided(current.plan, current.verdict, changes)
+
+
+def _reason(text: str) -> str:
+    if not text.strip():
+        raise UsageError("the reason is empty", id="RC-option-value", hint="Write why, for whoever reads it later.")
+    return text.strip()[:REASON_MAX]
+
+
+def _log(connection: Connection, person: Person, action: str, rows: Iterable[Row], details: Mapping[str, Any] | None = None) -> None:
+    audit.write(connection, *(audit.Line(person.name, action, row.project.name, row.project.tenant, details or {}) for row in rows))

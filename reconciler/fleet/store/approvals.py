@@ -1,0 +1,79 @@
+"""The last plan of a project, and what people decided on it. Decisions are by the digest of what the plan would send, so they outlive the
+row of the plan, and never reach a plan that would send something else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, tuple_
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from reconciler.fleet.approvals import Decision
+from reconciler.fleet.model import Change
+from reconciler.fleet.store.schema import approvals, plans
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A plan as it is kept. `document`: as JSON; `text`: as `plan` shows it; `authors`: e-mail addresses of the commits' authors.
+    `digest`: None where an older version kept it. `made_at`: None where it is not kept yet."""
+
+    commit: str
+    document: Mapping[str, Any]
+    digest: str | None
+    changes: frozenset[Change] = frozenset()
+    authors: tuple[str, ...] = ()
+    text: str = ""
+    made_at: datetime | None = field(default=None, compare=False)
+
+
+def keep_plan(connection: Connection, project: int, plan: Plan) -> None:
+    """Replace the last plan of a project. Decisions on it stay, by its digest."""
+    values = {
+        "commit": plan.commit,
+        "document": dict(plan.document),
+        "digest": plan.digest,
+        "classes": sorted(change.value for change in plan.changes),
+        "authors": list(plan.authors),
+        "text": plan.text,
+        "made_at": func.now(),
+    }
+    statement = upsert(plans).values(project=project, **values)
+    connection.execute(statement.on_conflict_do_update(index_elements=[plans.c.project], set_=values))
+
+
+def plan_of(connection: Connection, project: int, *, lock: bool = False) -> Plan | None:
+    """The last plan of a project. `lock`: it is not replaced before the end of this transaction."""
+    query = select(plans).where(plans.c.project == project)
+    row = connection.execute(query.with_for_update(read=True) if lock else query).first()
+    if row is None:
+        return None
+    changes = frozenset(Change(name) for name in row.classes or ())
+    return Plan(row.commit, row.document, row.digest, changes, tuple(row.authors or ()), row.text or "", row.made_at)
+
+
+def decide(connection: Connection, project: int, decision: Decision) -> None:
+    """Add a decision; none is ever changed."""
+    connection.execute(
+        insert(approvals).values(
+            project=project,
+            digest=decision.digest,
+            classes=sorted(change.value for change in decision.changes),
+            person=decision.person,
+            approves=decision.approves,
+            reason=decision.reason,
+        )
+    )
+
+
+def decisions(connection: Connection, plans_of: Sequence[tuple[int, str]]) -> dict[int, list[Decision]]:
+    """What people decided on plans, oldest first. `plans_of`: projects with the digests of their plans."""
+    query = select(approvals).where(tuple_(approvals.c.project, approvals.c.digest).in_(plans_of)).order_by(approvals.c.id)
+    made: dict[int, list[Decision]] = {}
+    for row in connection.execute(query) if plans_of else ():
+        changes = frozenset(Change(name) for name in row.classes)
+        made.setdefault(row.project, []).append(Decision(row.person, row.digest, changes, row.approves, row.reason))
+    return made

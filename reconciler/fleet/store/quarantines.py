@@ -1,0 +1,56 @@
+"""What was undone by a person, and is not applied again until somebody says so, or no plan contains it any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from reconciler.fleet.store.schema import quarantines
+
+
+@dataclass(frozen=True)
+class Quarantine:
+    """`commit`: that was applied before it was undone. `undone_by`: the run of `undo`. `at`: None where it is not stored yet."""
+
+    commit: str
+    addresses: tuple[str, ...]
+    undone_by: str
+    at: datetime | None = None
+    id: int = 0
+
+
+def quarantine(connection: Connection, project: int, made: Quarantine) -> None:
+    """Store a quarantine; nothing where one of the same run of `undo` was stored before, lifted or not."""
+    same = select(quarantines.c.id).where(quarantines.c.project == project, quarantines.c.undone_by == made.undone_by)
+    if connection.execute(same).first() is None:
+        connection.execute(
+            insert(quarantines).values(
+                project=project, commit=made.commit, addresses=sorted(made.addresses), undone_by=made.undone_by
+            )
+        )  # fmt: skip
+
+
+def known(connection: Connection, project: int) -> set[str]:
+    """The runs of `undo` of which there is a quarantine, lifted ones too."""
+    return set(connection.execute(select(quarantines.c.undone_by).where(quarantines.c.project == project)).scalars())
+
+
+def opened(connection: Connection, projects: Sequence[int]) -> dict[int, list[Quarantine]]:
+    """The quarantines that hold, by project, oldest first."""
+    query = (
+        select(quarantines).where(quarantines.c.project.in_(list(projects)), quarantines.c.lifted_at.is_(None)).order_by(quarantines.c.id)
+    )
+    held: dict[int, list[Quarantine]] = {}
+    for row in connection.execute(query):
+        held.setdefault(row.project, []).append(Quarantine(row.commit, tuple(row.addresses), row.undone_by, row.at, row.id))
+    return held
+
+
+def lift(connection: Connection, ids: Collection[int], *, by: str) -> None:
+    """End quarantines. `by`: a person, or why they ended by themselves."""
+    if ids:
+        ended = update(quarantines).where(quarantines.c.id.in_(list(ids)), quarantines.c.lifted_at.is_(None))
+        connection.execute(ended.values(lifted_at=func.now(), lifted_by=by))

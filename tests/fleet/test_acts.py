@@ -1,0 +1,118 @@
+"""What people decide, on a real PostgreSQL server: who may, what counts, what is written, and what the audit log says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import func, update
+
+from reconciler.errors import ReconcilerError
+from reconciler.fleet import acts
+from reconciler.fleet.model import Change, Mode
+from reconciler.fleet.people import ALL, Person, Role
+from reconciler.fleet.store import Database, approvals, audit, projects, quarantines
+from reconciler.fleet.store import schema as tables
+from tests.fleet.test_store import declare, project
+
+ADA, GRACE, LINUS = (Person(f"{name}@acme.example", {"docs": Role.APPROVER}) for name in ("ada", "grace", "linus"))
+ADMIN = Person("root@desk", {ALL: Role.ADMIN})
+PLAN = approvals.Plan(
+    "c0ffee", {"changes": []}, "d1", frozenset({Change.TITLES, Change.CREATE, Change.DELETE}), ("Ada@ACME.example",), "- x"
+)
+
+
+def keep(database: Database, plan: approvals.Plan, *, waits: str | None = "the plan needs approvals: delete (2)") -> int:
+    with database.transaction() as connection:
+        (row,) = projects.read(connection, ["a"])
+        approvals.keep_plan(connection, row.id, plan)
+        later = {"waits": waits, "next_due": func.now() + timedelta(hours=1)}
+        connection.execute(update(tables.projects).values(later))
+        return row.id
+
+
+def act(database: Database, action: Callable[..., Any], *words: Any, **named: Any) -> Any:
+    with database.transaction() as connection:
+        return action(connection, *words, **named)
+
+
+def refused(database: Database, action: Callable[..., Any], *words: Any, **named: Any) -> str:
+    with pytest.raises(ReconcilerError) as raised:
+        act(database, action, *words, **named)
+    return raised.value.id
+
+
+def row(database: Database) -> projects.Row:
+    with database.transaction() as connection:
+        return projects.read(connection, ["a"])[0]
+
+
+def test_a_plan_is_approved_by_two_who_did_not_write_it_and_is_due_then(database: Database) -> None:
+    declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    keep(database, PLAN)
+    assert act(database, acts.approve, ADA, "a", digest="d1").changes == {Change.CREATE}, "an author counts where one is needed"
+    assert refused(database, acts.approve, ADA, "a", digest="d1", changes=[Change.DELETE]) == "RC-fleet-approval"
+    first = act(database, acts.approve, GRACE, "a", digest="d1")
+    assert (first.verdict.allows, row(database).waits) == (
+        False,
+        "the plan needs approvals: delete (1 more, approved by grace@acme.example)",
+    )
+    act(database, acts.approve, GRACE, "a", digest="d1")  # again: it counts once
+    assert row(database).next_due > row(database).now
+    assert refused(database, acts.approve, LINUS, "a", digest="d0") == "RC-fleet-plan-moved"
+    assert act(database, acts.approve, LINUS, "a", digest="d1").verdict.allows
+    assert (row(database).waits, row(database).next_due <= row(database).now) == (acts.APPROVED, True)
+    rejected = act(database, acts.reject, GRACE, "a", digest="d1", reason="not today")
+    assert rejected.verdict.sentence == "the plan was rejected by grace@acme.example: not today"
+    assert act(database, acts.approve, GRACE, "a", digest="d1").verdict.allows, "who rejected it may approve it after all"
+    keep(database, approvals.Plan("beef", PLAN.document, "d2", PLAN.changes, PLAN.authors))
+    assert refused(database, acts.approve, LINUS, "a", digest="d1") == "RC-fleet-plan-moved"
+    assert act(database, acts.plan, GRACE, "a").verdict.lacking == {Change.CREATE: 1, Change.DELETE: 2}
+    keep(database, PLAN)  # the digest is back, and so are the approvals of it
+    assert act(database, acts.plan, GRACE, "a").verdict.allows
+    with database.transaction() as connection:
+        lines = [(line.action, line.person.partition("@")[0], line.tenant) for line in audit.read(connection)]
+    assert lines == [(action, name, "docs") for action, name in [
+        ("approve", "ada"), ("approve", "grace"), ("approve", "grace"), ("approve", "linus"), ("reject", "grace"), ("approve", "grace"),
+    ]]  # fmt: skip
+
+
+def test_a_person_acts_in_their_tenant_with_their_role_and_nothing_is_written_otherwise(database: Database) -> None:
+    declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    keep(database, PLAN)
+    stranger, viewer = Person("eve", {"other": Role.ADMIN}), Person("vera", {"docs": Role.VIEWER})
+    until = datetime.now(UTC) + timedelta(hours=2)
+    everything: list[tuple[Callable[..., Any], Role, Any, dict[str, Any]]] = [
+        (acts.sync, Role.APPROVER, ["a"], {}), (acts.pause, Role.ADMIN, ["a"], {"until": until, "reason": "x"}),
+        (acts.resume, Role.ADMIN, ["a"], {}), (acts.approve, Role.APPROVER, "a", {"digest": "d1"}),
+        (acts.reject, Role.APPROVER, "a", {"digest": "d1", "reason": "x"}), (acts.plan, Role.VIEWER, "a", {}),
+    ]  # fmt: skip
+    for action, role, names, named in everything:
+        assert refused(database, action, stranger, names, **named) == "RC-no-fleet-project", "what is not seen does not exist"
+        for person in (viewer, GRACE):
+            if not person.may(role, "docs"):
+                assert refused(database, action, person, names, **named) == "RC-fleet-role"
+    with database.transaction() as connection:
+        assert list(audit.read(connection)) == []
+    for length in (-1, 31 * 24):
+        wrong = datetime.now(UTC) + timedelta(hours=length)
+        assert refused(database, acts.pause, ADMIN, ["a"], until=wrong, reason="x") == "RC-option-value"
+    assert refused(database, acts.pause, ADMIN, ["a"], until=until, reason=" ") == "RC-option-value"
+
+
+def test_resume_lifts_the_pause_and_the_quarantine_and_names_both(database: Database) -> None:
+    declare(database, project("a", mode=Mode.APPLY, tenant="docs"))
+    id = keep(database, PLAN)
+    undone = quarantines.Quarantine("c0ffee", ("docs:x", "docs:y"), "run-1")
+    with database.transaction() as connection:
+        quarantines.quarantine(connection, id, undone)
+    act(database, acts.pause, ADMIN, ["a"], until=datetime.now(UTC) + timedelta(hours=2), reason="the migration")
+    assert row(database).is_paused
+    assert act(database, acts.resume, ADMIN, ["a"]) == [acts.Resumed("a", True, ("run-1",))]
+    with database.transaction() as connection:
+        quarantines.quarantine(connection, id, undone)  # the run of undo is still the last one: what was lifted stays lifted
+        assert quarantines.opened(connection, [id]) == {}
+        assert [line.details for line in audit.read(connection) if line.action == "resume"] == [{"paused": True, "quarantined": ["run-1"]}]
+    assert act(database, acts.resume, ADMIN, ["a"]) == [acts.Resumed("a", False, ())]
