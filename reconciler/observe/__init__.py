@@ -15,17 +15,22 @@ far is asked at once, then objects are matched, which makes more ids known. What
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from reconciler.address import Address
 from reconciler.client import Reader
+from reconciler.deferred import deferred
 from reconciler.model import Actual, Desired, State
 from reconciler.observe.choose import Survey
-from reconciler.observe.missing import look_again
-from reconciler.observe.readers import planned
-from reconciler.observe.wrong_address import look_for_roots
 from reconciler.resource import Kinds
 
+if TYPE_CHECKING:
+    from reconciler.observe.readers import planned
+
 __all__ = ["Survey", "observe", "planned"]
+
+if not TYPE_CHECKING:
+    __getattr__ = deferred(__name__, {"readers": "planned"})
 
 
 async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, *, everything: bool = False) -> Actual:
@@ -38,12 +43,16 @@ async def observe(reader: Reader, kinds: Kinds, desired: Desired, state: State, 
     while True:
         while tasks := survey.next_wave():
             await asyncio.gather(*tasks)
+            from reconciler.observe.wrong_address import look_for_roots
+
             survey.fail_early()
             await look_for_roots(survey)
         survey.doubt_contradicted()
         again = {address: binding for address, binding in survey.suspects().items() if address not in looked}
         if not again:
             return survey.actual()
+        from reconciler.observe.missing import look_again
+
         await look_again(survey, again)
         survey.fail_early()
         looked |= set(again)

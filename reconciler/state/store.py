@@ -1,6 +1,7 @@
 """The store: one scope's state in a database, to read, or to write under the lease.
 
-In: a URL and a scope. Out: `State`, or a `Journal`. Forbidden: writing anything when opened without `create`.
+In: a URL and a scope. Out: `State`, or a `Journal`. Forbidden: writing anything when opened without `create`. What a plan does not read
+or write is imported where it is used: history, documents of a state, the journal.
 """
 
 from __future__ import annotations
@@ -13,28 +14,26 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
 from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
 from reconciler.model import Entry, Run, State, Turn
-from reconciler.report.schemas.state import StateDocument
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
 from reconciler.state.health import Condition, file_holder, row_holder, writable
-from reconciler.state.history import read_entries, read_ids, read_runs, read_users
-from reconciler.state.journal import Journal
 from reconciler.state.lease import LEASE_SECONDS, Holder, Lease, lock_file
 from reconciler.state.reading import Scope, find, former, has_seen, read_others, read_projects, read_state, read_tracking
 from reconciler.state.tables.rows import inserting, plain
 from reconciler.state.tables.schema import leases, runs, states
-from reconciler.state.tables.turns import read_later, read_turns
-from reconciler.state.transfer.pull import pulled
-from reconciler.state.transfer.push import Document, checked
-from reconciler.state.uninterrupted import unbroken
-from reconciler.state.unsaved import Spare
+
+if TYPE_CHECKING:
+    from reconciler.report.schemas.state import StateDocument
+    from reconciler.state.journal import Journal
+    from reconciler.state.transfer.push import Document
+    from reconciler.state.unsaved import Spare
 
 DIGEST_KEY_BYTES: Final = 32
 
@@ -102,6 +101,7 @@ class Store:
 
     def runs(self) -> tuple[Run, ...]:
         """Every run of this state, newest first. One without an end is `running` where it holds the state, and was killed where not."""
+        from reconciler.state.history import read_runs
 
         def work(connection: Connection) -> tuple[Run, ...]:
             row = find(connection, self._scope)
@@ -117,6 +117,7 @@ class Store:
 
     def users(self, plan: str) -> tuple[Run, ...]:
         """The runs that carried out the saved plan with this digest, newest first."""
+        from reconciler.state.history import read_users
 
         def work(connection: Connection) -> tuple[Run, ...]:
             row = find(connection, self._scope)
@@ -126,6 +127,7 @@ class Store:
 
     def entries(self, run: str) -> tuple[Entry, ...]:
         """What the run with this id journalled, in the order in which it was sent."""
+        from reconciler.state.history import read_entries
 
         def work(connection: Connection) -> tuple[Entry, ...]:
             row = find(connection, self._scope)
@@ -135,6 +137,7 @@ class Store:
 
     def turns(self, run: str) -> tuple[Turn, ...]:
         """What the run with this id changed of the bindings without a request."""
+        from reconciler.state.tables.turns import read_turns
 
         def work(connection: Connection) -> tuple[Turn, ...]:
             row = find(connection, self._scope)
@@ -144,6 +147,7 @@ class Store:
 
     def later_turns(self, run: str) -> tuple[tuple[Turn, ...], ...]:
         """The same of each run that began after it, in the order in which they ran."""
+        from reconciler.state.tables.turns import read_later
 
         def work(connection: Connection) -> tuple[tuple[Turn, ...], ...]:
             row = find(connection, self._scope)
@@ -153,6 +157,7 @@ class Store:
 
     def ids(self) -> frozenset[str]:
         """The ids of every object that any run acted on, made, bound or let go of."""
+        from reconciler.state.history import read_ids
 
         def work(connection: Connection) -> frozenset[str]:
             row = find(connection, self._scope)
@@ -162,6 +167,7 @@ class Store:
 
     def pull(self) -> StateDocument | None:
         """All of it as one document; None where there is no state yet."""
+        from reconciler.state.transfer.pull import pulled
 
         def work(connection: Connection) -> StateDocument | None:
             row = find(connection, self._scope)
@@ -171,6 +177,8 @@ class Store:
 
     def check(self, document: Any) -> Document:
         """What was read from a file, if it is a state of this scope. Raises `UsageError`."""
+        from reconciler.state.transfer.push import checked
+
         return checked(document, self._scope)
 
     def condition(self) -> Condition:
@@ -193,6 +201,9 @@ class Store:
 
         `instead_of`: take it away from the run with that id, on a server; that run can write nothing from then on.
         """
+        from reconciler.state.journal import Journal
+        from reconciler.state.uninterrupted import unbroken
+
         if not self._create:
             raise StateError(
                 "the state was opened for reading only", id="RC-state-read-only", hint="This is a defect of Reconciler, please report it."
@@ -215,6 +226,9 @@ class Store:
 
         The journal is that of `old`; `Journal.rename` gives it this scope's name. Raises Locked where another run has either of them.
         """
+        from reconciler.state.journal import Journal
+        from reconciler.state.uninterrupted import unbroken
+
         former = replace(self._scope, project=old)
         path = self._database.path
         pid = os.getpid() if path else None
@@ -244,6 +258,8 @@ class Store:
 
     def _spare(self) -> Spare | None:
         """Where outcomes are kept; made before the first request, because the database may be gone when it is needed."""
+        from reconciler.state.unsaved import Spare
+
         row = self._database.read(lambda connection: find(connection, self._scope)) if self._beside is not None else None
         return Spare(self._beside, row.lineage, bytes(row.digest_key)) if self._beside is not None and row is not None else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from itertools import islice
 
 OPTIONS_MAX = 500  # candidates looked at; errors may be many, too
@@ -21,6 +20,8 @@ def closest(word: str, options: Iterable[str]) -> str | None:
         characters = set(wanted)
         near = sorted(lowered, key=lambda option: (-len(characters & set(option)), abs(len(option) - len(wanted))))
         lowered = {option: lowered[option] for option in near[:COMPARED_MAX]}
+    from difflib import get_close_matches
+
     matches = get_close_matches(wanted, lowered, n=3, cutoff=0.6)
     swapped = [option for option in matches if sorted(option) == sorted(wanted)]  # the commonest slip, which the ratio does not favour
     return lowered[(swapped or matches)[0]] if matches else None

@@ -62,7 +62,7 @@ def command(
         return exits.DONE
 
     from reconciler.cli.terminal.progress import Narration
-    from reconciler.cli.wiring import plan_file, run
+    from reconciler.cli.wiring import run
     from reconciler.cli.wiring.connect import connect, load, now, open_store, who
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.kinds import load as load_kinds
@@ -106,6 +106,8 @@ def command(
     if options.format == "text" and plan.pending:
         screen.out(f"Apply it with: {options.saved_line(out) if out is not None else options.command_line('apply')}\n")
     if out is not None:
+        from reconciler.cli.wiring import plan_file
+
         made = plan_file.made_of(options, project, state, service.identity, origin(project, who(), commit=commit))
         digests = plan_file.digests_of(screen, state.lineage, key)
         plan_file.write(screen, out, planned, kinds, made=made, digests=digests, created_at=made_at)

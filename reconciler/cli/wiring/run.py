@@ -108,6 +108,7 @@ async def _import_meanwhile(reader: Reader, before: int) -> None:
 
 
 def _import_planner() -> None:
+    from reconciler.observe import readers, wrong_address  # noqa: F401
     from reconciler.plan import forecast, guard, planner, prove  # noqa: F401
     from reconciler.report import documents, entries, text, warnings  # noqa: F401
 
