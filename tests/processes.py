@@ -241,7 +241,7 @@ def _warm() -> None:
     """Compute what each process of the package computes once."""
     import tempfile
 
-    from reconciler.config.shapes import shapes
+    from reconciler.config.resources.shapes import shapes
     from reconciler.kinds import load
     from reconciler.sandbox.app import create_app
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.address import Address
-from reconciler.config.shapes import Item
+from reconciler.config.resources.shapes import Item
 from reconciler.model import Desired
 from reconciler.resource import Foreign, Kinds
 

@@ -18,9 +18,11 @@ from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
 from reconciler.config.references import Linker, read_defaults
 from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.resources.items import Items
+from reconciler.config.resources.shapes import Item, shapes
+from reconciler.config.resources.tree import Tree
 from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
 from reconciler.config.settings import STATE, Project, Words, databases, read_settings
-from reconciler.config.shapes import Item, shapes
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
     FOR_EACH,
@@ -38,7 +40,6 @@ from reconciler.config.source.nodes import (
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.tree import Tree
 from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, POLICIES, SECRETS, TOP, Access, Service
 from reconciler.errors import ConfigError, Problem
 from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
@@ -288,7 +289,7 @@ class Loading:
         ignores = self._ignores(words)
         compiled = shapes(self.kinds)
         defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
-        tree = Tree(self.kinds, compiled, self.problems, split, evaluation)
+        tree = Tree(self.kinds, Items(compiled, self.problems), split, evaluation)
         removed, moved = self._everywhere(words, tree)
         rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in POLICIES}
         self._rest(words)
@@ -318,7 +319,7 @@ class Loading:
             project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
             moved=renamed,
             removed=read_removed(self.kinds, removed, items, renamed, self.problems, chosen=self.overlay is not None),
-            written=frozenset(tree.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
+            written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
             patches=tuple(patches.read) if patches is not None else (),
             excluded=excluded,
             policies=self._policies(rules, items, excluded, evaluation),
@@ -407,7 +408,7 @@ class Loading:
             named = words.entry(kind.name)
             entries = [entry for key in self._inner(kind) if (entry := words.entry(key)) is not None]
             entries.sort(key=lambda entry: (entry.at.line, entry.at.column))
-            roots = {item.address.key: item for item in tree.items.values() if item.parent is None and item.kind is kind}
+            roots = {item.address.key: item for item in tree.items.by_address.values() if item.parent is None and item.kind is kind}
             root: Item | None = None
             if named is not None:
                 root = self._named(kind, named, roots)

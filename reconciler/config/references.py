@@ -13,7 +13,7 @@ from typing import Any
 
 from reconciler.address import Address, is_key
 from reconciler.config.canonical import canonical
-from reconciler.config.shapes import Item, Shape
+from reconciler.config.resources.shapes import Item, Shape
 from reconciler.config.source.nodes import Entry, Map, Node, Problems, Scalar, described, empty, scalars, shown, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.model import Declared, Source

@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal, cast
 
 from reconciler.address import Address
+from reconciler.config.resources.shapes import Item
 from reconciler.config.settings import Words
-from reconciler.config.shapes import Item
 from reconciler.config.source.nodes import Entry, List, Map, Node, Problems, Scalar, described, empty, wrong_form
 from reconciler.config.words import ENVIRONMENTS, REMOVED_ACTIONS
 from reconciler.model import Moved, Removed, Source

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from reconciler.address import Address, bare
 from reconciler.config.language.expressions import ExpressionError, Hole, holds_expression, holes
-from reconciler.config.shapes import shapes
+from reconciler.config.resources.shapes import shapes
 from reconciler.config.words import ENVIRONMENTS, TOP
 from reconciler.errors import ReconcilerError, Refused, UsageError
 from reconciler.importer.excluded import removed_by

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from reconciler.address import Address, bare, is_key
-from reconciler.config.shapes import Shape, shapes
+from reconciler.config.resources.shapes import Shape, shapes
 from reconciler.config.source.nodes import lifted
 from reconciler.config.values import INVALID, Reader
 from reconciler.importer.excluded import removed_by

@@ -11,11 +11,11 @@ from typing import Final
 
 from reconciler.address import Address, Glob
 from reconciler.config.environments.overlay import Overlay
-from reconciler.config.reserved import read_reserved
+from reconciler.config.resources.reserved import read_reserved
+from reconciler.config.resources.shapes import Item
+from reconciler.config.resources.tree import Tree, unknown_word
 from reconciler.config.settings import Words
-from reconciler.config.shapes import Item
 from reconciler.config.source.nodes import Entry, Map, Node, Problems, Report, Scalar, described, empty, wrong_form
-from reconciler.config.tree import Tree, unknown_word
 from reconciler.model import Source
 from reconciler.model.desired import Patch
 from reconciler.resource import RESERVED
@@ -52,7 +52,7 @@ class Patches:
     def _roots(self, section: str, entry: Entry) -> None:
         """The ids that root resources have in the environment."""
         words = Words.of(section, entry, self.problems)
-        roots = {item.address.key: item for item in self.tree.items.values() if item.parent is None and item.section == section}
+        roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.section == section}
         for key, each in words.entries.items():
             if key not in roots:
                 kind = next(kind.name for kind in self.tree.kinds.roots if kind.place.section_in(None) == section)
@@ -101,9 +101,9 @@ class Patches:
         except ValueError as error:
             self.problems.add(at, str(error), id="RC-address-form")
             return None
-        if any(glob.matches(address) for address in self.tree.items):
+        if any(glob.matches(address) for address in self.tree.items.by_address):
             return glob
-        hint = ("" if "*" in text else did_you_mean(text, map(str, self.tree.items))) or "; correct it, or remove the patch"
+        hint = ("" if "*" in text else did_you_mean(text, map(str, self.tree.items.by_address))) or "; correct it, or remove the patch"
         self.problems.absent(at, f"this patch matches no resource: {text}{hint}", id="RC-matches-nothing")
         return None
 
@@ -116,7 +116,7 @@ class Patches:
             says = wrong if not isinstance(values.node, Map) else "set is empty; write {FIELD: VALUE}"
             self.problems.add(values.node.at, says, id=wrong_form(values.node))
             return
-        for address, item in self.tree.items.items():
+        for address, item in self.tree.items.by_address.items():
             if glob.matches(address):
                 for entry in values.node.entries.values():
                     self._set(item, entry)
@@ -178,7 +178,7 @@ class Patches:
         """Take resources out of the tree, with all that they contain."""
         if not globs:
             return
-        items, gone = self.tree.items, self.gone
+        items, gone = self.tree.items.by_address, self.gone
         for address, item in items.items():  # containers come before what they contain
             at = next((at for glob, at in globs if glob.matches(address)), None)
             if at is not None:
@@ -192,7 +192,7 @@ class Patches:
                 self.changed[id(item.body)] = None
             self._unchosen(item)
         self._first(items)
-        self.tree.written = {(at, kind) for at, kind in self.tree.written if at not in gone}
+        self.tree.items.written = {(at, kind) for at, kind in self.tree.items.written if at not in gone}
 
     def _unchosen(self, item: Item) -> None:
         """A choice of what is removed is no choice."""

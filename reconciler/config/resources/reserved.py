@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from reconciler.address import is_key
-from reconciler.config.shapes import Item, Shape
+from reconciler.config.resources.shapes import Item, Shape
 from reconciler.config.source.nodes import UNREAD, Entry, List, Map, Problems, Report, Scalar, described, empty, untainted, wrong_form
 from reconciler.config.values import INVALID
 from reconciler.config.words import ADOPT

@@ -6,18 +6,18 @@ Forbidden: knowledge of any kind, I/O.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from reconciler.address import KEY_LENGTH_MAX, Address, is_key
-from reconciler.config.reserved import Flags, read_reserved
-from reconciler.config.shapes import Item, Shape
+from reconciler.address import Address
+from reconciler.config.resources.items import Items, place_of
+from reconciler.config.resources.nodes import head_of, kind_of
+from reconciler.config.resources.reserved import Flags, read_reserved
+from reconciler.config.resources.shapes import Item, Shape
 from reconciler.config.source.nodes import (
     FOR_EACH,
-    UNREAD,
-    Each,
     Entry,
     Generated,
     List,
@@ -29,22 +29,15 @@ from reconciler.config.source.nodes import (
     described,
     empty,
     first_unevaluated,
-    holds_expression,
-    shown,
-    untainted,
-    wrong_form,
 )
 from reconciler.config.source.split import INCLUDE, Split, is_split
-from reconciler.config.values import INVALID
 from reconciler.model import Source
-from reconciler.resource import RESERVED, Foreign, Kind, Kinds, Named, Role
+from reconciler.resource import RESERVED, UNSET, Kind, Kinds, Role
 from reconciler.text.suggest import a, closest, did_you_mean
 
 if TYPE_CHECKING:
     from reconciler.config.language.evaluate import Evaluation
     from reconciler.config.language.for_each import Generator
-
-LITERAL: Final = "keys must be literal text, except inside forEach: write it out"
 
 
 @dataclass(eq=False)
@@ -52,15 +45,18 @@ class Tree:
     """Gathers the resources of all files. `lists`: where each ordered list of a root was first met, so that a second file is refused."""
 
     kinds: Kinds
-    shapes: dict[str, Shape]
-    problems: Problems
+    items: Items
     split: Split
     evaluation: Evaluation
-    items: dict[Address, Item] = field(default_factory=dict)
-    written: set[tuple[Address, str]] = field(default_factory=set)
     _lists: dict[tuple[Address, str], Source] = field(default_factory=dict)
-    _counts: Counter[tuple[Address, str]] = field(default_factory=Counter)
-    _each: Each | None = None  # the element that what is read now is made for
+
+    @property
+    def shapes(self) -> Mapping[str, Shape]:
+        return self.items.shapes
+
+    @property
+    def problems(self) -> Problems:
+        return self.items.problems
 
     # -- files ---------------------------------------------------------------------------------------------------------------------
 
@@ -72,29 +68,16 @@ class Tree:
     def complete(self) -> dict[Address, Item]:
         """All items by address, in their order; what only all files together show is checked."""
         self.flags.check()
-        self.items = self._ordered()
-        return self.items
-
-    def _ordered(self) -> dict[Address, Item]:
-        """Each root, then what stands in it, as the files have it."""
-        below: dict[Address | None, list[Item]] = defaultdict(list)
-        for item in self.items.values():
-            below[item.parent.address if item.parent is not None else None].append(item)
-        found: dict[Address, Item] = {}
-        waiting = list(reversed(below[None]))
-        while waiting:
-            item = waiting.pop()
-            found[item.address] = item
-            waiting += reversed(below[item.address])
-        return found
+        self.items.by_address = self.items.in_order()
+        return self.items.by_address
 
     def sections(self, root: Item, entries: list[Entry]) -> None:
         """Sections and lists of a root that stand in an included file."""
         shape = self.shapes[root.kind.name]
-        self._each = root.each
+        self.items.each = root.each
         for entry in entries:
             self._below(shape, root, entry)
-        self._each = None
+        self.items.each = None
 
     # -- maps and lists ------------------------------------------------------------------------------------------------------------
 
@@ -107,26 +90,26 @@ class Tree:
             self._list(shape.lists[entry.key], item, entry)
 
     def _section(self, kind: Kind, parent: Item, entry: Entry) -> None:
-        self._mark(kind, parent)
+        self.items.mark(kind, parent)
         for each in self._map(entry, parent.address):
             self._entry(kind, parent, entry.key, each)
 
     def _entry(self, kind: Kind, parent: Item | None, section: str, entry: Entry) -> None:
         """One resource of a map."""
-        around = self._each
+        around = self.items.each
         if isinstance(entry.node, Generated):
-            self._each = entry.node.each
-        item = self._item(kind, entry, entry.key, parent, section)
+            self.items.each = entry.node.each
+        item = self.items.keyed(kind, entry, entry.key, parent, section)
         if item is not None:
             item.body = entry.node
             self._read(self.shapes[kind.name], item, entry.node, skip=())
-        self._each = around
+        self.items.each = around
 
     def _single(self, kind: Kind, parent: Item, entry: Entry) -> None:
         """A value that is a resource of its own."""
-        self._mark(kind, parent)
+        self.items.mark(kind, parent)
         address = (parent.around(str(kind.within)) or parent).address.child(kind.name)
-        item = self._new(kind, entry, address, parent, entry.key)
+        item = self.items.new(kind, entry, address, parent, entry.key)
         if item is not None:
             item.body = entry.node
             self._value(self.shapes[kind.name], item, str(kind.place.value_is), entry.node)
@@ -153,11 +136,11 @@ class Tree:
 
     def _list(self, members: tuple[Kind, ...], parent: Item, entry: Entry) -> None:
         for kind in members:
-            self._mark(kind, parent)
+            self.items.mark(kind, parent)
         first = self._lists.setdefault((parent.address, entry.key), entry.at)
         if first != entry.at:
             way = f"to split it, write {entry.key}: {{include: [FILE, …]}} in one place"
-            says = f"{entry.key} is ordered and is also written at {_place(first)}; {way}"
+            says = f"{entry.key} is ordered and is also written at {place_of(first)}; {way}"
             self.problems.add(entry.at, says, parent.address, id="RC-list-in-two-places")
             return
         found: list[Item] = []
@@ -167,7 +150,6 @@ class Tree:
                 continue
             item = self._node(members, parent, entry.key, node)
             if item is not None:
-                item.body = node
                 found.append(item)
         for one in found:
             if not one.kind.place.alone:
@@ -175,7 +157,7 @@ class Tree:
             other = next((each for each in found if each.kind is not one.kind), None)
             if other is not None:
                 wrong = f"{a(one.kind.name)} is only allowed in {entry.key} next to its own kind; "
-                wrong += f"{other.address} at {_place(other.at)} is of another kind"
+                wrong += f"{other.address} at {place_of(other.at)} is of another kind"
                 self.problems.add(one.at, wrong, one.address, id="RC-kinds-mixed")
                 break
 
@@ -211,15 +193,14 @@ class Tree:
 
     def _generated_nodes(self, members: tuple[Kind, ...], parent: Item, section: str, template: Map) -> list[Item]:
         """The resources that one node of a list stands for."""
-        found, around = [], self._each
+        found, around = [], self.items.each
         for node in self.generator.nodes(template, parent.address):
             assert isinstance(node, Generated)
-            self._each = node.each
+            self.items.each = node.each
             item = self._node(members, parent, section, node)
             if item is not None:
-                item.body = node
                 found.append(item)
-        self._each = around
+        self.items.each = around
         return found
 
     def _generated_entries(self, entries: list[Entry], about: Address | None) -> list[Entry]:
@@ -234,153 +215,33 @@ class Tree:
 
     def _may_split(self, node: Map, about: Address | None) -> bool:
         """Whether a map or list may be split into files here."""
-        if self._each is None:
+        if self.items.each is None:
             return True
         wrong = "include is not allowed inside forEach; write forEach into the included file"
         self.problems.add(node.entries[INCLUDE].at, wrong, about, id="RC-include-in-for-each")
         return False
 
     def _node(self, members: tuple[Kind, ...], parent: Item, section: str, node: Node) -> Item | None:
-        tags = {kind.place.tag: kind for kind in members if kind.place.tag is not None}
-        choices = " or ".join(f"{{{tag}: …}}" for tag in tags)
-        if isinstance(node, Scalar) and not node.null and not node.empty:
-            bare = next((kind for kind in members if kind.place.bare_is is not None), None)
-            if bare is not None:
-                tag = str(bare.place.tag)
-                return self._tagged(bare, parent, section, Map(node.at, {tag: Entry(tag, node.at, node)}))
-        if not isinstance(node, Map):
-            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"an item of {section} is {choices}, not {what}", parent.address, id=wrong_form(node))
+        """The resource of one node of a list."""
+        known = kind_of(members, section, node, parent.address, self.problems)
+        if known is None:
             return None
-        present = [tag for tag in tags if tag in node.entries]
-        if len(present) == 1:
-            return self._tagged(tags[present[0]], parent, section, node)
-        if present:
-            wrong = f"an item of {section} must be one thing, not {' and '.join(present)} at once"
-            self.problems.add(node.entries[present[1]].at, wrong, parent.address, id="RC-node-of-two-kinds")
-        else:
-            first = next(iter(node.entries.values()), None)
-            hint = did_you_mean(first.key, tags) if first is not None else ""
-            says = f"an item of {section} must say what it is: {choices}{hint}"
-            self.problems.add(first.at if first else node.at, says, parent.address, id="RC-node-of-no-kind")
-        return None
-
-    def _tagged(self, kind: Kind, parent: Item, section: str, node: Map) -> Item | None:
-        shape, tag = self.shapes[kind.name], str(kind.place.tag)
-        entry = node.entries[tag]
-        if tag not in shape.readers:
-            key = self._key_text(entry, parent.address)
-            self._without_key(node, key, parent.address)
-            item = None if key is None else self._item(kind, entry, key, parent, section)
-            if item is not None:
-                self._read(shape, item, node, skip=(tag,))
-            return item
-        value = shape.readers[tag].read(entry.node, self.problems.about(parent.address))
-        if "key" in node.entries:
-            key = self._key_text(node.entries["key"], parent.address)
-        elif isinstance(value, Named) and isinstance(entry.node, Scalar) and entry.node.computed:
-            wrong = f"{tag} is also the key and comes from an expression, but {LITERAL}, or add a key of its own: key: …"
-            self.problems.add(entry.node.at, wrong, parent.address, id="RC-computed-key")
+        kind, written = known
+        head = head_of(self.shapes[kind.name], written, parent.address, self.problems)
+        if head is None:
             return None
-        elif isinstance(value, Named):
-            key = value.key
-        else:
-            key = None
-            if isinstance(value, Foreign):
-                wrong = f"{a(kind.name)} of {a(tag)} outside the project needs a key of its own: key: …"
-                self.problems.add(entry.at, wrong, parent.address, id="RC-key-needed")
-        self._without_key(node, key, parent.address)
-        if value is INVALID or key is None:
-            return None
-        item = self._item(kind, entry, key, parent, section, advice="; give one of them a different key: …")
+        tag = str(kind.place.tag)
+        entry = written.entries[tag]
+        advice = "; give one of them a different key: …" if head.value is not UNSET else ""
+        item = self.items.keyed(kind, entry, head.key, parent, section, advice=advice)
         if item is not None:
-            item.values[tag] = value
-            item.nodes[tag] = entry.node
-            self._read(shape, item, node, skip=(tag, "key"))
+            if head.value is not UNSET:
+                item.values[tag], item.nodes[tag] = head.value, entry.node
+            item.body = node
+            self._read(self.shapes[kind.name], item, written, skip=head.words)
         return item
 
     # -- one resource --------------------------------------------------------------------------------------------------------------
-
-    def _mark(self, kind: Kind, parent: Item) -> None:
-        if kind.within is not None:
-            self.written.add(((parent.around(kind.within) or parent).address, kind.name))
-
-    def _without_key(self, node: Map, key: str | None, about: Address) -> None:
-        """Where a node has no key, it is not known what it declares; a misspelled `forEach` is why an expression has no value."""
-        if key is None:
-            self.problems.partial = True
-            for name, entry in node.entries.items():
-                if closest(name, [FOR_EACH]) is not None:
-                    self.problems.add(entry.at, f'unknown field "{name}"{did_you_mean(name, [FOR_EACH])}', about, id="RC-unknown-field")
-
-    def _key_text(self, entry: Entry, about: Address) -> str | None:
-        node = entry.node
-        if (node.at.file, node.at.line, node.at.column) in self.problems.settled:
-            return None  # its expression failed
-        if isinstance(node, Scalar) and node.computed:
-            self.problems.add(node.at, f"{entry.key} comes from an expression, but {LITERAL}", about, id="RC-computed-key")
-        elif isinstance(node, Scalar) and node.value is UNREAD and not node.null and not node.empty:
-            return node.text
-        elif isinstance(node, Scalar) and isinstance(node.value, int) and not isinstance(node.value, bool) and not node.taint:
-            return str(node.value)  # of an element of forEach
-        elif isinstance(node, Scalar) and isinstance(node.value, str) and untainted(node, entry.key, self.problems.about(about)):
-            return node.value
-        elif not isinstance(node, Scalar) or not node.taint:
-            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"{entry.key} must be a key, not {what}", about, id="RC-not-a-key")
-        return None
-
-    def _item(self, kind: Kind, entry: Entry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
-        """A new item; None, with a problem, where the key cannot be one or is taken."""
-        about = parent.address if parent is not None else None
-        reader = self.shapes[kind.name].key_reader
-        value = reader.read(Scalar(entry.at, key, False), self.problems.about(about)) if reader is not None else key
-        if value is INVALID:
-            return None
-        if isinstance(value, str):
-            key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
-        if holds_expression(key):
-            self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
-            return None
-        if not is_key(key):
-            wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
-            self.problems.add(entry.at, wrong, about, id="RC-not-a-key")
-            return None
-        if parent is None or kind.within is None:
-            address = Address((key,))
-        else:
-            holder = parent.around(kind.within)
-            address = (holder or parent).address.child(kind.name, key)
-        item = self._new(kind, entry, address, parent, section, advice=advice)
-        if item is None:
-            return None
-        if reader is not None:
-            item.values[reader.field.name] = value
-        inside = kind.inside
-        if inside is not None:
-            item.values[inside.name] = parent.address if parent is not None and parent.kind.name == inside.to else None
-        if parent is not None and parent.first is None and parent.kind.first is not None and parent.kind.first.to == kind.name:
-            parent.first = item
-        return item
-
-    def _new(self, kind: Kind, entry: Entry, address: Address, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
-        """An item that says nothing yet; None, with a problem, where its address is taken."""
-        before = self.items.get(address)
-        if before is not None:
-            here = f" (for element {self._each.element}, at {_place(self._each.place)})" if self._each is not None else ""
-            first = f" (for element {before.each.element}, at {_place(before.each.place)})" if before.each is not None else ""
-            same = self._each is not None and before.each is not None and self._each.at == before.each.at
-            advice = advice or ("; each element needs a key of its own" if same else "; remove one of them, or give it another key")
-            self.problems.add(
-                entry.at, f"declared twice{here}; first at {_place(before.at)}{first}{advice}", address, id="RC-declared-twice"
-            )
-            return None
-        place = (parent.address if parent is not None else address, section)
-        item = Item(address, kind, entry.at, parent, section, self._counts[place])
-        self._counts[place] += 1
-        item.each = self._each
-        self.items[address] = item
-        return item
 
     def _read(self, shape: Shape, item: Item, node: Node, *, skip: tuple[str, ...]) -> None:
         report = self.problems.about(item.address)
@@ -431,7 +292,3 @@ def unknown_word(shape: Shape, item: Item, name: str) -> Wrong:
     meant = closest(name, shape.words)
     item.meant += [meant] if meant is not None else []
     return Wrong("RC-unknown-field", f'unknown field "{name}"{did_you_mean(name, shape.words)}')
-
-
-def _place(source: Source) -> str:
-    return f"{source.file}:{source.line}:{source.column}"

@@ -1,0 +1,105 @@
+"""The items of a project by address: a new one gets its address from its key and from what contains it. Pure.
+
+In: the key and the container of a resource. Out: its item, with nothing read of it yet; None, with a problem, where its key cannot be a
+key or its address is taken.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+from reconciler.address import KEY_LENGTH_MAX, Address, is_key
+from reconciler.config.resources.nodes import LITERAL
+from reconciler.config.resources.shapes import Item, Shape
+from reconciler.config.source.nodes import Each, Entry, Problems, Scalar, holds_expression, shown
+from reconciler.config.values import INVALID
+from reconciler.model import Source
+from reconciler.resource import Kind
+
+
+@dataclass(eq=False)
+class Items:
+    """`each`: the element of `forEach` for which items are made now. `written`: the containers and kinds that files have a section for."""
+
+    shapes: dict[str, Shape]
+    problems: Problems
+    by_address: dict[Address, Item] = field(default_factory=dict)
+    written: set[tuple[Address, str]] = field(default_factory=set)
+    each: Each | None = None
+    _counts: Counter[tuple[Address, str]] = field(default_factory=Counter)
+
+    def mark(self, kind: Kind, parent: Item) -> None:
+        """Note that the files have a section for a kind."""
+        if kind.within is not None:
+            self.written.add(((parent.around(kind.within) or parent).address, kind.name))
+
+    def in_order(self) -> dict[Address, Item]:
+        """Each root, then what it contains, as the files have it."""
+        below: dict[Address | None, list[Item]] = defaultdict(list)
+        for item in self.by_address.values():
+            below[item.parent.address if item.parent is not None else None].append(item)
+        ordered: dict[Address, Item] = {}
+        waiting = list(reversed(below[None]))
+        while waiting:
+            item = waiting.pop()
+            ordered[item.address] = item
+            waiting += reversed(below[item.address])
+        return ordered
+
+    def keyed(self, kind: Kind, entry: Entry, key: str, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
+        """A new item; None, with a problem, where the key cannot be one or is taken."""
+        about = parent.address if parent is not None else None
+        reader = self.shapes[kind.name].key_reader
+        value = reader.read(Scalar(entry.at, key, False), self.problems.about(about)) if reader is not None else key
+        if value is INVALID:
+            return None
+        if isinstance(value, str):
+            key = value  # a field's validation may settle how it is spelled: upper and lower case of an e-mail
+        if holds_expression(key):
+            self.problems.add(entry.at, f"{shown(key)} is an expression, but {LITERAL}", about, id="RC-computed-key")
+            return None
+        if not is_key(key):
+            wrong = f"{shown(key)} is not a key; keys are 1 to {KEY_LENGTH_MAX} letters, digits or any of . _ @ + -"
+            self.problems.add(entry.at, wrong, about, id="RC-not-a-key")
+            return None
+        if parent is None or kind.within is None:
+            address = Address((key,))
+        else:
+            holder = parent.around(kind.within)
+            address = (holder or parent).address.child(kind.name, key)
+        item = self.new(kind, entry, address, parent, section, advice=advice)
+        if item is None:
+            return None
+        if reader is not None:
+            item.values[reader.field.name] = value
+        inside = kind.inside
+        if inside is not None:
+            item.values[inside.name] = parent.address if parent is not None and parent.kind.name == inside.to else None
+        if parent is not None and parent.first is None and parent.kind.first is not None and parent.kind.first.to == kind.name:
+            parent.first = item
+        return item
+
+    def new(self, kind: Kind, entry: Entry, address: Address, parent: Item | None, section: str, *, advice: str = "") -> Item | None:
+        """An item that says nothing yet; None, with a problem, where its address is taken."""
+        before = self.by_address.get(address)
+        if before is not None:
+            here = f" (for element {self.each.element}, at {place_of(self.each.place)})" if self.each is not None else ""
+            first = f" (for element {before.each.element}, at {place_of(before.each.place)})" if before.each is not None else ""
+            same = self.each is not None and before.each is not None and self.each.at == before.each.at
+            advice = advice or ("; each element needs a key of its own" if same else "; remove one of them, or give it another key")
+            self.problems.add(
+                entry.at, f"declared twice{here}; first at {place_of(before.at)}{first}{advice}", address, id="RC-declared-twice"
+            )
+            return None
+        place = (parent.address if parent is not None else address, section)
+        item = Item(address, kind, entry.at, parent, section, self._counts[place])
+        self._counts[place] += 1
+        item.each = self.each
+        self.by_address[address] = item
+        return item
+
+
+def place_of(source: Source) -> str:
+    """Where something is written, as messages name it."""
+    return f"{source.file}:{source.line}:{source.column}"
