@@ -1,0 +1,91 @@
+"""Drift over time, as paths of SVG: a strip for the status, and a row for each number with a scale of its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from reconciler.fleet.pages.views import SampleView
+from reconciler.fleet.status import Word
+
+WIDTH: Final = 1000  # of the coordinates; the picture is stretched to the width of the page
+HEIGHT: Final = 100
+TABLE: Final = 50  # rows of the table that says the same
+
+_ROWS: Final[tuple[tuple[str, str, Callable[[SampleView], int]], ...]] = (
+    ("Changed outside Reconciler", "drift", lambda sample: sample.drift),
+    ("Changed by the commit", "ahead", lambda sample: sample.ahead),
+    ("Unmanaged", "unmanaged", lambda sample: sample.unmanaged),
+)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A number over time. `line` and `area`: the paths. `most`: where the scale ends. `last`: the newest value."""
+
+    name: str
+    style: str
+    line: str
+    area: str
+    most: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A time in one status, in the coordinates."""
+
+    x: int
+    width: int
+    status: Word
+
+
+@dataclass(frozen=True)
+class Drift:
+    """`turns`: the samples at which a number or the status changed, the newest first; not more than a table should have."""
+
+    start: datetime
+    end: datetime
+    series: tuple[Series, ...]
+    strips: tuple[Strip, ...]
+    turns: tuple[SampleView, ...]
+
+
+def drift(samples: Sequence[SampleView], now: datetime) -> Drift | None:
+    """The chart of these samples, the oldest first; None where there are too few for one."""
+    if len(samples) < 2:
+        return None
+    start, end = samples[0].at, max(now, samples[-1].at)
+    places = [_x(sample.at - start, end - start) for sample in samples]
+    series = tuple(_series(name, style, [value(sample) for sample in samples], places) for name, style, value in _ROWS)
+    return Drift(start, end, series, tuple(_strips(samples, places)), tuple(_turns(samples)[: -TABLE - 1 : -1]))
+
+
+def _x(passed: timedelta, whole: timedelta) -> int:
+    return round(WIDTH * (passed / whole)) if whole else 0
+
+
+def _series(name: str, style: str, values: Sequence[int], places: Sequence[int]) -> Series:
+    most = max(*values, 1)
+    heights = [HEIGHT - round(HEIGHT * value / most) for value in values]
+    line = f"M{places[0]} {heights[0]}"
+    for index in range(1, len(values)):
+        if heights[index] != heights[index - 1]:
+            line += f"H{places[index]}V{heights[index]}"
+    line += f"H{WIDTH}"
+    return Series(name, style, line, f"{line}V{HEIGHT}H{places[0]}Z", most, values[-1])
+
+
+def _strips(samples: Sequence[SampleView], places: Sequence[int]) -> list[Strip]:
+    starts = [index for index in range(len(samples)) if index == 0 or samples[index].status is not samples[index - 1].status]
+    ends = [*(places[index] for index in starts[1:]), WIDTH]
+    return [Strip(places[index], max(1, end - places[index]), samples[index].status) for index, end in zip(starts, ends, strict=True)]
+
+
+def _turns(samples: Sequence[SampleView]) -> list[SampleView]:
+    def numbers(sample: SampleView) -> tuple[object, ...]:
+        return sample.status, sample.ahead, sample.drift, sample.unmanaged
+
+    return [sample for index, sample in enumerate(samples) if index == 0 or numbers(sample) != numbers(samples[index - 1])]

@@ -1,0 +1,131 @@
+"""The fleet as a picture: a cell for each project, in blocks by tenant and wave. Pure.
+
+The colour and a mark say the status, the lightness says how fresh the reading is. The marks of a block are one path, so that ten thousand
+cells stay small. Links in the picture are not reached by the keyboard: the table of the groups beside it says the same.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import Final
+
+from markupsafe import Markup, escape
+
+from reconciler.fleet.pages import links
+from reconciler.fleet.pages.views import CellView
+from reconciler.fleet.schedule import stale_after
+from reconciler.fleet.status import lasting
+from reconciler.text.escape import terminal
+
+COLUMNS: Final = 10
+BLOCK: Final = 100  # cells
+PITCH: Final = 12  # pixels from one cell to the next
+CELL: Final = 11
+LABELS: Final = ("Unknown", "OutOfSync", "Synced", "orphaned")
+_LETTERS: Final = {"Unknown": "u", "OutOfSync": "o", "Synced": "s", "orphaned": "x"}
+_MARKS: Final = {  # drawn from the upper left corner of a cell
+    "Unknown": "m3.5 3.5l4 4m0-4l-4 4",
+    "OutOfSync": "m2.5 8.5l6-6",
+    "orphaned": "m3 5.5h5",
+    "paused": "m4 3.5v4m3-4v4",
+}
+LEGEND: Final = (  # what a cell says, its class, its mark
+    ("Synced", "s0", ""),
+    ("OutOfSync", "o0", _MARKS["OutOfSync"]),
+    ("Unknown", "u2", _MARKS["Unknown"]),
+    ("Orphaned", "x2", _MARKS["orphaned"]),
+    ("Paused", "s0", _MARKS["paused"]),
+    ("Read longer ago than its interval", "s1", ""),
+)
+AGES: Final = (
+    ("under a minute", 60), ("under 5 minutes", 300), ("under 15 minutes", 900), ("under an hour", 3_600), ("under 6 hours", 21_600),
+    ("under a day", 86_400),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Group:
+    """The projects of one tenant in one wave, by name. `counts`: by label."""
+
+    tenant: str
+    wave: int
+    cells: tuple[CellView, ...]
+    counts: Counter[str]
+
+
+def groups(cells: Sequence[CellView]) -> list[list[Group]]:
+    """The groups of each tenant, its waves in their order."""
+    ordered = sorted(cells, key=lambda cell: (cell.tenant, cell.wave, cell.name))
+    made = [_group(tenant, wave, tuple(group)) for (tenant, wave), group in groupby(ordered, key=lambda cell: (cell.tenant, cell.wave))]
+    return [list(group) for _, group in groupby(made, key=lambda group: group.tenant)]
+
+
+def totals(cells: Sequence[CellView]) -> Counter[str]:
+    """How many projects have each label."""
+    return Counter(map(label, cells))
+
+
+def freshness(cells: Sequence[CellView]) -> list[tuple[str, int]]:
+    """How many readings are how old; orphaned projects are not read any more."""
+    numbers = Counter(_bucket(cell.age) for cell in cells if not cell.orphaned)
+    names = [name for name, _ in AGES] + ["a day or older", "never read"]
+    return [(name, numbers[index]) for index, name in enumerate(names)]
+
+
+def label(cell: CellView) -> str:
+    return "orphaned" if cell.orphaned else cell.status.value
+
+
+def level(cell: CellView) -> int:
+    """0 for a reading within its interval, 1 within the time in which it counts, 2 for one that is too old or missing."""
+    if cell.age is None or timedelta(seconds=cell.age) > stale_after(cell.every):
+        return 2
+    return int(cell.age > cell.every)
+
+
+def heat(group: Group) -> Markup:
+    """The blocks of a group as SVG."""
+    blocks = (group.cells[start : start + BLOCK] for start in range(0, len(group.cells), BLOCK))
+    return Markup("").join(map(_block, blocks))
+
+
+def _group(tenant: str, wave: int, cells: tuple[CellView, ...]) -> Group:
+    return Group(tenant, wave, cells, totals(cells))
+
+
+def _bucket(age: int | None) -> int:
+    if age is None:
+        return len(AGES) + 1
+    return next((index for index, (_, limit) in enumerate(AGES) if age < limit), len(AGES))
+
+
+def _block(cells: Sequence[CellView]) -> Markup:
+    width, height = min(len(cells), COLUMNS) * PITCH, -(-len(cells) // COLUMNS) * PITCH
+    shapes = "".join(_cells(cells))
+    return Markup(f'<svg class="heat" width="{width}" height="{height}">{shapes}{_marks(cells)}</svg>')  # noqa: S704  texts are escaped
+
+
+def _cells(cells: Sequence[CellView]) -> Iterator[str]:
+    for index, cell in enumerate(cells):
+        word = label(cell)
+        x, y = index % COLUMNS * PITCH, index // COLUMNS * PITCH
+        age = f", {lasting(timedelta(seconds=cell.age))}" if cell.age is not None else ""
+        title = escape(terminal(f"{cell.name}: {'paused, ' if cell.paused else ''}{word}{age}"))
+        yield (
+            f'<a href="{links.project(cell.name)}" tabindex="-1"><rect class="{_LETTERS[word]}{level(cell)}" x="{x}" y="{y}"/>'
+            f"<title>{title}</title></a>"
+        )
+
+
+def _marks(cells: Sequence[CellView]) -> str:
+    """The marks of a block: what is not Synced, and what is paused."""
+    path = "".join(
+        f"M{index % COLUMNS * PITCH} {index // COLUMNS * PITCH}{_MARKS[mark]}"
+        for index, cell in enumerate(cells)
+        if (mark := "paused" if cell.paused and not cell.orphaned else label(cell)) in _MARKS
+    )
+    return f'<path d="{path}"/>' if path else ""

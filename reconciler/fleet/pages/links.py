@@ -1,0 +1,45 @@
+"""The paths of the pages, as the routes and the templates have them. Pure."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Final, Literal
+from urllib.parse import quote
+
+LIST: Final = "/"
+OVERVIEW: Final = "/overview"
+FIGURES: Final = "/overview/figures"  # the part of the overview that follows the events
+CALENDAR: Final = "/calendar"
+AUDIT: Final = "/audit"
+AUDIT_EXPORT: Final = "/audit.jsonl"
+LOGIN: Final = "/login"
+LOGIN_START: Final = "/login/start"  # leads to the OIDC provider
+LOGOUT: Final = "/logout"
+EVENTS: Final = "/events"  # server-sent events named `changed`, without data that matters; at most one in 5 seconds
+STATIC: Final = "/static/"
+
+Action = Literal["approve", "reject", "pause", "resume", "sync"]
+ACTIONS: Final[tuple[Action, ...]] = ("approve", "reject", "pause", "resume", "sync")
+
+
+def project(name: str) -> str:
+    return f"/projects/{quote(name, safe='')}"
+
+
+def act(name: str, action: Action) -> str:
+    """Where the form of an action is sent."""
+    return f"{project(name)}/{action}"
+
+
+def status_of(name: str, digest: str) -> str:
+    """The part of a project's page that follows its events, with `seen` added. `digest`: of the plan that the page shows, "" for none."""
+    return f"{project(name)}/status?digest={quote(digest, safe='')}"
+
+
+def events(name: str = "") -> str:
+    """The events of a project, or of all projects that the viewer sees."""
+    return f"{EVENTS}?project={quote(name, safe='')}" if name else EVENTS
+
+
+def calendar(month: date) -> str:
+    return f"{CALENDAR}?month={month:%Y-%m}"

@@ -1,0 +1,55 @@
+"""The lines of a plan's text, marked by what they do. Pure.
+
+A line of a field begins with two spaces and a sign; what belongs to it is indented further, so that no value can pass for a sign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_FIELD: Final = re.compile(r"  (\S+) (\S*)")
+_BY_SIGN: Final = {"+": "create", "=": "create", "↑": "create", "~": "update", ".": "update", ">": "move", "»": "move", "?": "blocked"}
+_BY_WORD: Final = {"exposure": "exposes", "breaks": "destroys", "warning": "update"}
+_DESTROYING: Final = ("-", "-/+")
+
+
+@dataclass(frozen=True)
+class Line:
+    """`style`: destroys, exposes, blocked, create, update, move, head, or "" for none. `starts`: whether it is the first of its field."""
+
+    text: str
+    style: str = ""
+    starts: bool = True
+
+
+def marked(text: str) -> tuple[Line, ...]:
+    """Every line with its style; a line that continues a field has the style of the field."""
+    lines: list[Line] = []
+    style = ""
+    for line in text.rstrip("\n").split("\n"):
+        if match := _FIELD.match(line):
+            style = _style(match[1], match[2])
+            lines.append(Line(line, style))
+        elif line.startswith(" "):
+            lines.append(Line(line, style, starts=False))
+        else:
+            style = ""
+            lines.append(Line(line, "head" if line and not line.endswith(".") else ""))
+    return tuple(lines)
+
+
+def numbers(lines: Sequence[Line]) -> Counter[str]:
+    """How many fields have each style."""
+    return Counter(line.style for line in lines if line.starts)
+
+
+def _style(sign: str, word: str) -> str:
+    if sign in _DESTROYING:
+        return "destroys"
+    if sign == "!":
+        return _BY_WORD.get(word, "blocked")
+    return _BY_SIGN.get(sign, "")

@@ -1,0 +1,37 @@
+"""A month as weeks, and what ends on its days. Days are those of UTC. Pure."""
+
+from __future__ import annotations
+
+from calendar import Calendar
+from collections.abc import Iterable
+from datetime import UTC, date, datetime
+
+from reconciler.fleet.pages.views import ExpiryView
+
+
+def weeks(month: date) -> list[list[date]]:
+    """The weeks that a month is part of, from Monday to Sunday."""
+    return Calendar().monthdatescalendar(month.year, month.month)
+
+
+def by_day(items: Iterable[ExpiryView]) -> dict[date, list[ExpiryView]]:
+    """What ends on which day, in the order of time."""
+    days: dict[date, list[ExpiryView]] = {}
+    for item in sorted(items, key=lambda item: (item.at, item.project, item.what)):
+        days.setdefault(day_of(item.at), []).append(item)
+    return days
+
+
+def day_of(at: datetime) -> date:
+    return at.astimezone(UTC).date()
+
+
+def clock(at: datetime) -> str:
+    """`14:02 UTC`."""
+    return f"{at.astimezone(UTC):%H:%M} UTC"
+
+
+def shifted(month: date, by: int) -> date:
+    """The first day of the month that is `by` months later."""
+    number = month.year * 12 + month.month - 1 + by
+    return date(number // 12, number % 12 + 1, 1)

@@ -1,0 +1,109 @@
+"""Views to HTML. Each `render_*` gives a whole page, except where it says that it gives a part of one. Pure, but for reading the templates.
+
+Whatever a template shows passes the terminal's encoder, which writes out what cannot be seen or would turn the line around, and then the
+escaping of HTML.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from reconciler.fleet.pages import assets, chart, heatmap, links, marks, months, query, words
+from reconciler.fleet.pages.views import (
+    AuditView,
+    CalendarView,
+    ErrorView,
+    ListView,
+    LoginView,
+    OverviewView,
+    ProjectView,
+)
+from reconciler.fleet.status import lasting
+from reconciler.report.words import count
+from reconciler.text.escape import terminal
+
+CONFIG: Final = (
+    '{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false,"selfRequestsOnly":true,"historyCacheSize":0,'
+    '"refreshOnHistoryMiss":true,"defaultSwapStyle":"outerHTML"}'
+)
+"""Of htmx: it adds no style, evaluates nothing, runs no script of an answer, asks no other origin and stores no page."""
+
+
+def render_list(view: ListView) -> str:
+    """The list of projects."""
+    return _rendered("list.html", view)
+
+
+def render_table(view: ListView) -> str:
+    """The part `#projects` of the list, for requests of htmx."""
+    return _rendered("table.html", view, part=True)
+
+
+def render_project(view: ProjectView) -> str:
+    """The page of a project."""
+    return _rendered("project.html", view)
+
+
+def render_project_status(view: ProjectView) -> str:
+    """The part `#status` of the page of a project, for requests of htmx: the forms are left alone."""
+    return _rendered("project_status.html", view, part=True)
+
+
+def render_overview(view: OverviewView) -> str:
+    """The fleet as a picture."""
+    return _rendered("overview.html", view)
+
+
+def render_figures(view: OverviewView) -> str:
+    """The part `#figures` of the overview, for requests of htmx: all but the picture."""
+    return _rendered("figures.html", view, part=True)
+
+
+def render_calendar(view: CalendarView) -> str:
+    """What expires in a month."""
+    return _rendered("calendar.html", view)
+
+
+def render_audit(view: AuditView) -> str:
+    """The audit log."""
+    return _rendered("audit.html", view)
+
+
+def render_login(view: LoginView) -> str:
+    """Where a person logs in."""
+    return _rendered("login.html", view)
+
+
+def render_error(view: ErrorView) -> str:
+    """What is wrong, and what to do."""
+    return _rendered("error.html", view)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("reconciler.fleet.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+        finalize=_visible,
+    )
+    environment.globals.update(
+        assets=assets, chart=chart, heatmap=heatmap, links=links, marks=marks, months=months, query=query, words=words,
+        count=count, lasting=lasting, Query=query.Query, page_size=query.PAGE_SIZE, config=CONFIG,
+    )  # fmt: skip
+    return environment
+
+
+def _visible(value: Any) -> Any:
+    """Markup and numbers as they are; a text with what cannot be seen written out."""
+    return terminal(value) if type(value) is str else value
+
+
+def _rendered(template: str, view: Any, *, part: bool = False) -> str:
+    return _environment().get_template(template).render(view=view, frame=view.frame, part=part)

@@ -1,0 +1,400 @@
+"""What the pages show. Plain data: whoever reads the rows fills it, and `render` turns it into HTML. Pure.
+
+Texts are as they came: the templates escape them. Times have a zone; `Frame.now` is the database's time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Literal, NamedTuple
+
+from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.pages.query import AuditQuery, Query
+from reconciler.fleet.status import Word
+
+
+class Health(StrEnum):
+    """What people see of a project's health; the worst first."""
+
+    BROKEN = "Broken"
+    WARNING = "Warning"
+    UNKNOWN = "Unknown"
+    HEALTHY = "Healthy"
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """Who sees a page. `csrf`: sent back by every form. `is_admin`: of at least one tenant. `can_log_out`: false for the single user of a
+    loopback address."""
+
+    name: str
+    csrf: str
+    is_admin: bool = False
+    can_log_out: bool = True
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What is around every page. `viewer`: None before the login. `workers`: that are alive; None where it was not asked. `notice`: a
+    sentence about what the viewer just did, or why it failed (`failed`)."""
+
+    now: datetime
+    viewer: Viewer | None = None
+    version: str = ""
+    workers: int | None = None
+    notice: str = ""
+    failed: bool = False
+
+
+# -- the list of projects ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HealthView:
+    """`problems`: sentences without a full stop, the worst first."""
+
+    word: Health = Health.UNKNOWN
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PauseView:
+    """A pause that holds. `until`: None for one without an end."""
+
+    by: str
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class RowView:
+    """A project in a list. `causes`: why the status is what it is. `age`: of the reading. `coverage`: 0 to 1. `waits`: why changes are not
+    applied. `running`: since when a run is under way."""
+
+    name: str
+    tenant: str
+    mode: Mode
+    status: Word
+    causes: tuple[str, ...] = ()
+    age: timedelta | None = None
+    coverage: float | None = None
+    health: HealthView = field(default_factory=HealthView)
+    waits: str | None = None
+    wave: int = 0
+    running: datetime | None = None
+    recovering: bool = False
+    orphaned: bool = False
+    paused: PauseView | None = None
+
+
+@dataclass(frozen=True)
+class ListView:
+    """One page of the list. `rows`: at most `query.PAGE_SIZE`. `matching`: how many projects match the whole query. `counts`: how many
+    match the query without its status, by status (`Synced`, `OutOfSync`, `Unknown`, `orphaned`). `total`: how many the viewer sees.
+    `tenants`: for the filter."""
+
+    frame: Frame
+    query: Query
+    rows: Sequence[RowView]
+    matching: int
+    total: int
+    counts: Mapping[str, int]
+    tenants: Sequence[str] = ()
+
+
+# -- a project --------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SourceView:
+    """Where a project comes from and how it runs. `commit`: of the last reading; `applied`: that was applied last. `windows`: in words.
+    `origin`: its generator, "" for none. References and URLs only, never a secret."""
+
+    git: str
+    ref: str
+    path: str
+    base_url: str
+    every: timedelta
+    environment: str | None = None
+    commit: str | None = None
+    applied: str | None = None
+    windows: tuple[str, ...] = ()
+    origin: str = ""
+    revert_drift: bool = False
+
+
+@dataclass(frozen=True)
+class ReadersView:
+    """Readers that an object gains or loses. `says`: the end of a sentence. `path`: how they reach it. `where`: `file:line`."""
+
+    address: str
+    says: str
+    readers: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    reaches: tuple[str, ...] = ()
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """The last plan. `text`: as the command line shows it. `gained`, `lost`: by `readers.gained`, `readers.lost` of its document.
+    `requests`: that applying it sends."""
+
+    digest: str
+    commit: str
+    made_at: datetime
+    text: str
+    authors: tuple[str, ...] = ()
+    gained: tuple[ReadersView, ...] = ()
+    lost: tuple[ReadersView, ...] = ()
+    requests: int | None = None
+
+
+@dataclass(frozen=True)
+class DecisionView:
+    """What a person decided. `counts`: whether it is about the plan that is shown; `why_not`: why it does not count."""
+
+    person: str
+    approves: bool
+    changes: tuple[Change, ...]
+    digest: str
+    at: datetime
+    reason: str = ""
+    counts: bool = True
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A class of change that the plan contains. `missing`: how many people must still approve it; `by`: who approved it."""
+
+    change: Change
+    rule: Approval
+    missing: int = 0
+    by: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ApprovalsView:
+    """What the plan needs and what was decided. `rejected`: by whom, None where nobody did. `cannot`: why the viewer cannot approve it,
+    "" where they can."""
+
+    rules: tuple[RuleView, ...] = ()
+    decisions: tuple[DecisionView, ...] = ()
+    rejected: DecisionView | None = None
+    cannot: str = ""
+
+
+@dataclass(frozen=True)
+class SampleView:
+    """What a reading said: numbers of resources and objects."""
+
+    at: datetime
+    status: Word
+    ahead: int
+    drift: int
+    unmanaged: int
+    coverage: float | None = None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run. `ended`: done, failed, late or lost; None while it is under way."""
+
+    id: int
+    admitted_at: datetime
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    ended: str | None = None
+    says: str = ""
+    commit: str | None = None
+    requests: int | None = None
+    worker: str = ""
+
+
+@dataclass(frozen=True)
+class QuarantineView:
+    """What was undone, and waits for a person. `undone_by`: the run of `undo`."""
+
+    commit: str
+    addresses: tuple[str, ...]
+    undone_by: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class May:
+    """What the viewer may do with the project."""
+
+    approve: bool = False
+    sync: bool = False
+    pause: bool = False
+
+
+@dataclass(frozen=True)
+class ProjectView:
+    """The page of a project. `samples` and `runs`: the newest last, and the newest first. `error`: why the last run gave no reading.
+    For its part `#status` only: `shown`, the digest of the plan that the page shows, and `seen`, what the viewer has heard already."""
+
+    frame: Frame
+    row: RowView
+    source: SourceView
+    may: May = field(default_factory=May)
+    read_at: datetime | None = None
+    next_due: datetime | None = None
+    failures: int = 0
+    error: str | None = None
+    plan: PlanView | None = None
+    approvals: ApprovalsView | None = None
+    samples: Sequence[SampleView] = ()
+    runs: Sequence[RunView] = ()
+    quarantines: Sequence[QuarantineView] = ()
+    shown: str | None = None
+    seen: str = ""
+
+
+# -- the fleet as a picture -------------------------------------------------------------------------------------------------------
+
+
+class CellView(NamedTuple):
+    """A project in the picture. `age` and `every`: seconds; `age` is None where it was never read."""
+
+    name: str
+    tenant: str
+    wave: int
+    status: Word
+    age: int | None
+    every: int
+    orphaned: bool = False
+    paused: bool = False
+
+
+@dataclass(frozen=True)
+class QueueView:
+    """`due`: projects whose time has come. `late`: seconds by which the oldest of them is late. `waiting`: admitted and not started."""
+
+    due: int = 0
+    late: int = 0
+    waiting: int = 0
+    running: int = 0
+    ended: Mapping[str, int] = field(default_factory=dict)  # runs of the last hour, by how they ended
+
+
+@dataclass(frozen=True)
+class WorkerView:
+    host: str
+    process: int
+    concurrency: int
+    running: int
+    version: str
+    started_at: datetime
+    seen_at: datetime
+    alive: bool = True
+
+
+@dataclass(frozen=True)
+class LimitView:
+    """One rate limit of the service. `left`: None where it is unknown, with which one request at a time is sent."""
+
+    size: int
+    left: int | None
+    resets_at: datetime | None = None
+
+
+@dataclass(frozen=True)
+class BudgetView:
+    """The budget of a token. `token`: its reference, such as `env:ACME_TOKEN`, never the token. `projects`: that share it."""
+
+    token: str
+    limits: tuple[LimitView, ...] = ()
+    under_way: int = 0
+    projects: int = 0
+    held_until: datetime | None = None
+
+
+@dataclass(frozen=True)
+class OverviewView:
+    frame: Frame
+    cells: Sequence[CellView]
+    queue: QueueView = field(default_factory=QueueView)
+    workers: Sequence[WorkerView] = ()
+    budgets: Sequence[BudgetView] = ()
+
+
+# -- what expires -----------------------------------------------------------------------------------------------------------------
+
+Sort = Literal["certificate", "share-link", "exception", "pause"]
+
+
+@dataclass(frozen=True)
+class ExpiryView:
+    """Something that ends at a time. `what`: its address or name."""
+
+    at: datetime
+    sort: Sort
+    what: str
+    project: str
+    tenant: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class CalendarView:
+    """One month. `month`: its first day. `items`: of this month, in any order. `expired`: what ended before now and still exists.
+    `months`: how many end in which month, for the links."""
+
+    frame: Frame
+    month: date
+    items: Sequence[ExpiryView]
+    expired: Sequence[ExpiryView] = ()
+    months: Mapping[date, int] = field(default_factory=dict)
+
+
+# -- audit, login, errors ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AuditLine:
+    id: int
+    at: datetime
+    person: str
+    action: str
+    project: str | None = None
+    tenant: str | None = None
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AuditView:
+    """One page of the audit log, the newest line first. `older`, `newer`: the id to continue `before` or `after`; None at the ends."""
+
+    frame: Frame
+    query: AuditQuery
+    lines: Sequence[AuditLine]
+    older: int | None = None
+    newer: int | None = None
+
+
+@dataclass(frozen=True)
+class LoginView:
+    """`provider`: what OIDC logs in with; "" where the token is asked that `serve` printed. `back`: a path of this site to return to."""
+
+    frame: Frame
+    provider: str = ""
+    back: str = "/"
+    csrf: str = ""
+
+
+@dataclass(frozen=True)
+class ErrorView:
+    """`title`: a few words. `says`: what is wrong. `remedy`: what to do. `id`: `RC-…`, "" for none."""
+
+    frame: Frame
+    code: int
+    title: str
+    says: str
+    remedy: str = ""
+    id: str = ""
