@@ -18,7 +18,7 @@ from reconciler.client import Answer
 from reconciler.model import Binding, Desired, Intent, Observed, Origin, Place, Result, Status, Step
 from reconciler.model.codec import is_kind, observed, path_ids, substitute, told
 from reconciler.plan import match
-from reconciler.plan.simulate import Key
+from reconciler.plan.simulation.order import Key
 from reconciler.resource import UNSET, Kind, Role
 from reconciler.state import Ending
 from reconciler.text.suggest import a

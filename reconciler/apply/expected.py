@@ -13,12 +13,13 @@ from typing import Any
 from reconciler.model import Actual, Observed, Step
 from reconciler.model.codec import ids_in
 from reconciler.plan.siblings.sequence import Siblings
-from reconciler.plan.simulate import Key, World
+from reconciler.plan.simulation.order import Key
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
 
 class Expected:
-    """What concerns a run under way, beside the `world` that its requests led to.
+    """What concerns a run under way, beside the `simulation` that its requests led to.
 
     `first`: when the plan's reading began. `loose`: fields whose value is not known, because the run wrote them and no answer showed what
     became of them; the next reading tells. `unsure`: objects whose chosen child is the service's choice now. `reshaped`: (kind, container)
@@ -27,7 +28,7 @@ class Expected:
 
     def __init__(self, kinds: Kinds, actual: Actual) -> None:
         self.kinds = kinds
-        self.world = World(kinds, actual, guess=False)
+        self.simulation = Simulation(kinds, actual, guess=False)
         self.loose: dict[Key, set[str]] = defaultdict(set)
         self.first = actual.read_at if actual.read_at is not None else float("-inf")
         self._read: dict[Key, float] = {}
@@ -37,7 +38,7 @@ class Expected:
 
     def find(self, kind: str, id: str) -> Observed | None:
         """The object as it should be; None where there is none."""
-        return self.world.find(kind, id)
+        return self.simulation.find(kind, id)
 
     def read_at(self, key: Key) -> float:
         """When the object was last read."""
@@ -47,8 +48,8 @@ class Expected:
 
     def made(self, one: Observed, at: float) -> None:
         """A create was answered, or a child of it was shown."""
-        self.world.made(one)
-        self._rearranged(one, self.world.gather(self.kinds[one.kind], one.id))
+        self.simulation.made(one)
+        self._rearranged(one, self.simulation.gather(self.kinds[one.kind], one.id))
         self.loose[(one.kind, one.id)] |= {name for name, value in one.values.items() if value is UNSET}
         self._read[(one.kind, one.id)] = at
 
@@ -61,13 +62,13 @@ class Expected:
         self.loose[(kind.name, id)] |= {name for name in writes if kind.fields[name].lossy and name not in choices and name not in shown}
         if choices:
             self.unsure.discard((kind.name, id))
-        self.world.wrote(step, kind, id, {**writes, **shown}, body)
+        self.simulation.wrote(step, kind, id, {**writes, **shown}, body)
 
     def doubted(self, kind: Kind, id: str, writes: Mapping[str, Any]) -> None:
         """A request on the object was sent, and its end is not known."""
         self.doubts = True
         self.loose[(kind.name, id)] |= set(writes)
-        self.world.unplace(kind.name, id)
+        self.simulation.order.remove(kind.name, id)
         if any(kind.fields[name].role is Role.CHOICE for name in writes):
             self.unsure.add((kind.name, id))
 
@@ -79,8 +80,8 @@ class Expected:
         """A delete was done, with what goes along."""
         last = self.find(kind.name, id)
         if last is not None:
-            self._rearranged(last, self.world.alone(kind, id))
-        for gone in self.world.deleted(kind, id):
+            self._rearranged(last, self.simulation.alone(kind, id))
+        for gone in self.simulation.deleted(kind, id):
             if any(gone.flags.values()):
                 containers = [field for field in self.kinds[gone.kind].fields.values() if field.container]
                 self.unsure |= {*gone.within.items(), *((str(field.to), str(gone.values.get(field.name))) for field in containers)}
@@ -104,30 +105,30 @@ class Expected:
                 yield field, expected, value
         learned = {name: now.values[name] for name in unknown if name in now.values}
         unknown.clear()
-        self.world.learned(kind.name, id, learned)
+        self.simulation.learned(kind.name, id, learned)
 
     def _follows(self, kind: Kind, old: Observed, field: Field, expected: Any) -> bool:
         """Whether the service changes the field by itself after what this run did: it named something that is gone, or was rearranged."""
-        if any(text in self.world.removed for text in ids_in(expected) if expected is not UNSET):
+        if any(text in self.simulation.removed for text in ids_in(expected) if expected is not UNSET):
             return True
         return (field.container or field.unique) and (kind.name, old.within.get(kind.within or "", "")) in self.reshaped
 
-    def chosen(self, kind: Kind, id: str, now: World) -> Iterator[tuple[Field, Any, Any]]:
+    def chosen(self, kind: Kind, id: str, now: Simulation) -> Iterator[tuple[Field, Any, Any]]:
         """The choices of an object that are not as they should be: (field, expected id, id now)."""
         if (kind.name, id) in self.unsure:
             return
-        before, after = self.world.chosen(kind.name, id), now.chosen(kind.name, id)
+        before, after = self.simulation.chosen(kind.name, id), now.chosen(kind.name, id)
         for field in kind.fields.values():
             if field.role is Role.CHOICE:
                 old, new = before.get(field.name), after.get(field.name)
-                if old != new and not (old is None and (str(field.to), str(new)) in self.world.born):
+                if old != new and not (old is None and (str(field.to), str(new)) in self.simulation.born):
                     yield field, old, new
 
-    def strayed(self, now: World) -> frozenset[Key]:
+    def strayed(self, now: Simulation) -> frozenset[Key]:
         """The objects that no longer stand where they should among those siblings whose order is known."""
         strayed: set[Key] = set()
-        for row, siblings in now.order.items():
-            known = self.world.order.get(row)
+        for row, siblings in now.order.rows.items():
+            known = self.simulation.order.rows.get(row)
             strayed |= {(row[0], id) for id in _elsewhere(siblings, known)} if known is not None else set()
         return frozenset(strayed)
 

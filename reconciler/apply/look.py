@@ -14,7 +14,9 @@ from reconciler.client import PAGE_SIZE, Reader
 from reconciler.model import Actual, Desired, Observed, State
 from reconciler.observe import Survey
 from reconciler.observe.privileged import reaching
-from reconciler.plan.simulate import Key, World, holds
+from reconciler.plan.simulation.index import holds
+from reconciler.plan.simulation.order import Key
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import Kind, Kinds, Listing, placeholders
 
 
@@ -22,7 +24,7 @@ async def look(
     reader: Reader,
     kinds: Kinds,
     objects: Collection[Observed],
-    world: World,
+    simulation: Simulation,
     *,
     soon: int = 0,
     ordered: Collection[Key] = (),
@@ -30,11 +32,11 @@ async def look(
 ) -> Actual:
     """How these objects are now.
 
-    `world`: what should be there, which tells how long lists are. `soon`: how many more objects will be asked for before this reading is
+    `simulation`: what should exist, which tells how long lists are. `soon`: how many more objects will be asked for before this reading is
     old. `ordered`: objects whose place among their siblings counts too. `emptied`: objects that are read with all their contents.
     Raises `ServiceError` where the service refuses the token.
     """
-    one = _Look(reader, kinds, world, soon)
+    one = _Look(reader, kinds, simulation, soon)
     wave = [*one.some(objects, frozenset(ordered)), *(task for each in emptied for task in one.inside(each))]
     while wave:
         await asyncio.gather(*wave)
@@ -45,9 +47,9 @@ async def look(
 class _Look(Survey):
     """A survey that is told which objects to read."""
 
-    def __init__(self, reader: Reader, kinds: Kinds, world: World, soon: int) -> None:
+    def __init__(self, reader: Reader, kinds: Kinds, simulation: Simulation, soon: int) -> None:
         super().__init__(reader, kinds, Desired("", None, {}, {}, frozenset()), State("", 0))
-        self.world, self.soon = world, soon
+        self.simulation, self.soon = simulation, soon
 
     def some(self, objects: Collection[Observed], ordered: frozenset[Key]) -> list[Awaitable[None]]:
         """The fewest requests: for each object its own, or a listing of its siblings, or the listing of somebody who reaches everything."""
@@ -64,7 +66,7 @@ class _Look(Survey):
                 wave += self._siblings(group, ordered)
         for (name, outer), some in several.items():
             kind = self.kinds[name]
-            pages = _pages_of(self.world.count(name, str(kind.within), outer))
+            pages = _pages_of(self.simulation.count(name, str(kind.within), outer))
             alone = sum(min(len(group), self._pages(kind, group[0]) or len(group)) for group in some)
             everything = self._everything(kind, some[0][0]) if pages < alone + self.soon else []
             wave += everything or [task for group in some for task in self._siblings(group, ordered)]
@@ -83,7 +85,7 @@ class _Look(Survey):
     def _everything(self, kind: Kind, sibling: Observed) -> list[Awaitable[None]]:
         """The listing of somebody who reaches everything: it shows what exists, wherever that stands; none where nobody is known."""
         reading = kind.lister_listing
-        admin = min((person.id for person in reaching(self.kinds, self.world.objects)), default=None)
+        admin = min((person.id for person in reaching(self.kinds, self.simulation.objects)), default=None)
         if reading is None or admin is None:
             return []
         return self._list(kind, reading, {**sibling.within, "lister": bare(admin)}, None)
@@ -94,7 +96,7 @@ class _Look(Survey):
             return 0
         stands = self._stands(kind, sibling)
         outer = str(kind.inside.to) if stands and kind.inside is not None else str(kind.within)
-        return _pages_of(self.world.count(kind.name, outer, stands or sibling.within.get(outer, "")))
+        return _pages_of(self.simulation.count(kind.name, outer, stands or sibling.within.get(outer, "")))
 
     def unseen(self, objects: Collection[Observed]) -> list[Awaitable[None]]:
         """What the listing did not show any more may stand elsewhere: it is asked for by its id."""
@@ -114,8 +116,8 @@ class _Look(Survey):
 
     def deeper(self, emptied: Collection[Observed]) -> list[Awaitable[None]]:
         """The next level of what is to be read completely."""
-        world = World(self.kinds, Actual(self._objects), guess=False)
-        found = [one for outer in emptied for _, one in world.contents(self.kinds[outer.kind], outer.id)]
+        simulation = Simulation(self.kinds, Actual(self._objects), guess=False)
+        found = [one for outer in emptied for _, one in simulation.contents(self.kinds[outer.kind], outer.id)]
         return [task for one in found for task in self.inside(one)]
 
     def _stands(self, kind: Kind, one: Observed) -> str:

@@ -23,7 +23,9 @@ from reconciler.errors import ServiceError
 from reconciler.model import Actual, Observed, Status, Step, Unknown
 from reconciler.model.codec import title
 from reconciler.plan.audience.barriers import opens
-from reconciler.plan.simulate import Key, World, holds
+from reconciler.plan.simulation.index import holds
+from reconciler.plan.simulation.order import Key
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, Kind, Role
 
 Refusal = tuple[Status, str]
@@ -110,7 +112,7 @@ class Preconditions:
         if target is None:
             return False
         key = (target.kind, target.id)
-        first = self.expected.read_at(key) if key in self.expected.world.born else self.expected.first
+        first = self.expected.read_at(key) if key in self.expected.simulation.born else self.expected.first
         chooses = bool(self._choices(step)) and self._old(self._chosen_at.get(key, first))
         return self._old(self.expected.read_at(key)) or chooses or self._unseen_inside(step)
 
@@ -160,12 +162,12 @@ class Preconditions:
         at = self.reader.monotonic()
         try:
             ordered = moved & set(old)
-            model, soon = self.expected.world, self._soon(self.fresh)
+            model, soon = self.expected.simulation, self._soon(self.fresh)
             now = await look(self.reader, self.kinds, objects.values(), model, soon=soon, ordered=ordered, emptied=emptied.values())
         except ServiceError as error:
             now = replace(Actual(), unknown=tuple(Unknown(name, None, error.message) for name in self.kinds))
         addresses = {**dict(self._shown(now)), **{keys[id]: coming[id].address for id in targets if keys[id] in old}}
-        shown = World(self.kinds, now, guess=False)
+        shown = Simulation(self.kinds, now, guess=False)
         strayed = self.expected.strayed(shown)
         for key, gate in gates.items():
             self._judge_gate(key, gate, now, at)
@@ -202,7 +204,7 @@ class Preconditions:
 
     def _children(self, outer: Observed, field: Field) -> Iterator[Observed]:
         """What shows which child is chosen: any two of them, so that their listing is read."""
-        yield from self.expected.world.inside(str(field.to), outer.kind, outer.id)
+        yield from self.expected.simulation.inside(str(field.to), outer.kind, outer.id)
 
     # -- judging ---------------------------------------------------------------------------------------------------------------------
 
@@ -268,7 +270,7 @@ class Preconditions:
         mine = {*declared.values, *self._writes.get(address, ())}
         return [name for name, field in kind.fields.items() if name in mine or field.container]
 
-    def _judge_choices(self, outer: Observed, now: Actual, shown: World, at: float) -> None:
+    def _judge_choices(self, outer: Observed, now: Actual, shown: Simulation, at: float) -> None:
         kind, key = self.kinds[outer.kind], (outer.kind, outer.id)
         self._chosen_at[key] = at
         failed = next((each for each in now.unknown if each.kind in {field.to for field in kind.fields.values()}), None)
@@ -279,7 +281,7 @@ class Preconditions:
         if changed and key not in self._stale:
             self._stale[key] = "; ".join(changed)
 
-    def _judge_contents(self, outer: Observed, now: Actual, shown: World) -> Refusal | None:
+    def _judge_contents(self, outer: Observed, now: Actual, shown: Simulation) -> Refusal | None:
         """Whether what would go along is exactly what the plan counted, less what this run took out of it."""
         kind = self.kinds[outer.kind]
         if (outer.kind, outer.id) in self._gone:
@@ -288,7 +290,7 @@ class Preconditions:
         failed = next((each for each in now.unknown if each.kind in inside and each.scope not in gone), None)
         if failed is not None:
             return Status.SKIPPED, f"not sent: its contents could not be read again: {failed.reason}"
-        before, after = (dict(world.contents(kind, outer.id)) for world in (self.expected.world, shown))
+        before, after = (dict(simulation.contents(kind, outer.id)) for simulation in (self.expected.simulation, shown))
         said = [f"{key[0]} {title(one)!r} was added" for key, one in after.items() if key not in before and self._whole(self.actual, one)]
         said += [f"{key[0]} {title(one)!r} was removed" for key, one in before.items() if key not in after and self._whole(now, one)]
         for key, one in after.items():

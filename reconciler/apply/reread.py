@@ -13,7 +13,8 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.look import look
 from reconciler.apply.task import Task
 from reconciler.model import Actual, Observed, Result, Status, Step
-from reconciler.plan.simulate import Key, World
+from reconciler.plan.simulation.order import Key
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import Kinds, Role
 
 
@@ -25,15 +26,15 @@ async def read_written(task: Task, answers: Answers, results: Mapping[int, Resul
     if answers.expected.doubts or any(result.status is Status.IN_DOUBT for result in results.values()):
         return None
     steps = [result.step for _, result in sorted(results.items()) if result.status is Status.DONE]
-    world, written = answers.expected.world, _Written(task.kinds, answers)
+    simulation, written = answers.expected.simulation, _Written(task.kinds, answers)
     objects = {(observed.kind, observed.id): observed for step in steps for observed in written.by(step)}
     objects |= {(observed.kind, observed.id): observed for observed in written.rearranged()}
-    now = await look(task.writer, task.kinds, objects.values(), world, ordered=written.ordered(steps) & objects.keys())
+    now = await look(task.writer, task.kinds, objects.values(), simulation, ordered=written.ordered(steps) & objects.keys())
     failed = {unknown.kind for unknown in now.unknown}
     missing = {key for key in objects if now.find(*key) is None}
-    if any(kind not in failed for kind, _ in missing) or any(_lacking(task.kinds, world, now)):
+    if any(kind not in failed for kind, _ in missing) or any(_lacking(task.kinds, simulation, now)):
         return None
-    return _overlaid(world.actual(), now, missing)
+    return _overlaid(simulation.actual(), now, missing)
 
 
 class _Written:
@@ -55,19 +56,19 @@ class _Written:
             for name in step.writes:
                 field = kind.fields[name]
                 if field.role is Role.CHOICE:
-                    yield from self.expected.world.inside(str(field.to), kind.name, observed.id)
+                    yield from self.expected.simulation.inside(str(field.to), kind.name, observed.id)
         for name, _, child in step.brings:
             yield from self._object(name, child)
 
     def rearranged(self) -> Iterator[Observed]:
         """What the service changed by itself: the siblings that it rearranged, and the children of which it chose another one."""
-        world = self.expected.world
+        simulation = self.expected.simulation
         for name, container in self.expected.reshaped:
-            yield from world.inside(name, str(self.kinds[name].within), container)
+            yield from simulation.inside(name, str(self.kinds[name].within), container)
         for name, id in self.expected.unsure:
             for field in self.kinds[name].fields.values() if name in self.kinds else ():
                 if field.role is Role.CHOICE:
-                    yield from world.inside(str(field.to), name, id)
+                    yield from simulation.inside(str(field.to), name, id)
 
     def ordered(self, steps: list[Step]) -> set[Key]:
         """The objects whose place among their siblings is new."""
@@ -77,13 +78,13 @@ class _Written:
         return {(kind, self.ids.get(address, "")) for kind, address in placed}
 
 
-def _lacking(kinds: Kinds, world: World, now: Actual) -> Iterator[Key]:
+def _lacking(kinds: Kinds, simulation: Simulation, now: Actual) -> Iterator[Key]:
     """What should exist, and is not in a list that is complete."""
     for name, scope in now.complete:
         kind = kinds[name]
         outer = {kind.within, *(field.to for field in kind.fields.values() if field.container)} - {None}
         for container in outer:
-            for observed in world.inside(name, str(container), scope):
+            for observed in simulation.inside(name, str(container), scope):
                 if observed.deleted_at is None and now.find(name, observed.id) is None:
                     yield name, observed.id
 

@@ -17,7 +17,7 @@ from reconciler.errors import ServiceError
 from reconciler.model import Actual, Binding, Edited, Observed, Result, State, Status, Step
 from reconciler.observe import observe
 from reconciler.plan import plan as make_plan
-from reconciler.plan.simulate import World
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
 GONE = "was deleted: it existed when it was last read"
@@ -85,8 +85,8 @@ class _Look:
 
     def __init__(self, kinds: Kinds, answers: Answers, state: State, actual: Actual) -> None:
         self.kinds, self.answers, self.state, self.actual = kinds, answers, state, actual
-        self.world = World(kinds, actual, guess=False)
-        self.strayed = answers.expected.strayed(self.world)
+        self.simulation = Simulation(kinds, actual, guess=False)
+        self.strayed = answers.expected.strayed(self.simulation)
 
     def _now(self, binding: Binding) -> Observed | None:
         return self.actual.find(binding.kind, binding.id)
@@ -125,7 +125,7 @@ class _Look:
             return
         names = [name for name in kind.fields if name in step.writes]
         model = self.answers.expected
-        changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.world)]
+        changed = [*model.differences(kind, binding.id, now, names), *model.chosen(kind, binding.id, self.simulation)]
         yield from (_edit(step.address, *each) for each in changed if each[0].name in step.writes)
         if not changed and step.verb == "move" and (kind.name, now.id) in self.strayed:
             yield Edited(step.address, None, says=STRAYED)
@@ -143,7 +143,7 @@ class _Look:
 
     def _value(self, kind: Kind, now: Observed, field: Field) -> Any:
         if field.role is Role.CHOICE:
-            return self.world.chosen(kind.name, now.id).get(field.name, UNSET)
+            return self.simulation.chosen(kind.name, now.id).get(field.name, UNSET)
         return now.values.get(field.name, UNSET)
 
 

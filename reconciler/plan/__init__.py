@@ -12,7 +12,8 @@
 - `changes`: what people read of the plan, with `names` for ids; `cascades`: unmanaged objects that a delete takes along
 - `memory`: what the state records before the first request
 - `offline/`: the service as it would be after an apply of one version of the files, for plans without a service
-- `simulate`: the service as the declarations describe it; `prove` replays a plan on it
+- `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
+- `selection`: which addresses the run is about
 - `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, read off a plan
 """
 
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from reconciler.plan.matching.identity import identified as match
     from reconciler.plan.matching.match import Matches
     from reconciler.plan.planner import PASSES, decide, plan
-    from reconciler.plan.world import Selection
+    from reconciler.plan.selection import Selection
 
 __all__ = ["PASSES", "Matches", "Selection", "decide", "match", "plan"]
 
 if not TYPE_CHECKING:
     __getattr__ = deferred(  # reading needs the matching alone; the rest is imported while the first answers are on their way
         __name__,
-        {"matching.identity": "match=identified", "matching.match": "Matches", "planner": "PASSES decide plan", "world": "Selection"},
+        {"matching.identity": "match=identified", "matching.match": "Matches", "planner": "PASSES decide plan", "selection": "Selection"},
     )

@@ -31,6 +31,7 @@ from reconciler.plan.passes.renames import probable_renames
 from reconciler.plan.passes.repeated_renames import repeated_renames
 from reconciler.plan.passes.second_run import rearrangements, second_run
 from reconciler.plan.passes.targets import targets, waits
+from reconciler.plan.selection import Selection
 from reconciler.plan.siblings.positions import stood, strangers
 from reconciler.plan.siblings.rows import Row, arrange
 from reconciler.plan.steps.schedule import requests
@@ -44,7 +45,7 @@ from reconciler.plan.warnings.permissions import forbidden
 from reconciler.plan.warnings.transfers import by_transfers, given_away
 from reconciler.plan.warnings.twins import twins
 from reconciler.plan.warnings.unshown import unshown
-from reconciler.plan.world import Decisions, Pass, Selection, World
+from reconciler.plan.world import Decisions, Pass, World
 from reconciler.resource import Kinds
 
 PASSES: Final[tuple[Pass, ...]] = (

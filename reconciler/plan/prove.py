@@ -15,7 +15,7 @@ from reconciler.errors import ReconcilerError
 from reconciler.model import Actual, Binding, Desired, Origin, Plan, State
 from reconciler.plan import Selection, match
 from reconciler.plan import plan as make_plan
-from reconciler.plan.simulate import World, simulate
+from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import Kind, Kinds
 
 
@@ -37,12 +37,12 @@ def prove(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Pl
 def carried_out(kinds: Kinds, desired: Desired, state: State, actual: Actual, plan: Plan) -> tuple[State, Actual]:
     """What would be remembered, and what the service would show, once the plan is done."""
     found = match(kinds, desired, state, actual)
-    world = simulate(kinds, actual, found.ids, plan.steps, plan.places)
-    return _remembered(kinds, desired, found.former.state, plan, world), world.actual()
+    simulation = simulate(kinds, actual, found.ids, plan.steps, plan.places)
+    return _remembered(kinds, desired, found.former.state, plan, simulation), simulation.actual()
 
 
-def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world: World) -> State:
-    """What we would remember when the plan is done, which led to that world."""
+def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, simulation: Simulation) -> State:
+    """What we would remember when the plan is done, which led to that simulation."""
     bindings = {
         address: binding
         for address, binding in {**state.bindings, **plan.memory.bind, **plan.memory.carried}.items()
@@ -50,7 +50,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world:
     }
 
     def remember(address: Address, kind: Kind, writes: Mapping[str, Any]) -> None:
-        id, old = world.ids[address], bindings.get(address)
+        id, old = simulation.ids[address], bindings.get(address)
         protect = desired.resources[address].protect
         if old is None or old.id != id:
             protected = protect if protect is not None else kind.name in desired.protect
@@ -65,7 +65,7 @@ def _remembered(kinds: Kinds, desired: Desired, state: State, plan: Plan, world:
             continue
         if step.verb == "transfer":
             continue
-        remember(step.address, kinds[step.kind], world.writes(step))
+        remember(step.address, kinds[step.kind], simulation.writes(step))
         for name, _, address in step.brings:
             remember(address, kinds[name], {})
     placed = {address: replace(binding, place=plan.places.get(address, binding.place)) for address, binding in bindings.items()}

@@ -17,7 +17,7 @@ from reconciler.config.language.bounds import ExpressionError
 from reconciler.config.policies.names import KEEP
 from reconciler.model import Action, Actual, Change, Desired, Observed, Plan
 from reconciler.plan.names import Names
-from reconciler.plan.simulate import World
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.policies.scene import Scene, Subject, Values, observed_values, written
 from reconciler.resource import Kind, Kinds
 
@@ -55,21 +55,21 @@ class _Maker:
         return {step.address: step.target for step in self.plan.steps if step.verb == "delete" and isinstance(step.target, str)}
 
     @cached_property
-    def world(self) -> World | None:
+    def simulation(self) -> Simulation | None:
         """The service after the plan; None where the plan sends nothing."""
         if not self.plan.steps:
             return None
-        world = World(self.kinds, self.actual, ids=self.ids, places=self.plan.places)
+        simulation = Simulation(self.kinds, self.actual, ids=self.ids, places=self.plan.places)
         for step in self.plan.steps:
-            world.run(step)
-        return world
+            simulation.run(step)
+        return simulation
 
     @cached_property
     def later(self) -> Names:
         """The addresses by id after the plan."""
-        if self.world is None:
+        if self.simulation is None:
             return self.names
-        return Names([*self.names.items(), *((id, address) for address, id in self.world.ids.items())])
+        return Names([*self.names.items(), *((id, address) for address, id in self.simulation.ids.items())])
 
     def _declared(self, address: Address, id: str | None, change: Change | None) -> Subject | None:
         declared = self.desired.resources.get(address)
@@ -81,8 +81,8 @@ class _Maker:
         observed = self.actual.find(kind.name, old) if old is not None else None
         before = observed_values(kind, observed, self.names, address) if observed is not None else None
         after = before
-        if self.world is not None:
-            found = self.world.find(kind.name, self.world.ids[address]) if address in self.world.ids else None
+        if self.simulation is not None:
+            found = self.simulation.find(kind.name, self.simulation.ids[address]) if address in self.simulation.ids else None
             if found is not None and found is not observed:
                 after = observed_values(kind, found, self.later, address)
         if after is None:
@@ -117,14 +117,14 @@ class _Maker:
         id = self.ids.get(container)
         if id is not None and (name, id) not in self.actual.complete:
             raise ExpressionError(f"not every {name} in {container} could be read", id="RC-unread")
-        found = id if id is not None or self.world is None else self.world.ids.get(container)
+        found = id if id is not None or self.simulation is None else self.simulation.ids.get(container)
         return self._contents(kind).get(found or "", ())
 
     def _contents(self, kind: Kind) -> Mapping[str, Sequence[Values]]:
         """The objects of a kind after the plan, by the id of their container."""
         known = self._known.get(kind.name)
         if known is None:
-            objects = self.world.objects if self.world is not None else self.actual.objects
+            objects = self.simulation.objects if self.simulation is not None else self.actual.objects
             found: dict[str, list[Values]] = defaultdict(list)
             for observed in objects.get(kind.name, {}).values():
                 if observed.deleted_at is None:

@@ -20,7 +20,7 @@ from uuid import uuid4
 from sqlalchemy import Connection, update
 
 from reconciler.errors import Refused, StateError
-from reconciler.model import Entry, Run, State, Turn
+from reconciler.model import State
 from reconciler.state.database import Database, connect
 from reconciler.state.errors import again
 from reconciler.state.health import Condition, file_holder, row_holder, writable
@@ -30,6 +30,7 @@ from reconciler.state.tables.rows import inserting, plain
 from reconciler.state.tables.schema import leases, runs, states
 
 if TYPE_CHECKING:
+    from reconciler.model import Entry, Run, Turn
     from reconciler.report.schemas.state import StateDocument
     from reconciler.state.journal import Journal
     from reconciler.state.transfer.push import Document

@@ -12,7 +12,7 @@ from reconciler.errors import DeclarationError
 from reconciler.kinds import load
 from reconciler.model import Actual, Observed, Step
 from reconciler.plan.siblings.sequence import Siblings
-from reconciler.plan.simulate import World, simulate
+from reconciler.plan.simulation.simulate import Simulation, simulate
 from reconciler.resource import PATCH, POST, UNSET, Api, Keyed, Resource, field
 from tests.effort import timed
 
@@ -40,7 +40,7 @@ def step(verb: str, address: str, target: str | None = None, *, body: Any = None
     return Step(0, at, KINDS.of(at).name, verb, "POST", (), body, words.pop("writes", {}), target, **words)
 
 
-def order(world: World, kind: str) -> list[str]:
+def order(world: Simulation, kind: str) -> list[str]:
     shown = world.actual().objects[kind].values()
     return [observed.id for observed in sorted(shown, key=lambda observed: observed.rank or 0)]
 
@@ -170,8 +170,9 @@ def test_a_restore_brings_an_object_back_as_it_was() -> None:
 
 def test_a_place_that_nothing_shows_is_not_known_where_nothing_may_be_guessed() -> None:
     unplaced = seen("section", "sec_9", SITE, None, sectionGroup=None)
-    assert [list(some) for some in World(KINDS, actual(*sections(2), unplaced), guess=False).order.values()] == [["sec_0", "sec_1"]]
-    assert [list(some) for some in World(KINDS, actual(*sections(2), unplaced)).order.values() if "sec_0" in some] == [
+    known = Simulation(KINDS, actual(*sections(2), unplaced), guess=False)
+    assert [list(some) for some in known.order.rows.values()] == [["sec_0", "sec_1"]]
+    assert [list(some) for some in Simulation(KINDS, actual(*sections(2), unplaced)).order.rows.values() if "sec_0" in some] == [
         ["sec_0", "sec_1", "sec_9"]
     ]
 

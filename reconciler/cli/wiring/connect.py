@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from reconciler.cli import exits
 from reconciler.cli.options import Options, near
-from reconciler.cli.sandboxes import embedded
 from reconciler.cli.terminal.screen import VARIABLES, Screen
 from reconciler.cli.terminal.signals import of_signal
 from reconciler.cli.wiring import trust
@@ -100,6 +99,8 @@ def connect(screen: Screen, options: Options, project: Project | None, kinds: Ki
     """The service this command line and project mean."""
     file = _sandbox_file(screen, options, project)
     if file is not None:
+        from reconciler.cli.sandboxes import embedded
+
         with embedded.embedded(file, project, kinds) as running:
             if running.created:
                 screen.say(f"Created the sandbox {near(file)}, with the objects that the project expects to exist.")
@@ -122,10 +123,14 @@ def _sandbox_file(screen: Screen, options: Options, project: Project | None) -> 
     if options.sandbox is not None:
         if options.base_url is not None:
             raise UsageError("--sandbox and --base-url cannot be combined", id="RC-options-conflict", hint="Pass one of them.")
+        from reconciler.cli.sandboxes import embedded
+
         return embedded.checked(options.sandbox)
     if options.base_url is None and project is not None and project.settings.sandbox is not None:
         if os.environ.get(BASE_URL):
             screen.say(f"{BASE_URL} is ignored: the project uses a sandbox.")
+        from reconciler.cli.sandboxes import embedded
+
         return embedded.checked(project.settings.sandbox, said="service.sandbox:")
     return None
 
@@ -185,6 +190,8 @@ def known_service(screen: Screen, options: Options, project: Project) -> Service
     if file is None:
         settings = _settings(screen, options, project, _base_url(screen, options, project), "none")
         return Service(settings.base_url, settings, settings.base_url, embedded=False)
+    from reconciler.cli.sandboxes import embedded
+
     identity = embedded.identity(file)
     if identity is None:
         return None

@@ -18,7 +18,7 @@ from reconciler.plan.audience.readers import Access, Audiences, Key, Objects, in
 from reconciler.plan.audience.stand_in import with_stand_ins
 from reconciler.plan.derived import Derivation
 from reconciler.plan.matching.results import copied, makers
-from reconciler.plan.simulate import World
+from reconciler.plan.simulation.simulate import Simulation
 from reconciler.plan.transfers.carried import parent
 from reconciler.resource import UNSET, Kinds, Role
 
@@ -133,9 +133,9 @@ def _gated(kinds: Kinds, actual: Actual, steps: Sequence[Step], worlds: Worlds) 
 
 
 def _worlds(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], said: Said, before: Audiences, steps: Sequence[Step]) -> Worlds:
-    world, made = _played(kinds, actual, ids, steps)
-    given = _transferred(kinds, actual, world.objects, steps)
-    return Worlds(before, _audiences(kinds, world, said, steps), world.ids, made, world.objects, given)
+    simulation, made = _played(kinds, actual, ids, steps)
+    given = _transferred(kinds, actual, simulation.objects, steps)
+    return Worlds(before, _audiences(kinds, simulation, said, steps), simulation.ids, made, simulation.objects, given)
 
 
 def _transferred(kinds: Kinds, actual: Actual, after: Objects, steps: Iterable[Step]) -> dict[Key, Key]:
@@ -215,28 +215,30 @@ def _with(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objects:
     return {**objects, **result}
 
 
-def _played(kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step]) -> tuple[World, dict[Key, Mapping[str, Any]]]:
-    """The world after the steps, and the values that each new object had right after its create."""
+def _played(
+    kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step]
+) -> tuple[Simulation, dict[Key, Mapping[str, Any]]]:
+    """The simulation after the steps, and the values that each new object had right after its create."""
     steps = tuple(steps)
     created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
-    world = World(kinds, actual, ids={address: id for address, id in ids.items() if address not in created})
+    simulation = Simulation(kinds, actual, ids={address: id for address, id in ids.items() if address not in created})
     made: dict[Key, Mapping[str, Any]] = {}
     for step in steps:
-        world.run(step)
+        simulation.run(step)
         if step.verb == "create":
             for name, address in ((step.kind, step.address), *((name, child) for name, _, child in step.brings)):
-                made[name, world.ids[address]] = world.objects[name][world.ids[address]].values
-    return world, made
+                made[name, simulation.ids[address]] = simulation.objects[name][simulation.ids[address]].values
+    return simulation, made
 
 
-def _audiences(kinds: Kinds, world: World, said: Said, steps: Iterable[Step]) -> Audiences:
-    copies: dict[Key, list[Key]] = defaultdict(list, copied(kinds, world.first.objects))
+def _audiences(kinds: Kinds, simulation: Simulation, said: Said, steps: Iterable[Step]) -> Audiences:
+    copies: dict[Key, list[Key]] = defaultdict(list, copied(kinds, simulation.first.objects))
     for step in steps:
         if step.source is not None:
-            source = world.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
-            copies[step.kind, source].append((step.kind, world.ids[step.address]))
-    complete = world.first.complete | {(name, id) for name in kinds for _, id in world.born}
-    return Audiences(kinds, _with(said, world.ids, world.objects), complete=complete, copies=copies)
+            source = simulation.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
+            copies[step.kind, source].append((step.kind, simulation.ids[step.address]))
+    complete = simulation.first.complete | {(name, id) for name in kinds for _, id in simulation.born}
+    return Audiences(kinds, _with(said, simulation.ids, simulation.objects), complete=complete, copies=copies)
 
 
 def _between(
@@ -264,8 +266,8 @@ def _open_without(
 
     Of what is new, only what is shown counts.
     """
-    world, _ = _played(kinds, actual, ids, done)
-    between = _audiences(kinds, world, said, done)
+    simulation, _ = _played(kinds, actual, ids, done)
+    between = _audiences(kinds, simulation, said, done)
     handed_out = {id for _, id in worlds.made}  # nobody has what admits them before the run has ended
     shown = {kind.fields[name].refers for kind in kinds.values() if kind.audience is not None for name in kind.audience.shows}
     result: dict[Key, list[Access]] = {}

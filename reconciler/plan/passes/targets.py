@@ -12,7 +12,8 @@ from reconciler.model.codec import unborn
 from reconciler.plan.decisions import Draft, Keep, Removal
 from reconciler.plan.derived import pending_sources
 from reconciler.plan.drafts.declared import needed
-from reconciler.plan.world import Decisions, Selection, World
+from reconciler.plan.selection import Selection
+from reconciler.plan.world import Decisions, World
 
 
 def targets(world: World, decisions: Decisions) -> Decisions:

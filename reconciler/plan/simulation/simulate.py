@@ -1,4 +1,4 @@
-"""The service as the declarations describe it: what one request does to it. Pure.
+"""What one request does to the service, as the declarations describe it. Pure.
 
 In: what was read, and requests. Out: what the service should then show. `prove` and the audiences run a whole plan on it (`simulate`);
 an apply keeps it up to date with what its requests were answered. Every operation takes as long as what it changes, however much there is.
@@ -6,7 +6,6 @@ an apply keeps it up to date with what its requests were answered. Every operati
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
@@ -14,22 +13,13 @@ from typing import Any
 
 from reconciler.address import Address
 from reconciler.model import Actual, Observed, Place, Step
-from reconciler.model.choices import Objects, chooser
 from reconciler.model.codec import path_ids, substitute
-from reconciler.plan.siblings.sequence import Siblings
+from reconciler.plan.simulation.index import Index, containers, holds
+from reconciler.plan.simulation.order import Key, Order, is_ranked, row_of, rows
 from reconciler.resource import UNSET, Field, Kind, Kinds, Role
 
-Key = tuple[str, str]
-"""An object: its kind and its id."""
 
-Row = tuple[str, str, Any]
-"""Siblings: their kind, the id of their container, the id of the node that contains them."""
-
-Entry = tuple[str, str, str, str]
-"""("inside", kind, outer kind, outer id), or ("chosen", choosing kind, its id, its choice field)."""
-
-
-class World:
+class Simulation:
     """The objects of a service, and what requests do to them.
 
     `objects`: by kind and id; change them through the methods only. `ids`: by address; a create adds its own. `guess`: an object comes
@@ -47,26 +37,24 @@ class World:
         guess: bool = True,
         places: Mapping[Address, Place] | None = None,
     ) -> None:
-        self._previous = _previous(places or {})
         self.kinds, self.first, self.ids, self.guess = kinds, actual, dict(ids or {}), guess
         self.objects: dict[str, dict[str, Observed]] = {name: {} for name in kinds}
-        self.order: dict[Row, Siblings] = defaultdict(Siblings)
+        self.order = Order(places or {})
         self.born: set[Key] = set()
         self.removed: set[str] = set()
         self._flags = {name: kinds.flags(name) for name in kinds}
         self._holds = {name: holds(kinds, kind) for name, kind in kinds.items()}
-        self._index: dict[Entry, dict[str, None]] = defaultdict(dict)
-        self._rows: dict[Key, Row] = {}
+        self._index = Index(kinds)
         for some in actual.objects.values():
             for observed in some.values():
                 self._put(observed)
         for row, order in rows(kinds, self.objects).items():
             for id in order:
-                self._append(row, id)
+                self.order.append(row, id)
         for some in actual.objects.values() if guess else ():
             for observed in some.values():
-                if (observed.kind, observed.id) not in self._rows:
-                    self._append(_row(kinds[observed.kind], observed), observed.id)
+                if (observed.kind, observed.id) not in self.order:
+                    self.order.append(row_of(kinds[observed.kind], observed), observed.id)
 
     # -- questions -------------------------------------------------------------------------------------------------------------------
 
@@ -76,12 +64,12 @@ class World:
 
     def inside(self, kind: str, outer: str, id: str) -> Iterator[Observed]:
         """The objects of a kind directly within, or inside, an object of the kind `outer`."""
-        for inner in self._index.get(("inside", kind, outer, id), ()):
+        for inner in self._index.ids(("inside", kind, outer, id)):
             yield self.objects[kind][inner]
 
     def count(self, kind: str, outer: str, id: str) -> int:
         """How many objects `inside` yields."""
-        return len(self._index.get(("inside", kind, outer, id), ()))
+        return self._index.count(("inside", kind, outer, id))
 
     def contents(self, kind: Kind, id: str) -> Iterator[tuple[Key, Observed]]:
         """What an object contains, at whatever depth, once; what was deleted and can still be restored does not count."""
@@ -100,14 +88,14 @@ class World:
     def chosen(self, kind: str, id: str) -> dict[str, str]:
         """The children that an object chooses, by choice field."""
         choices = (field.name for field in self.kinds[kind].fields.values() if field.role is Role.CHOICE)
-        return {name: next(reversed(ids)) for name in choices if (ids := self._index.get(("chosen", kind, id, name)))}
+        return {name: child for name in choices if (child := self._index.last(("chosen", kind, id, name))) is not None}
 
     def actual(self) -> Actual:
         """What the service would show."""
-        rank = {(row[0], id): index for row, siblings in self.order.items() for index, id in enumerate(siblings)}
+        rank = self.order.ranks()
         shown = {
             name: {
-                id: replace(observed, rank=rank.get((name, id)) if _ranked(self.kinds[name], observed) else None)
+                id: replace(observed, rank=rank.get((name, id)) if is_ranked(self.kinds[name], observed) else None)
                 for id, observed in some.items()
             }
             for name, some in self.objects.items()
@@ -162,8 +150,8 @@ class World:
 
     def _is_first(self, kind: Kind, flag: str, observed: Observed) -> bool:
         """Whether the service chooses what was just created, because nothing else is chosen."""
-        outer = self._chooser(kind, flag, observed)
-        return outer is not None and not self._index.get(outer)
+        outer = self._index.chooser(kind, flag, observed)
+        return outer is not None and not self._index.count(outer)
 
     # -- what a request did ----------------------------------------------------------------------------------------------------------
 
@@ -217,11 +205,8 @@ class World:
         for name, inner in inside:
             observed = self.objects[name][inner]
             self._put(replace(observed, within={**observed.within, str(self.kinds[name].within): container}))
-        for row in {self._rows[key] for key in inside if key in self._rows}:
-            siblings, there = self.order.pop(row), (row[0], container, row[2])
-            self.order[there] = siblings
-            self._rows |= {(row[0], sibling): there for sibling in siblings}
-        self.unplace(kind.name, id)
+        self.order.transfer(inside, container)
+        self.order.remove(kind.name, id)
         observed = self.objects[kind.name][id]
         values = {**observed.values, kind.inside.name: None} if kind.inside is not None else observed.values
         self._put(replace(observed, within={**observed.within, str(kind.within): container}, values=values))
@@ -246,7 +231,7 @@ class World:
                     if _goes_along(other, inner, outer, at) and not (outer is kind and other.name in stays):
                         ahead.append((other, inner.id))
                     elif inner.deleted_at is None:
-                        self.learned(other.name, inner.id, {field.name: None for field in _containers(other) if field.to == outer.name})
+                        self.learned(other.name, inner.id, {field.name: None for field in containers(other) if field.to == outer.name})
                         self.place(other, inner.id)
         for key, observed in gone.items():
             self._drop(key, observed)
@@ -259,78 +244,38 @@ class World:
         """A parent chooses one of its children."""
         assert field.to is not None
         assert field.flag is not None
-        for other in [*self._index.get(("chosen", kind.name, id, field.name), ())]:
+        for other in [*self._index.ids(("chosen", kind.name, id, field.name))]:
             if other != child:
                 self._flag(field.to, other, field.flag, False)
         new = self.find(field.to, str(child))
-        if new is not None and self._chooser(self.kinds[field.to], field.flag, new) == ("chosen", kind.name, id, field.name):
+        if new is not None and self._index.chooser(self.kinds[field.to], field.flag, new) == ("chosen", kind.name, id, field.name):
             self._flag(field.to, new.id, field.flag, True)
 
     def place(self, kind: Kind, id: str, body: Any = None, address: Address | None = None) -> None:
         """Put an object beside the sibling that the body of a move names."""
-        self.unplace(kind.name, id)
-        row = _row(kind, self.objects[kind.name][id])
+        self.order.remove(kind.name, id)
+        row = row_of(kind, self.objects[kind.name][id])
         position = body.get("position", {}) if isinstance(body, Mapping) else {}
         for side, anchor in position.items():
             named = next((text for key, text in anchor.items() if key != "type"), None)
-            if isinstance(named, str) and named in self.order[row]:
-                self.order[row].insert(id, named, after=side == "after")
-                self._rows[kind.name, id] = row
+            if isinstance(named, str) and named in self.order.rows[row]:
+                self.order.beside(row, id, named, after=side == "after")
                 return
-        if position and address is not None and address in self._previous:
-            self._behind_previous(row, id, address)
+        if position and address is not None and self.order.knows(address):
+            self.order.behind_previous(row, id, address, self.ids)
         elif self.guess:
-            self._append(row, id)
-
-    def _behind_previous(self, row: Row, id: str, address: Address) -> None:
-        """Put an object behind the sibling of its kind that comes before it when all requests are done."""
-        at = self._previous[address]
-        while at is not None and self.ids.get(at, "") not in self.order[row]:
-            at = self._previous[at]
-        first = next(iter(self.order[row]), None)
-        if at is not None:
-            self.order[row].insert(id, self.ids[at], after=True)
-        elif first is not None:
-            self.order[row].insert(id, first, after=False)
-        else:
-            self.order[row].append(id)
-        self._rows[row[0], id] = row
-
-    def unplace(self, kind: str, id: str) -> None:
-        """Forget the place of an object among its siblings."""
-        row = self._rows.pop((kind, id), None)
-        if row is not None:
-            self.order[row].remove(id)
+            self.order.append(row, id)
 
     # -- the tables ------------------------------------------------------------------------------------------------------------------
 
-    def _append(self, row: Row, id: str) -> None:
-        self.order[row].append(id)
-        self._rows[row[0], id] = row
-
     def _put(self, observed: Observed) -> None:
-        kind = self.kinds[observed.kind]
-        old = self.objects[kind.name].get(observed.id)
-        before = self._entries(kind, old) if old is not None else set()
-        after = self._entries(kind, observed)
-        for entry in before - after:
-            self._index[entry].pop(observed.id, None)
-        for entry in after - before:
-            self._index[entry][observed.id] = None
-        self.objects[kind.name][observed.id] = observed
-
-    def _entries(self, kind: Kind, observed: Observed) -> set[Entry]:
-        """Where the index has an object."""
-        outer = [(kind.within, observed.within.get(kind.within or ""))]
-        outer += [(field.to, observed.values.get(field.name)) for field in _containers(kind)]
-        choosers = [self._chooser(kind, flag, observed) for flag in self._flags[kind.name] if observed.flags.get(flag)]
-        inside: set[Entry] = {("inside", kind.name, str(name), id) for name, id in outer if isinstance(id, str)}
-        return inside | {chooser for chooser in choosers if chooser is not None}
+        objects = self.objects[observed.kind]
+        self._index.put(objects.get(observed.id), observed)
+        objects[observed.id] = observed
 
     def _drop(self, key: Key, observed: Observed) -> None:
-        for entry in self._entries(self.kinds[observed.kind], observed):
-            self._index[entry].pop(observed.id, None)
-        self.unplace(*key)
+        self._index.drop(observed)
+        self.order.remove(*key)
         self.objects[observed.kind].pop(observed.id, None)
 
     def _flag(self, kind: str, id: str, flag: str, value: bool) -> None:
@@ -341,56 +286,26 @@ class World:
         """Where the chosen child goes, the service chooses the first that remains."""
         kind = self.kinds[gone.kind]
         for flag in self._flags[kind.name]:
-            chooser = self._chooser(kind, flag, gone) if gone.flags.get(flag) else None
-            if chooser is None or self._index.get(chooser) or self.find(*chooser[1:3]) is None:
+            chooser = self._index.chooser(kind, flag, gone) if gone.flags.get(flag) else None
+            if chooser is None or self._index.count(chooser) or self.find(*chooser[1:3]) is None:
                 continue
-            siblings = iter(self.order[_row(kind, gone)])
-            others = (other.id for other in self.inside(kind.name, *chooser[1:3]) if self._chooser(kind, flag, other) == chooser)
+            siblings = iter(self.order.rows[row_of(kind, gone)])
+            others = (other.id for other in self.inside(kind.name, *chooser[1:3]) if self._index.chooser(kind, flag, other) == chooser)
             heir = next(siblings, None) or next(others, None)
             if heir is not None:
                 self._flag(kind.name, heir, flag, True)
 
-    def _chooser(self, kind: Kind, flag: str, observed: Observed) -> Entry | None:
-        """Whose choice a child's flag is."""
-        parent = chooser(self.kinds, kind, flag, observed)
-        return ("chosen", parent[0], parent[1], parent[2].name) if parent is not None else None
-
 
 def simulate(
     kinds: Kinds, actual: Actual, ids: Mapping[Address, str], steps: Iterable[Step], places: Mapping[Address, Place] | None = None
-) -> World:
-    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own. `places`: see `World`."""
+) -> Simulation:
+    """The service after these requests. `ids`: of what exists, by address; what is created anew gets its own. `places`: see `Order`."""
     steps = tuple(steps)
     created = {address for step in steps if step.verb == "create" for address in (step.address, *(child for _, _, child in step.brings))}
-    world = World(kinds, actual, ids={address: id for address, id in ids.items() if address not in created}, places=places)
+    world = Simulation(kinds, actual, ids={address: id for address, id in ids.items() if address not in created}, places=places)
     for step in steps:
         world.run(step)
     return world
-
-
-def _previous(places: Mapping[Address, Place]) -> dict[Address, Address | None]:
-    """The sibling of its kind that comes before each address; None for the first."""
-    previous: dict[Address, Address | None] = {}
-    last: dict[tuple[str, str | None], Address] = {}
-    for address, place in sorted(places.items(), key=lambda item: item[1].index):
-        previous[address] = last.get((place.parent, address.kind))
-        last[place.parent, address.kind] = address
-    return previous
-
-
-def rows(kinds: Kinds, objects: Objects) -> dict[Row, list[str]]:
-    """The ids of siblings in the order in which their listing shows them."""
-    found: dict[Row, list[Observed]] = defaultdict(list)
-    for name, some in objects.items():
-        for observed in some.values():
-            if observed.rank is not None:
-                found[_row(kinds[name], observed)].append(observed)
-    return {row: [sibling.id for sibling in sorted(some, key=lambda sibling: sibling.rank or 0)] for row, some in found.items()}
-
-
-def holds(kinds: Kinds, kind: Kind) -> list[Kind]:
-    """The kinds whose objects one of this kind may contain."""
-    return [other for other in kinds.values() if other.within == kind.name or any(field.to == kind.name for field in _containers(other))]
 
 
 def _new(address: Address) -> str:
@@ -398,20 +313,11 @@ def _new(address: Address) -> str:
     return f"new-{sha256(str(address).encode()).hexdigest()[:16]}"
 
 
-def _row(kind: Kind, observed: Observed) -> Row:
-    node = observed.values.get(kind.inside.name) if kind.inside is not None else None
-    return kind.name, observed.within.get(kind.within or "", ""), node
-
-
-def _containers(kind: Kind) -> list[Field]:
-    return [field for field in kind.fields.values() if field.container]
-
-
 def _goes_along(kind: Kind, inner: Observed, outer: Kind, id: str) -> bool:
     """Whether a delete of what contains the object takes it along."""
     if kind.within == outer.name and inner.within.get(outer.name) == id:
         return True
-    return any(field.cascade and field.to == outer.name and inner.values.get(field.name) == id for field in _containers(kind))
+    return any(field.cascade and field.to == outer.name and inner.values.get(field.name) == id for field in containers(kind))
 
 
 def _initial(field: Field) -> Any:
@@ -426,11 +332,3 @@ def _copied(kind: Kind, source: Observed | None) -> dict[str, Any]:
     if source is None:
         return {}
     return {name: value for name, value in source.values.items() if kind.fields[name].container or not kind.fields[name].key}
-
-
-def _ranked(kind: Kind, observed: Observed) -> bool:
-    """Whether a listing would show the object among its siblings."""
-    for reading in kind.listings:
-        if reading.ordered:
-            return reading.each is None or (kind.inside is not None and observed.values.get(kind.inside.name) is not None)
-    return False
