@@ -16,7 +16,7 @@ from reconciler.errors import ReconcilerError, StateError
 from reconciler.fleet.engine import Engine
 from reconciler.fleet.engine.queue import opened, prepare
 from reconciler.fleet.runs.work import Place, work
-from reconciler.fleet.store import Database, budgets, runs
+from reconciler.fleet.store import Database, admission, budgets, runs
 
 ADMIT_SECONDS: Final = 0.5
 END_SECONDS: Final = 15.0
@@ -143,7 +143,7 @@ class _Worker:
     async def _admit(self, engine: Engine) -> None:
         def admit() -> list[int]:
             with self.database.transaction() as connection:
-                return runs.admit(connection)
+                return admission.admit(connection)
 
         while True:
             await engine.admit(await asyncio.to_thread(admit))

@@ -15,7 +15,7 @@ from sqlalchemy import func, update
 from reconciler.fleet.budget import Report
 from reconciler.fleet.changes import changes
 from reconciler.fleet.model import Project, Reference, Repository
-from reconciler.fleet.store import Database, budgets, projects, runs
+from reconciler.fleet.store import Database, admission, budgets, projects, runs
 from reconciler.fleet.store import schema as tables
 
 pytest.importorskip("procrastinate", reason="the extra `fleet` is not installed")
@@ -42,7 +42,7 @@ def register(database: Database, *, concurrency: int = 3, patience: int = 30) ->
 
 def admit(database: Database) -> list[int]:
     with database.transaction() as connection:
-        return runs.admit(connection)
+        return admission.admit(connection)
 
 
 def begin(database: Database, run: int, worker: int) -> runs.Begun | None:

@@ -240,7 +240,7 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
     if result.applied:
         values["applied"] = result.commit
     if reading is not None:
-        values |= {"reading": status.as_data(reading), "read_at": func.now()}
+        values |= {"reading": status.as_data(reading), "read_at": func.now(), "cost": result.requests}
         synced = status.status(status.Facts(project.every, reading, datetime.now(UTC)), datetime.now(UTC)).word is status.Word.SYNCED
         values["synced_since"] = func.coalesce(tables.c.synced_since, func.now()) if synced else None
     run = {

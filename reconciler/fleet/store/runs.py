@@ -1,4 +1,4 @@
-"""Runs as rows: admission, start, end, recovery. A run has one worker, and a project one run at a time."""
+"""Runs as rows: start, end, recovery. A run has one worker, and a project one run at a time."""
 
 from __future__ import annotations
 
@@ -11,40 +11,11 @@ from sqlalchemy import Connection, delete, func, insert, select, text, update
 
 from reconciler.fleet.model import Project, of_data
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
+from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.schema import SCHEMA, projects, runs, workers
 
-ADMIT_LOCK: Final = 0x666C6164
 QUEUED_SECONDS: Final = 30  # an admitted run that the queue does not have after so long was lost by it
-ALIVE: Final = "seen_at > now() - make_interval(secs => patience)"
 KEPT: Final = "30 days"  # of runs that ended
-
-# What is due, in turns: first every tenant's first, then every tenant's second, and within a tenant every token's first, and so on. What a
-# tenant or a token has under way counts as turns that it had.
-_ADMISSION: Final = text(f"""
-WITH active AS (
-  SELECT p.tenant, p.token FROM {SCHEMA}.runs r JOIN {SCHEMA}.projects p ON p.id = r.project WHERE r.ended_at IS NULL
-), tenants AS (SELECT tenant, count(*) AS n FROM active GROUP BY tenant
-), tokens AS (SELECT tenant, token, count(*) AS n FROM active GROUP BY tenant, token
-), due AS (
-  SELECT p.id, p.tenant, p.next_due, p.wanted_at,
-    coalesce(o.n, 0) + row_number() OVER (PARTITION BY p.tenant, p.token ORDER BY p.wanted_at NULLS LAST, p.next_due, p.id) AS turn
-  FROM {SCHEMA}.projects p
-  LEFT JOIN {SCHEMA}.budgets b ON b.token = p.budget
-  LEFT JOIN tokens o ON o.tenant = p.tenant AND o.token = p.token
-  WHERE p.orphaned_at IS NULL AND p.next_due <= now()
-    AND NOT (p.paused AND coalesce(p.paused_until > now(), true))
-    AND coalesce(b.held_until <= now(), true)
-    AND NOT EXISTS (SELECT 1 FROM {SCHEMA}.runs r WHERE r.project = p.id AND r.ended_at IS NULL)
-), turns AS (
-  SELECT d.*, coalesce(t.n, 0) + row_number() OVER (
-    PARTITION BY d.tenant ORDER BY d.turn, d.wanted_at NULLS LAST, d.next_due, d.id
-  ) AS tenant_turn
-  FROM due d LEFT JOIN tenants t ON t.tenant = d.tenant
-)
-INSERT INTO {SCHEMA}.runs (project)
-SELECT id FROM turns ORDER BY tenant_turn, wanted_at NULLS LAST, next_due, id LIMIT :places
-ON CONFLICT DO NOTHING RETURNING id
-""")  # noqa: S608  the schema's name is a constant
 
 
 @dataclass(frozen=True)
@@ -103,18 +74,6 @@ def ended_since(connection: Connection, names: Sequence[str], run: int) -> bool:
     query = select(func.count(func.distinct(runs.c.project))).join(projects, projects.c.id == runs.c.project)
     ended = query.where(projects.c.name.in_(list(names)), runs.c.id > run, runs.c.ended_at.is_not(None), runs.c.ended != "lost")
     return connection.execute(ended).scalar_one() >= len(set(names))
-
-
-def admit(connection: Connection) -> list[int]:
-    """Admit what is due, fairly, as far as there are places; none where another worker is admitting."""
-    if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": ADMIT_LOCK}).scalar():
-        return []
-    living = connection.execute(
-        text(f"SELECT coalesce(sum(concurrency), 0) + count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")  # noqa: S608
-    ).scalar_one()
-    under_way = connection.execute(select(func.count()).select_from(runs).where(runs.c.ended_at.is_(None))).scalar_one()
-    places = int(living) - under_way
-    return list(connection.execute(_ADMISSION, {"places": places}).scalars()) if places > 0 else []
 
 
 def begin(connection: Connection, run: int, worker: int) -> Begun | None:

@@ -72,6 +72,7 @@ projects = Table(  # the schedule: what is due is what has next_due in the past
     Column("budget", Text),  # whose requests its runs take: a digest of service and token
     Column("scope", Text, unique=True),  # a digest of the state's place, project and environment
     Column("applied", Text),  # the commit that was applied last
+    Column("cost", Integer),  # requests of its last reading
     Column("health", JSONB),  # what is broken or expires, beside the status
     _moment("health_at"),
 )

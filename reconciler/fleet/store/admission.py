@@ -1,0 +1,76 @@
+"""Admission: which projects that are due are run next, in one query; the queue gets no more than workers can start.
+
+- Tenants take turns, and within a tenant its tokens. What is under way counts as turns that were had.
+- A run is admitted only where its token's budget is expected to be enough for it, as for all that are under way with it: a run that waits
+  for a rate limit keeps a place of a worker from others. A project that needs more than the whole limit is run by itself.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import Connection, func, select, text
+
+from reconciler.fleet.store.schema import SCHEMA, runs
+
+LOCK: Final = 0x666C6164
+ALIVE: Final = "seen_at > now() - make_interval(secs => patience)"
+COST: Final = 20  # requests of a project's first run, until they have been counted
+
+_GET: Final = "b.\"left\"->'limits'->(b.\"left\"->'methods'->>'GET')"  # [left, resets at]; what is read is the most of a run
+_ADMISSION: Final = text(f"""
+WITH named AS (
+  SELECT DISTINCT ON (token, spec->>'baseUrl') token, spec->>'baseUrl' AS service, budget
+  FROM {SCHEMA}.projects WHERE budget IS NOT NULL ORDER BY token, spec->>'baseUrl', read_at DESC NULLS LAST
+), known AS (
+  SELECT p.id, p.tenant, p.token, p.next_due, p.wanted_at, p.paused, p.paused_until, p.orphaned_at, coalesce(p.cost, :cost) AS cost,
+    coalesce(p.budget, n.budget, p.token || ' ' || (p.spec->>'baseUrl')) AS budget,
+    EXISTS (SELECT 1 FROM {SCHEMA}.runs r WHERE r.project = p.id AND r.ended_at IS NULL) AS active
+  FROM {SCHEMA}.projects p LEFT JOIN named n ON n.token = p.token AND n.service = p.spec->>'baseUrl'
+), tenants AS (SELECT tenant, count(*) AS n FROM known WHERE active GROUP BY tenant
+), tokens AS (SELECT tenant, token, count(*) AS n FROM known WHERE active GROUP BY tenant, token
+), spent AS (SELECT budget, sum(cost) AS cost FROM known WHERE active GROUP BY budget
+), budgets AS (
+  SELECT b.token AS budget, b.held_until,
+    CASE WHEN jsonb_exists(b."left"->'unlimited', 'GET') THEN 2147483647
+      WHEN ({_GET}->>1)::float8 <= extract(epoch FROM now()) THEN (b."left"->'methods'->>'GET')::int
+      ELSE ({_GET}->>0)::int END AS rest
+  FROM {SCHEMA}.budgets b
+), due AS (
+  SELECT p.*, b.rest, coalesce(s.cost, 0) AS spent,
+    coalesce(o.n, 0) + row_number() OVER (PARTITION BY p.tenant, p.token ORDER BY p.wanted_at NULLS LAST, p.next_due, p.id) AS turn
+  FROM known p
+  LEFT JOIN budgets b ON b.budget = p.budget
+  LEFT JOIN spent s ON s.budget = p.budget
+  LEFT JOIN tokens o ON o.tenant = p.tenant AND o.token = p.token
+  WHERE p.orphaned_at IS NULL AND p.next_due <= now()
+    AND NOT (p.paused AND coalesce(p.paused_until > now(), true))
+    AND coalesce(b.held_until <= now(), true)
+    AND NOT p.active
+), afforded AS (
+  SELECT d.*, sum(cost) OVER (PARTITION BY budget ORDER BY turn, wanted_at NULLS LAST, next_due, id) AS needed FROM due d
+), turns AS (
+  SELECT a.*, coalesce(t.n, 0) + row_number() OVER (
+    PARTITION BY a.tenant ORDER BY a.turn, a.wanted_at NULLS LAST, a.next_due, a.id
+  ) AS tenant_turn
+  FROM afforded a LEFT JOIN tenants t ON t.tenant = a.tenant
+  WHERE spent + needed <= rest OR (spent = 0 AND needed = cost) OR rest IS NULL AND spent + needed <= :first
+)
+INSERT INTO {SCHEMA}.runs (project)
+SELECT id FROM turns ORDER BY tenant_turn, wanted_at NULLS LAST, next_due, id LIMIT :places
+ON CONFLICT DO NOTHING RETURNING id
+""")  # noqa: S608  the schema's name is a constant
+FIRST: Final = 4 * COST  # requests that may be under way with a token of which nothing is known yet
+
+
+def admit(connection: Connection) -> list[int]:
+    """Admit what is due, fairly, as far as there are places; none where another worker is admitting."""
+    if not connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK}).scalar():
+        return []
+    living = connection.execute(
+        text(f"SELECT coalesce(sum(concurrency), 0) + count(*) FROM {SCHEMA}.workers WHERE {ALIVE}")  # noqa: S608
+    ).scalar_one()
+    under_way = connection.execute(select(func.count()).select_from(runs).where(runs.c.ended_at.is_(None))).scalar_one()
+    places = int(living) - under_way
+    values = {"places": places, "cost": COST, "first": FIRST}
+    return list(connection.execute(_ADMISSION, values).scalars()) if places > 0 else []
