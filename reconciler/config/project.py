@@ -1,7 +1,7 @@
 """`load`: from a project directory to `Project`, every problem found at once.
 
-The one place of this package that knows the order of things: read the project file, its variables, the files it includes; evaluate; walk
-the trees; look references up. Reads files inside the project only (through `reader`); talks to nobody.
+The one place of this package that knows the order of things: read the project file, its variables, the files it includes; evaluate; then
+`assembled` walks the trees and looks references up. Reads files inside the project only (through `reader`); talks to nobody.
 """
 
 from __future__ import annotations
@@ -13,19 +13,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reconciler.address import Address
-from reconciler.config.language.evaluate import IGNORED, Evaluation, Files
+from reconciler.config.assembled import Evaluated, assembled
+from reconciler.config.language.evaluate import Evaluation, Files
 from reconciler.config.language.variables import Variables, read_variables
-from reconciler.config.references import Linker, read_defaults
-from reconciler.config.renames import read_moved, read_removed
-from reconciler.config.resources.items import Items
-from reconciler.config.resources.shapes import Item, shapes
-from reconciler.config.resources.tree import Tree
-from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
-from reconciler.config.settings import STATE, Project, Words, databases, read_settings
+from reconciler.config.settings import STATE, Project, databases
 from reconciler.config.source.includes import included, is_encrypted_document
 from reconciler.config.source.nodes import (
-    FOR_EACH,
     PROBLEMS_MAX,
     Enough,
     Entry,
@@ -33,23 +26,18 @@ from reconciler.config.source.nodes import (
     Map,
     Node,
     Problems,
-    Scalar,
     described,
     scalars,
-    untainted,
     wrong_form,
 )
 from reconciler.config.source.split import Split
-from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, POLICIES, SECRETS, TOP, Access, Service
+from reconciler.config.words import ENVIRONMENTS, SECRETS, Service
 from reconciler.errors import ConfigError, Problem
-from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
-from reconciler.model.desired import Excluded, Generation
-from reconciler.resource import Kind, Kinds
-from reconciler.text.suggest import did_you_mean
+from reconciler.model import Source
+from reconciler.resource import Kinds
 
 if TYPE_CHECKING:
     from reconciler.config.environments.overlay import Overlay
-    from reconciler.config.environments.patches import Patches
     from reconciler.config.language.given import VariableFile
     from reconciler.config.secrets.secrets import Secrets
 
@@ -191,7 +179,8 @@ class Loading:
             evaluation.top(one)
         if self.overlay is not None:
             self._evaluate_overlay(self.overlay, evaluation)
-        made = self._made(split, top, maps, evaluation)
+        assembly = assembled(self.kinds, self.problems, self.environment, Evaluated(top, maps, split, evaluation, self.overlay))
+        made, self.changed, self.generated = assembly.project, assembly.changed, assembly.generated
         self.documents |= {name: document for name, document in split.documents.items() if document is not None}
         return replace(
             made,
@@ -278,166 +267,3 @@ class Loading:
             return evaluation.document(document)
 
         return evaluated
-
-    # -- the parts -----------------------------------------------------------------------------------------------------------------
-
-    def _made(self, split: Split, top: Map, documents: list[Map], evaluation: Evaluation) -> Project:
-        words = Words("", {key: entry for key, entry in top.entries.items() if not key.startswith(IGNORED)}, self.problems)
-        settings = read_settings(words, top.at, split.files.root, self.problems)
-        prune, protect = read_prune(words, self.kinds, self.problems), read_protect(words, self.kinds, self.problems)
-        guards, access = read_guards(words, self.problems), words.entry(Access.SECTION)
-        ignores = self._ignores(words)
-        compiled = shapes(self.kinds)
-        defaults = read_defaults(compiled, words.entry("defaults"), self.problems)
-        tree = Tree(self.kinds, Items(compiled, self.problems), split, evaluation)
-        removed, moved = self._everywhere(words, tree)
-        rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in POLICIES}
-        self._rest(words)
-        fragments = [self._document(document, tree, removed, moved) for document in documents]
-        for held in fragments:
-            for name in POLICIES:
-                rules[name] += [entry] if (entry := held.entry(name)) is not None else []
-            self._fragment(held, tree)
-        items = tree.complete()
-        self.generated = tree.generator.made if "generator" in tree.__dict__ else {}
-        patches: Patches | None = None
-        if self.overlay is not None:
-            from reconciler.config.environments.patches import Patches
-
-            patches = Patches(tree, self.problems)
-            patches.apply(self.overlay)
-            removed += self.overlay.removed
-            self.changed = patches.changed
-        linker = Linker(self.kinds, compiled, self.problems, items, defaults, patches.gone if patches is not None else {})
-        resources = linker.link()
-        lister = linker.lister(settings.member, self._member_at(words)) if settings.member is not None else None
-        if lister is not None and lister in linker.implied:
-            resources = {**resources, lister: linker.implied[lister]}
-        renamed = read_moved(self.kinds, moved, items, self.problems)
-        excluded = linker.excluded(patches.removed) if patches is not None and patches.removed else {}
-        desired = Desired(
-            project=settings.project, environment=self.environment, resources=resources, prune=prune, protect=protect,
-            moved=renamed,
-            removed=read_removed(self.kinds, removed, items, renamed, self.problems, chosen=self.overlay is not None),
-            written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
-            patches=tuple(patches.read) if patches is not None else (),
-            excluded=excluded,
-            policies=self._policies(rules, items, excluded, evaluation),
-            generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
-            access=self._access(access, resources, excluded),
-        )  # fmt: skip
-        settings = replace(settings, files=tuple(split.files.seen))
-        return Project(settings, desired, unused=linker.unused(), ignores=ignores)
-
-    def _ignores(self, words: Words) -> tuple[Ignore, ...]:
-        """The findings that the project accepts."""
-        entry = words.entry("lint")
-        if entry is None:
-            return ()
-        return read_ignores(Words.of("lint", entry, self.problems, example="ignore: […]"), self.problems)
-
-    def _access(
-        self, entry: Entry | None, resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded]
-    ) -> tuple[AccessTest, ...]:
-        if entry is None:
-            return ()
-        from reconciler.config.access.tests import read_access
-
-        return read_access(entry, self.kinds, resources, {at: gone.declared for at, gone in excluded.items()}, self.problems)
-
-    def _policies(
-        self, rules: Mapping[str, list[Entry]], items: Mapping[Address, Item], excluded: Mapping[Address, Excluded], evaluation: Evaluation
-    ) -> Policies:
-        """The policies of the project; what reads them is imported where there are some."""
-        if not any(rules.values()):
-            return Policies()
-        from reconciler.config.policies.section import Section
-
-        addresses = {item.address: item.kind.name for item in items.values()}
-        removed = {at: gone.declared.kind for at, gone in excluded.items()}
-        return Section(self.kinds, addresses, self.problems, evaluation, removed=removed).read(rules)
-
-    def _everywhere(self, words: Words, tree: Tree) -> tuple[list[Entry], list[Entry]]:
-        """Root resources of one file, and its `removed` and `moved`."""
-        for section, kind in self.roots.items():
-            entry = words.entry(section)
-            if entry is not None:
-                tree.roots(kind, entry)
-        removed, moved = words.entry("removed"), words.entry("moved")
-        return [removed] if removed is not None else [], [moved] if moved is not None else []
-
-    def _rest(self, words: Words) -> None:
-        """What nobody took in the project file."""
-        inner = {section for kind in self.roots.values() for section in self._inner(kind)}
-        words.known += ["vars", "include", SECRETS]
-        for key, entry in list(words.entries.items()):
-            if key == ENVIRONMENTS:
-                self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere")
-                words.known.append(key)
-            elif key == FOR_EACH:
-                wrong = "forEach is not allowed at the top of a file: write it in the entry or node that it repeats"
-                self.problems.add(entry.at, wrong, id="RC-for-each-elsewhere")
-                words.known.append(key)
-            elif key in inner and key not in words.known:
-                where = " or ".join(f"{section}: …" for section in self.roots)
-                wrong = f"{key} is not allowed at the top of the project file; write it inside {where}, or include it"
-                self.problems.add(entry.at, wrong, id="RC-key-elsewhere")
-                words.known.append(key)
-        words.rest()
-
-    def _member_at(self, words: Words) -> Source:
-        """Where the member stands whose token it is."""
-        service = words.entries[Service.SECTION].node
-        return service.entries[Service.MEMBER].node.at if isinstance(service, Map) else service.at
-
-    def _inner(self, kind: Kind) -> list[str]:
-        return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name), *self.kinds.singles(kind.name)]
-
-    # -- included files ------------------------------------------------------------------------------------------------------------
-
-    def _document(self, document: Map, tree: Tree, removed: list[Entry], moved: list[Entry]) -> Words:
-        words = Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, self.problems)
-        gone, renamed = self._everywhere(words, tree)
-        removed += gone
-        moved += renamed
-        return words
-
-    def _fragment(self, words: Words, tree: Tree) -> None:
-        """The sections of one root that stand in an included file."""
-        for kind in self.kinds.roots:
-            named = words.entry(kind.name)
-            entries = [entry for key in self._inner(kind) if (entry := words.entry(key)) is not None]
-            entries.sort(key=lambda entry: (entry.at.line, entry.at.column))
-            roots = {item.address.key: item for item in tree.items.by_address.values() if item.parent is None and item.kind is kind}
-            root: Item | None = None
-            if named is not None:
-                root = self._named(kind, named, roots)
-            elif entries and len(roots) == 1:
-                root = next(iter(roots.values()))
-            elif entries:
-                choice = f"; write {kind.name}: {' or '.join(roots)}" if roots else ""
-                wrong = f"this file does not say which organization its {entries[0].key} belong to{choice}"
-                self.problems.absent(entries[0].at, wrong, id="RC-which-organization")
-            if root is not None:
-                tree.sections(root, entries)
-        for key, entry in words.entries.items():
-            if key not in words.known:
-                if key == ENVIRONMENTS:
-                    self.problems.add(
-                        entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere"
-                    )
-                elif key in TOP:
-                    self.problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
-                else:
-                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}', id="RC-unknown-key")
-
-    def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
-        node = entry.node
-        if not isinstance(node, Scalar) or node.null or node.empty:
-            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
-            self.problems.add(node.at, f"{kind.name} must be the key of one, not {what}", id=wrong_form(node))
-        elif untainted(node, kind.name, self.problems.add):
-            if node.text in roots:
-                return roots[node.text]
-            self.problems.absent(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}', id="RC-unknown-reference")
-        return None

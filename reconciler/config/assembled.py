@@ -1,0 +1,151 @@
+"""From the evaluated files of a project to `Project`: the order in which their sections are read. Pure.
+
+In: the files after evaluation. Out: the project, and what became of nodes that patches or `forEach` replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from reconciler.address import Address
+from reconciler.config.language.evaluate import IGNORED, Evaluation
+from reconciler.config.references import Linker, read_defaults
+from reconciler.config.renames import read_moved, read_removed
+from reconciler.config.resources.items import Items
+from reconciler.config.resources.shapes import Item, shapes
+from reconciler.config.resources.tree import Tree
+from reconciler.config.rules import read_guards, read_ignores, read_protect, read_prune, rule_lines
+from reconciler.config.settings import Project, Words, read_settings
+from reconciler.config.source.nodes import Entry, Map, Node, Problems
+from reconciler.config.source.split import Split
+from reconciler.config.tops import Tops
+from reconciler.config.words import POLICIES, Access, Service
+from reconciler.model import AccessTest, Declared, Desired, Ignore, Policies, Source
+from reconciler.model.desired import Excluded, Generation
+from reconciler.resource import Kinds
+
+if TYPE_CHECKING:
+    from reconciler.config.environments.overlay import Overlay
+    from reconciler.config.environments.patches import Patches
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """The files of a project after evaluation. `top`: the project file. `included`: the files that it includes as a whole. `split`: what
+    reads the files that a map or list includes. `overlay`: what the environment says, None where the project has none."""
+
+    top: Map
+    included: list[Map]
+    split: Split
+    evaluation: Evaluation
+    overlay: Overlay | None
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """`changed`: what patches put in the place of a node, by its identity, None where they remove it. `generated`: what `forEach` did."""
+
+    project: Project
+    changed: Mapping[int, Node | None]
+    generated: Mapping[int, list[Any]]
+
+
+def assembled(kinds: Kinds, problems: Problems, environment: str | None, files: Evaluated) -> Assembled:
+    """The project that the files declare."""
+    words = _words(files.top, problems)
+    settings = read_settings(words, files.top.at, files.split.files.root, problems)
+    prune, protect = read_prune(words, kinds, problems), read_protect(words, kinds, problems)
+    guards, access = read_guards(words, problems), words.entry(Access.SECTION)
+    ignores = _ignores(words)
+    compiled = shapes(kinds)
+    defaults = read_defaults(compiled, words.entry("defaults"), problems)
+    tree = Tree(kinds, Items(compiled, problems), files.split, files.evaluation)
+    tops = Tops(tree)
+    tops.everywhere(words)
+    rules = {name: [entry] if (entry := words.entry(name)) is not None else [] for name in POLICIES}
+    tops.rest(words)
+    fragments = [_words(document, problems) for document in files.included]
+    for fragment in fragments:
+        tops.everywhere(fragment)
+    for fragment in fragments:
+        for name in POLICIES:
+            rules[name] += [entry] if (entry := fragment.entry(name)) is not None else []
+        tops.fragment(fragment)
+    items = tree.complete()
+    generated = tree.generator.made if "generator" in tree.__dict__ else {}
+    patches: Patches | None = None
+    if files.overlay is not None:
+        from reconciler.config.environments.patches import Patches
+
+        patches = Patches(tree, problems)
+        patches.apply(files.overlay)
+        tops.removed += files.overlay.removed
+    linker = Linker(kinds, compiled, problems, items, defaults, patches.gone if patches is not None else {})
+    resources = linker.link()
+    lister = linker.lister(settings.member, _member_at(words)) if settings.member is not None else None
+    if lister is not None and lister in linker.implied:
+        resources = {**resources, lister: linker.implied[lister]}
+    renamed = read_moved(kinds, tops.moved, items, problems)
+    excluded = linker.excluded(patches.removed) if patches is not None and patches.removed else {}
+    desired = Desired(
+        project=settings.project, environment=environment, resources=resources, prune=prune, protect=protect,
+        moved=renamed,
+        removed=read_removed(kinds, tops.removed, items, renamed, problems, chosen=files.overlay is not None),
+        written=frozenset(tree.items.written), guards=guards, lister=lister, rule_lines=rule_lines(words),
+        patches=tuple(patches.read) if patches is not None else (),
+        excluded=excluded,
+        policies=_policies(kinds, rules, items, excluded, files.evaluation),
+        generated={item.address: Generation(item.each.at, item.each.value, item.each.element) for item in items.values() if item.each},
+        access=_access(kinds, access, resources, excluded, problems),
+    )  # fmt: skip
+    settings = replace(settings, files=tuple(files.split.files.seen))
+    project = Project(settings, desired, unused=linker.unused(), ignores=ignores)
+    return Assembled(project, patches.changed if patches is not None else {}, generated)
+
+
+def _words(document: Map, problems: Problems) -> Words:
+    """The top of a file, without what is ignored."""
+    return Words("", {key: entry for key, entry in document.entries.items() if not key.startswith(IGNORED)}, problems)
+
+
+def _ignores(words: Words) -> tuple[Ignore, ...]:
+    """The findings that the project accepts."""
+    entry = words.entry("lint")
+    if entry is None:
+        return ()
+    return read_ignores(Words.of("lint", entry, words.problems, example="ignore: […]"), words.problems)
+
+
+def _access(
+    kinds: Kinds, entry: Entry | None, resources: Mapping[Address, Declared], excluded: Mapping[Address, Excluded], problems: Problems
+) -> tuple[AccessTest, ...]:
+    if entry is None:
+        return ()
+    from reconciler.config.access.tests import read_access
+
+    return read_access(entry, kinds, resources, {at: gone.declared for at, gone in excluded.items()}, problems)
+
+
+def _policies(
+    kinds: Kinds,
+    rules: Mapping[str, list[Entry]],
+    items: Mapping[Address, Item],
+    excluded: Mapping[Address, Excluded],
+    evaluation: Evaluation,
+) -> Policies:
+    """The policies of the project; what reads them is imported where there are some."""
+    if not any(rules.values()):
+        return Policies()
+    from reconciler.config.policies.section import Section
+
+    addresses = {item.address: item.kind.name for item in items.values()}
+    removed = {at: gone.declared.kind for at, gone in excluded.items()}
+    return Section(kinds, addresses, evaluation.problems, evaluation, removed=removed).read(rules)
+
+
+def _member_at(words: Words) -> Source:
+    """Where the member stands whose token it is."""
+    service = words.entries[Service.SECTION].node
+    return service.entries[Service.MEMBER].node.at if isinstance(service, Map) else service.at

@@ -1,0 +1,103 @@
+"""The top of a file: its root resources, the sections of one root, `removed` and `moved`; and keys that are not allowed there. Pure.
+
+In: the words of one file. Out: resources in the tree, and what the file says of addresses that are no longer declared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from reconciler.config.resources.shapes import Item
+from reconciler.config.resources.tree import Tree
+from reconciler.config.settings import Words
+from reconciler.config.source.nodes import FOR_EACH, Entry, Scalar, described, untainted, wrong_form
+from reconciler.config.words import ENVIRONMENTS, NO_ENVIRONMENTS, SECRETS, TOP
+from reconciler.resource import Kind
+from reconciler.text.suggest import did_you_mean
+
+
+@dataclass(eq=False)
+class Tops:
+    """Reads the top of each file into a tree. `removed`, `moved`: these sections of the files read so far."""
+
+    tree: Tree
+    removed: list[Entry] = field(default_factory=list)
+    moved: list[Entry] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.kinds, self.problems = self.tree.kinds, self.tree.problems
+        self.roots = {kind.place.section_in(None): kind for kind in self.kinds.roots}
+
+    def everywhere(self, words: Words) -> None:
+        """What any file may say: root resources, `removed` and `moved`."""
+        for section, kind in self.roots.items():
+            entry = words.entry(section)
+            if entry is not None:
+                self.tree.roots(kind, entry)
+        for name, entries in (("removed", self.removed), ("moved", self.moved)):
+            entry = words.entry(name)
+            if entry is not None:
+                entries.append(entry)
+
+    def rest(self, words: Words) -> None:
+        """What nobody took in the project file."""
+        inner = {section for kind in self.roots.values() for section in self._inner(kind)}
+        words.known += ["vars", "include", SECRETS]
+        for key, entry in list(words.entries.items()):
+            if key == ENVIRONMENTS:
+                self.problems.add(entry.at, f"{ENVIRONMENTS} is not a key of the project file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere")
+                words.known.append(key)
+            elif key == FOR_EACH:
+                wrong = "forEach is not allowed at the top of a file: write it in the entry or node that it repeats"
+                self.problems.add(entry.at, wrong, id="RC-for-each-elsewhere")
+                words.known.append(key)
+            elif key in inner and key not in words.known:
+                where = " or ".join(f"{section}: …" for section in self.roots)
+                wrong = f"{key} is not allowed at the top of the project file; write it inside {where}, or include it"
+                self.problems.add(entry.at, wrong, id="RC-key-elsewhere")
+                words.known.append(key)
+        words.rest()
+
+    def fragment(self, words: Words) -> None:
+        """The sections of one root that stand in an included file."""
+        for kind in self.kinds.roots:
+            named = words.entry(kind.name)
+            entries = [entry for key in self._inner(kind) if (entry := words.entry(key)) is not None]
+            entries.sort(key=lambda entry: (entry.at.line, entry.at.column))
+            roots = {item.address.key: item for item in self.tree.items.by_address.values() if item.parent is None and item.kind is kind}
+            root: Item | None = None
+            if named is not None:
+                root = self._named(kind, named, roots)
+            elif entries and len(roots) == 1:
+                root = next(iter(roots.values()))
+            elif entries:
+                choice = f"; write {kind.name}: {' or '.join(roots)}" if roots else ""
+                wrong = f"this file does not say which organization its {entries[0].key} belong to{choice}"
+                self.problems.absent(entries[0].at, wrong, id="RC-which-organization")
+            if root is not None:
+                self.tree.sections(root, entries)
+        for key, entry in words.entries.items():
+            if key not in words.known:
+                if key == ENVIRONMENTS:
+                    self.problems.add(
+                        entry.at, f"{ENVIRONMENTS} is not a key of an included file: {NO_ENVIRONMENTS}", id="RC-key-elsewhere"
+                    )
+                elif key in TOP:
+                    self.problems.add(entry.at, f"{key} is only allowed in the project file", id="RC-only-in-project-file")
+                else:
+                    self.problems.add(entry.at, f'unknown key "{key}"{did_you_mean(key, words.known)}', id="RC-unknown-key")
+
+    def _named(self, kind: Kind, entry: Entry, roots: Mapping[str, Item]) -> Item | None:
+        node = entry.node
+        if not isinstance(node, Scalar) or node.null or node.empty:
+            what = "nothing" if isinstance(node, Scalar) and node.empty else described(node)
+            self.problems.add(node.at, f"{kind.name} must be the key of one, not {what}", id=wrong_form(node))
+        elif untainted(node, kind.name, self.problems.add):
+            if node.text in roots:
+                return roots[node.text]
+            self.problems.absent(node.at, f'no {kind.name} "{node.text}"{did_you_mean(node.text, roots)}', id="RC-unknown-reference")
+        return None
+
+    def _inner(self, kind: Kind) -> list[str]:
+        return [*self.kinds.sections(kind.name), *self.kinds.lists(kind.name), *self.kinds.singles(kind.name)]
