@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests import request_bodies
-from tests.proofs import LONG, long
+from tests.proofs import LONG, long, proof, push_only, tries
 
 if TYPE_CHECKING:
     from tests.harness import Org
@@ -42,10 +42,15 @@ if "TMPDIR" not in os.environ and _free(MEMORY) >= ROOM:  # each commit waits fo
     os.environ["TMPDIR"] = str(MEMORY)
     tempfile.tempdir = None
 
+
 # How long an example takes says nothing of the program: on a machine that stands still for a moment, any takes long.
-settings.register_profile("steady", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("wandering", settings.get_profile("steady"), derandomize=False, print_blob=True)
-settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") else "steady")
+def _profile(examples: int) -> None:
+    """How many examples a random test tries that does not say it itself."""
+    steady = settings(derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=examples)
+    settings.register_profile("steady", steady)
+    settings.register_profile("wandering", steady, derandomize=False, print_blob=True)
+    settings.load_profile("wandering" if os.environ.get("RECONCILER_TEST_RANDOM") else "steady")
+
 
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or each process that a test starts would compile the package anew
     sys.dont_write_bytecode = False
@@ -59,6 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.dist = "worksteal"
     if config.option.markexpr.strip() == "proof":
         os.environ[LONG] = "1"  # before the tests are collected, which read it
+    _profile(tries(100, 30))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -68,21 +74,32 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 @pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
+    """A push does not collect what it would deselect: there are as many proofs as other cases."""
+    on_a_push = collector.config.option.markexpr.strip() == f"not {proof.name}"
+    return [] if on_a_push and name.startswith("test") and not push_only(obj) else None
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What tries only a sample on a push is a proof too, without its usual limit of time."""
     if not long():
         return
     for item in items:
-        if item.get_closest_marker("sampled"):
+        if item.get_closest_marker("sampled") or getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("proof")
         if item.get_closest_marker("proof") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(PROOF_SECONDS))
 
 
+gc.disable()  # until all tests are collected: what is imported and collected stays
+
+
 def pytest_collection_finish() -> None:
-    """What was imported and collected stays: the garbage collector need not look at it again and again."""
+    """The garbage collector need not look at what stays again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
     gc.set_threshold(20_000, 20, 20)
 
 

@@ -34,6 +34,7 @@ from reconciler.sandbox.app import create_app
 from reconciler.sandbox.seed import seed
 from reconciler.state import Scope, Store
 
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 TOKEN = "token-of-ada"
 BASE = "http://127.0.0.1:1"
 ORGANIZATION = "org_acme"
@@ -153,7 +154,7 @@ class Org:
             **top,
             "organizations": {key: {"id": ORGANIZATION, **organization}},
         }
-        text = yaml.safe_dump(document, allow_unicode=True, sort_keys=False)
+        text = yaml.dump(document, Dumper=DUMPER, allow_unicode=True, sort_keys=False)
         (self.project / "reconciler.yaml").write_text(text, encoding="utf-8")
 
     def load(self) -> Project:

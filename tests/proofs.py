@@ -1,7 +1,7 @@
 """What runs on a push and what only under `-m proof`: long proofs run a sample of their cases on a push, and all of them as a proof.
 
 `spread` and `first_of` mark all but a sample of a test's cases; `tries` and `stride` say which of its cases a test that is `sampled` tries
-by itself.
+by itself. `push_only` leaves out of the collection what a push would not run: thousands of cases would be made to be deselected.
 """
 
 from __future__ import annotations
@@ -51,3 +51,26 @@ def spread(cases: Sequence[Any], push: int) -> list[Any]:
         pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=() if index in kept else proof)
         for index, case in enumerate(cases)
     ]
+
+
+def push_only(test: Any) -> bool:
+    """Take the proofs out of a test function's parameters; False where nothing of it is left for a push."""
+    marks = [mark for mark in getattr(test, "pytestmark", ()) if isinstance(mark, pytest.Mark)]
+    if any(mark.name == proof.name for mark in marks):
+        return False
+    kept = [_on_a_push(mark) if mark.name == "parametrize" else mark for mark in marks]
+    if kept != marks:
+        test.pytestmark = kept
+    return all(mark.args[1] for mark, before in zip(kept, marks, strict=True) if mark is not before)
+
+
+def _on_a_push(mark: pytest.Mark) -> pytest.Mark:
+    """The parameters that are no proofs; the same mark where all are."""
+    values, named = mark.args[1], mark.kwargs.get("ids")
+    if not isinstance(values, list | tuple):
+        return mark
+    kept = [index for index, value in enumerate(values) if all(one.name != proof.name for one in getattr(value, "marks", ()))]
+    if len(kept) == len(values):
+        return mark
+    ids = {"ids": [named[index] for index in kept]} if isinstance(named, list | tuple) else {}
+    return pytest.mark.parametrize(mark.args[0], [values[index] for index in kept], *mark.args[2:], **{**mark.kwargs, **ids}).mark

@@ -12,7 +12,7 @@ import pytest
 
 from tests import processes
 from tests.harness import ORGANIZATION, Org
-from tests.proofs import proof, spread
+from tests.proofs import proof, push_only, spread
 from tests.small import applied, settled, small
 
 PROGRAMS = {
@@ -79,3 +79,23 @@ def test_a_sample_is_evenly_spread_and_the_rest_are_proofs() -> None:
     assert all(case.marks == [proof.mark] or case.marks == (proof,) or case.marks == () for case in cases)
     assert not any(case.marks for case in spread([1, 2], 5))
     assert spread([(1, 2)], 1)[0].values == (1, 2)
+
+
+def test_a_push_collects_a_test_without_its_proofs() -> None:
+    @pytest.mark.parametrize("one", ["a", "b"])
+    @pytest.mark.parametrize("case", spread([*range(10)], 3), ids=[f"number {number}" for number in range(10)])
+    def sampled(case: int, one: str) -> None: ...
+
+    @pytest.mark.parametrize("case", [pytest.param(1, marks=proof)])
+    def long(case: int) -> None: ...
+
+    def plain() -> None: ...
+
+    assert push_only(sampled)
+    cases, others = (mark.args[1] for mark in sampled.pytestmark)  # type: ignore[attr-defined]
+    assert [case.values[0] for case in cases] == [0, 3, 6]
+    assert sampled.pytestmark[0].kwargs["ids"] == ["number 0", "number 3", "number 6"]  # type: ignore[attr-defined]
+    assert others == ["a", "b"]
+    assert push_only(plain)
+    assert not push_only(proof(plain))
+    assert not push_only(long)

@@ -10,6 +10,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -67,9 +68,14 @@ def prose(page: Path) -> str:
     return re.sub(r"`[^`]*`", "``", re.sub(r"\]\([^)]*\)", "]", text))
 
 
+@cache
+def parsed(module: Path) -> ast.Module:
+    return ast.parse(module.read_text(encoding="utf-8"))
+
+
 def literals(module: Path) -> Iterator[tuple[int, str]]:
     """The strings of a module that contain a space, with their lines. Docstrings are left out, and so are the values in f-strings."""
-    tree = ast.parse(module.read_text(encoding="utf-8"))
+    tree = parsed(module)
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
@@ -101,23 +107,21 @@ def commands() -> Iterator[tuple[str, click.Command]]:
                 waiting.append((f"{name} {word}", inner))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_a_page_is_plain_english(page: Path) -> None:
-    assert phrases(prose(page)) == []
+def test_every_page_is_plain_english() -> None:
+    assert [f"{page.relative_to(ROOT)}: {phrase}" for page in PAGES for phrase in phrases(prose(page))] == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
-def test_the_messages_of_a_module_are_plain_english(module: Path) -> None:
-    assert [f"line {line}: {phrase}" for line, text in literals(module) for phrase in phrases(text)] == []
+def test_the_messages_of_every_module_are_plain_english() -> None:
+    texts = [(module, line, text) for module in MODULES for line, text in literals(module)]
+    assert [f"{module.relative_to(ROOT)}:{line}: {phrase}" for module, line, text in texts for phrase in phrases(text)] == []
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: str(module.relative_to(ROOT)))
-def test_the_article_before_the_name_of_a_kind_follows_from_the_name(module: Path) -> None:
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    pairs = [pair for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for pair in itertools.pairwise(node.values)]
+def test_the_article_before_the_name_of_a_kind_follows_from_the_name() -> None:
+    strings = [(module, node) for module in MODULES for node in ast.walk(parsed(module)) if isinstance(node, ast.JoinedStr)]
+    pairs = [(module, *pair) for module, node in strings for pair in itertools.pairwise(node.values)]
     wrong = [
-        ast.unparse(value)
-        for text, value in pairs
+        f"{module.relative_to(ROOT)}: {ast.unparse(value)}"
+        for module, text, value in pairs
         if isinstance(text, ast.Constant) and isinstance(value, ast.FormattedValue) and re.search(r"\ban? $", str(text.value))
         if re.fullmatch(r"(\w+\.)*kind(\.name)?", ast.unparse(value.value))
     ]

@@ -74,7 +74,7 @@ class Gathered:
     ) -> None:
         self.patches = patches
         self.kinds, self.actual, self.known = kinds, actual, known
-        self.shapes: dict[str, Shape] = shapes(kinds)
+        self.shapes: Mapping[str, Shape] = shapes(kinds)
         self.things: dict[Ref, Thing] = {}
         self.roots: list[Thing] = []
         self._taken: dict[tuple[Address | None, str], set[str]] = defaultdict(set)

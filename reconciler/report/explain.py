@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from reconciler.config.schema import schema
@@ -98,9 +99,16 @@ def _fields(kind: Kind) -> dict[str, Field]:
     return {field.name: field for field in kind.fields.values() if field.written}
 
 
+@lru_cache(maxsize=2)
+def _definitions(kinds: Kinds) -> dict[str, Any]:
+    """What the schema of files defines."""
+    definitions: dict[str, Any] = schema(kinds)["$defs"]
+    return definitions
+
+
 def _described(kinds: Kinds, kind: Kind) -> dict[str, str]:
     """Every word that may stand in the YAML of a kind, as its schema describes it."""
-    definitions = schema(kinds)["$defs"]
+    definitions = _definitions(kinds)
     made = definitions[kind.name]
     if kind.place.value_is is not None:
         return {kind.place.value_is: str(made["description"])}

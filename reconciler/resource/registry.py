@@ -34,6 +34,13 @@ class Kinds(Mapping[str, Kind]):
         for kind in self._kinds.values():
             self._check(kind)
 
+    def __eq__(self, other: object) -> bool:
+        """Kinds are made once: what is computed from them may be kept for the object itself."""
+        return self is other
+
+    def __hash__(self) -> int:
+        return id(self)
+
     def __getitem__(self, name: str) -> Kind:
         return self._kinds[name]
 

@@ -68,7 +68,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(page, number, id=f"{page.relative_to(ROOT)} {name or number}")
 
 
-class Words(yaml.SafeLoader):
+class Words(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """YAML as projects have it: `on` is a word."""
 
     yaml_implicit_resolvers: ClassVar = {

@@ -109,24 +109,22 @@ def named(value: Any) -> str:
             return str(value)
 
 
-@pytest.mark.parametrize(("kind", "verb"), list(verbs()), ids=named)
-def test_every_request_of_a_kind_is_an_operation_of_the_service(kind: Kind, verb: Verb) -> None:
-    assert (verb.method, shape("/v1" + verb.path)) in operations()
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_request_of_a_kind_is_an_operation_of_the_service(kind: str) -> None:
+    assert [named(verb) for of, verb in verbs() if of.name == kind if (verb.method, shape("/v1" + verb.path)) not in operations()] == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "path"),
-    [(kind, reading.path) for kind in KINDS.values() for reading in kind.reads if isinstance(reading, Listing | One)]
-    + [(kind, verb.fingerprint) for kind, verb in verbs() if verb.fingerprint is not None],
-    ids=named,
-)
-def test_every_reading_of_a_kind_is_an_operation_of_the_service(kind: Kind, path: str) -> None:
-    assert ("GET", shape("/v1" + path)) in operations()
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_reading_of_a_kind_is_an_operation_of_the_service(kind: str) -> None:
+    paths = [reading.path for reading in KINDS[kind].reads if isinstance(reading, Listing | One)]
+    paths += [verb.fingerprint for of, verb in verbs() if of.name == kind if verb.fingerprint is not None]
+    assert [path for path in paths if ("GET", shape("/v1" + path)) not in operations()] == []
 
 
-@pytest.mark.parametrize(("kind", "verb", "field"), list(carried()), ids=named)
-def test_every_request_takes_the_fields_it_is_said_to_carry(kind: Kind, verb: Verb, field: Field) -> None:
-    assert field.wire in body(verb.method, verb.path)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_request_takes_the_fields_it_is_said_to_carry(kind: str) -> None:
+    every = [(verb, field) for of, verb, field in carried() if of.name == kind]
+    assert [(named(verb), field.name) for verb, field in every if field.wire not in body(verb.method, verb.path)] == []
 
 
 @pytest.mark.parametrize(

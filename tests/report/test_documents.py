@@ -135,10 +135,10 @@ def test_an_outcome_has_its_keys_in_their_order() -> None:
     assert (document["steps"][0]["error"], document["steps"][0]["cause"]) == (None, None)
 
 
-@pytest.mark.parametrize("name", sorted(schemas()))
-def test_a_schema_is_a_schema_and_the_one_that_is_checked_in(name: str) -> None:
-    jsonschema.Draft202012Validator.check_schema(schemas()[name])
-    assert json.loads((SCHEMAS / name).read_text(encoding="utf-8")) == schemas()[name], "run: python schemas/generate.py"
+def test_every_schema_is_a_schema_and_the_one_that_is_checked_in() -> None:
+    for name, schema in schemas().items():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert json.loads((SCHEMAS / name).read_text(encoding="utf-8")) == schema, f"{name}: run: python schemas/generate.py"
 
 
 def test_a_schema_refuses_what_is_not_in_the_document() -> None:
@@ -152,6 +152,7 @@ def test_a_schema_refuses_what_is_not_in_the_document() -> None:
             valid(wrong, "plan")
 
 
-@pytest.mark.parametrize("address", ["acme", "acme/team/writers", "acme/site/docs/adaptive-schema", "acme/member/a.b+c@d.example"])
-def test_the_schema_knows_addresses(address: str) -> None:
-    assert re.search(schemas()["plan.schema.json"]["$defs"]["AddressText"]["pattern"], address)
+def test_the_schema_knows_addresses() -> None:
+    pattern = schemas()["plan.schema.json"]["$defs"]["AddressText"]["pattern"]
+    for address in ("acme", "acme/team/writers", "acme/site/docs/adaptive-schema", "acme/member/a.b+c@d.example"):
+        assert re.search(pattern, address)

@@ -7,6 +7,7 @@ key or its address is taken.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from reconciler.address import KEY_LENGTH_MAX, Address, is_key
@@ -22,7 +23,7 @@ from reconciler.resource import Kind
 class Items:
     """`each`: the element of `forEach` for which items are made now. `written`: the containers and kinds that files have a section for."""
 
-    shapes: dict[str, Shape]
+    shapes: Mapping[str, Shape]
     problems: Problems
     by_address: dict[Address, Item] = field(default_factory=dict)
     written: set[tuple[Address, str]] = field(default_factory=set)

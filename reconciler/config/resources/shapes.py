@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from reconciler.address import Address
@@ -42,7 +43,8 @@ class Shape:
         return self.kind.place.bare_is if not self.kind.place.in_list else None
 
 
-def shapes(kinds: Kinds) -> dict[str, Shape]:
+@lru_cache(maxsize=8)
+def shapes(kinds: Kinds) -> Mapping[str, Shape]:
     """The shape of every kind, by name."""
     return {name: _shape(kinds, kind) for name, kind in kinds.items()}
 

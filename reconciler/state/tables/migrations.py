@@ -8,9 +8,10 @@ Own code, because a list of functions is enough: Alembic's branches, scripts and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import Connection, insert, inspect, select, update
+from sqlalchemy import Connection, create_mock_engine, insert, inspect, select, update
 
 from reconciler.errors import StateError
 from reconciler.state.tables.rows import mapping, to_json
@@ -91,6 +92,24 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (_befores_and_afters, _rules, _turns,
 NEWER_HINT: Final = "Upgrade Reconciler, or use the version that last wrote this state."
 
 
+def _create(connection: Connection) -> None:
+    """Create all tables of today; in a file there are none before, and the statements are the same for each."""
+    if connection.dialect.name != "sqlite":
+        METADATA.create_all(connection)
+        return
+    for statement in _statements():
+        connection.exec_driver_sql(statement)
+
+
+@cache
+def _statements() -> tuple[str, ...]:
+    """The statements that create the tables and their indexes in a file of SQLite."""
+    elements: list[Any] = []
+    engine = create_mock_engine("sqlite://", lambda element, *_: elements.append(element))
+    METADATA.create_all(engine, checkfirst=False)
+    return tuple(str(element.compile(dialect=engine.dialect)) for element in elements)
+
+
 def found_version(connection: Connection) -> int | None:
     """The version of the tables in this database; None where there are none."""
     schema = (connection.get_execution_options().get("schema_translate_map") or {}).get(None)
@@ -120,7 +139,7 @@ def prepare(connection: Connection, where: str, migrations: Sequence[Migration] 
     """Make the tables, or bring older ones to today's version; the caller's transaction makes it all or nothing."""
     current = is_current(connection, where, migrations)
     if current is None:
-        METADATA.create_all(connection)
+        _create(connection)
         connection.execute(insert(version).values(version=1 + len(migrations)))
     elif not current:
         for migrate in migrations[(found_version(connection) or 1) - 1 :]:
