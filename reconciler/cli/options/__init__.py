@@ -1,0 +1,22 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from reconciler.cli.options.declare import Decorator, address
+from reconciler.cli.options.given import Options, near
+from reconciler.cli.options.project import (
+    compared,
+    nearest_project,
+    project,
+    project_argument,
+    project_option,
+    project_path,
+    project_words,
+    reading,
+)
+from reconciler.cli.options.run import absences, creating, guards, output, selection, service, state, targets, yes
+
+__all__ = [
+    "Decorator", "Options", "absences", "address", "compared", "creating", "guards", "near", "nearest_project", "output", "project",
+    "project_argument", "project_option", "project_path", "project_words", "reading", "selection", "service", "state", "targets", "yes",
+]  # fmt: skip

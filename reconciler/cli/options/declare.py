@@ -1,0 +1,82 @@
+"""How an option is declared: decorators put together, and callbacks of click that make values of texts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from reconciler.address import Address, Glob
+
+STDIN: Final = "-"
+VARIABLES_MAX: Final = 16 * 2**20  # bytes of a file of variables
+
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
+
+
+def together(*decorators: Decorator) -> Decorator:
+    """One decorator for several; the first is the first in the help."""
+
+    def decorate(function: Command) -> Command:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def globs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[Glob, ...]:
+    """Patterns over addresses."""
+    from reconciler.address import Glob
+
+    try:
+        return tuple(Glob.parse(value) for value in values)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx=ctx, param=param) from None
+
+
+def address(ctx: click.Context, param: click.Parameter, value: str) -> Address:
+    """An address."""
+    from reconciler.address import Address
+
+    try:
+        return Address.parse(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx=ctx, param=param) from None
+
+
+def pairs(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    """Values by name."""
+    given: dict[str, str] = {}
+    for value in values:
+        name, equals, rest = value.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"{value!r} is not NAME=VALUE", ctx=ctx, param=param)
+        given[name] = rest
+    return given
+
+
+def files(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, bytes], ...]:
+    """The name and the bytes of each file of variables. Standard input can be read once."""
+    given: list[tuple[str, bytes]] = []
+    for value in values:
+        if value == STDIN and any(name == STDIN for name, _ in given):
+            raise click.BadParameter("standard input can be read only once: pass - once", ctx=ctx, param=param)
+        try:
+            if value == STDIN:
+                text = sys.stdin.buffer.read(VARIABLES_MAX + 1) if sys.stdin is not None else b""
+            else:
+                with Path(value).open("rb") as file:
+                    text = file.read(VARIABLES_MAX + 1)
+        except OSError as error:
+            reason = (error.strerror or "no reason given").lower()
+            raise click.BadParameter(f"{value!r} cannot be read: {reason}", ctx=ctx, param=param) from None
+        if len(text) > VARIABLES_MAX:
+            raise click.BadParameter(f"{value!r} is larger than {VARIABLES_MAX // 2**20} MiB", ctx=ctx, param=param)
+        given.append((value, text))
+    return tuple(given)
