@@ -26,6 +26,7 @@ from reconciler.resource import (
     Permission,
     Published,
     Resource,
+    Work,
     field,
     within,
 )
@@ -62,6 +63,7 @@ class OpenApi(
     published=Published("urls.published", unless=("visibility", "private")),
     permission=Permission("edit"),
     create_permission=Permission("createOpenAPISpec", of="organization"),
+    work=Work("processingState", done=("complete",), changed_at="updatedAt", error="lastProcessErrorCode"),
     audience=Audience.by("visibility", {"public": Grant(ANYONE)}, otherwise=Grant(MEMBERS, of="organization")),
 ):
     """An OpenAPI document that the service fetches and shows."""

@@ -66,7 +66,7 @@ class Saml(
     entityID: Annotated[str, Len(1, 1024)] = field("The identifier of the provider.", key=True, required=True)
     ssoURL: Uri = field("The URL where members sign in.", required=True, lossy=True, exposes=_ELSEWHERE)
     certificate: Annotated[str, Len(1, 10_000)] = field(
-        "The certificate of the provider, in PEM format.", required=True, lossy=True, exposes=_ELSEWHERE, expires=True
+        "The certificate of the provider, in PEM format.", required=True, lossy=True, exposes=_ELSEWHERE, expires="certificate"
     )
     defaultTeam: Annotated[Address, To("team")] = field(
         "The team that new members join.", read=_team, exposes=Exposes("new members join another team", when=_other)

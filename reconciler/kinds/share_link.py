@@ -50,7 +50,7 @@ class ShareLink(
     )
 
     site = within("site")
-    name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True, whom=True)
+    name: Annotated[str, Len(1, 50)] = field("Who it is for.", key=True, required=True, whom=True, expires="until")
     active: bool = field(
         "Enable the link.",
         on="update",

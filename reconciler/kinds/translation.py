@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 from reconciler.address import Address
 from reconciler.kinds._rich_text import RichText, written_instructions
 from reconciler.kinds._values import Language
-from reconciler.resource import DELETE, POST, PUT, Api, Keyed, Listing, One, Permission, Resource, To, field, output, within
+from reconciler.resource import DELETE, POST, PUT, Api, Keyed, Listing, One, Permission, Resource, To, Work, field, output, within
 
 
 class Source(TypedDict):
@@ -24,6 +24,7 @@ class Translation(
     kind="translation",
     place=Keyed("translations"),
     replaceable=True,
+    work=Work("status", done=("completed",), changed_at="updatedAt"),
     permission=Permission("edit"),
     create_permission=Permission("createContent", of="organization"),
 ):

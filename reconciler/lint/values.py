@@ -25,7 +25,7 @@ _NOTHING: Final = frozenset(_PLAIN.split())
 
 def certificate_expires(facts: Facts) -> Iterator[Finding]:
     """A certificate that expires within 30 days, or has expired."""
-    fields = {name: [field.name for field in kind.fields.values() if field.expires] for name, kind in facts.kinds.items()}
+    fields = {name: [field.name for field in kind.fields.values() if field.expires == "certificate"] for name, kind in facts.kinds.items()}
     for declared in facts.resources:
         for name in fields[declared.kind]:
             value = declared.values.get(name)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from reconciler.model.policy import Exemption, Policies, Policy
     from reconciler.model.source import Source
     from reconciler.model.state import Before, Binding, Intent, Origin, Place, State, Stood
-    from reconciler.model.violation import RULES, Edit, Finding, Fix, Ignore, Rule, Severity, Violation, cause_of_rule
+    from reconciler.model.violation import RULES, Concern, Edit, Finding, Fix, Ignore, Rule, Severity, Sort, Violation, cause_of_rule
 
 __all__ = [
     "RULES",
@@ -53,6 +53,7 @@ __all__ = [
     "BrokenUrl",
     "Cause",
     "Change",
+    "Concern",
     "Consent",
     "Declared",
     "Delta",
@@ -90,6 +91,7 @@ __all__ = [
     "Run",
     "RunStatus",
     "Severity",
+    "Sort",
     "Source",
     "Spot",
     "State",
@@ -122,6 +124,6 @@ if not TYPE_CHECKING:
             "policy": "Exemption Policies Policy",
             "source": "Source",
             "state": "Before Binding Intent Origin Place State Stood",
-            "violation": "RULES Edit Finding Fix Ignore Rule Severity Violation cause_of_rule",
+            "violation": "RULES Concern Edit Finding Fix Ignore Rule Severity Sort Violation cause_of_rule",
         },
     )

@@ -1,9 +1,10 @@
-"""What a plan does although a rule of the project forbids it, and what a check of the project itself reports."""
+"""What a plan does although a rule of the project forbids it, what a check of the project itself reports, and what is unhealthy."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -43,6 +44,33 @@ class Violation:
     def name(self) -> str:
         """`policy two-admins`."""
         return f"{self.sort} {self.rule}"
+
+
+# -- health ------------------------------------------------------------------------------------------------------------------------
+
+
+class Sort(StrEnum):
+    """What a concern is about."""
+
+    LINKS = "links"  # a published URL that does not work, or shows nothing
+    PROCESSING = "processing"  # the service has not finished with something
+    BEHIND = "behind"  # a copy that the service keeps is older than what it copies
+    EXPIRY = "expiry"  # something that ends on a day
+    EXPOSURE = "exposure"  # somebody can do or read more than anybody agreed to
+
+
+@dataclass(frozen=True)
+class Concern:
+    """Something of an organization that is broken or ends, whether or not it is as declared.
+
+    `address`: of the object, what it would be called where nobody manages it. `sentence`: without its full stop. `until`: the last day on
+    which it works, of what ends; None where it is broken now.
+    """
+
+    sort: Sort
+    address: str
+    sentence: str
+    until: date | None = None
 
 
 # -- findings ---------------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@
 - `offline/`: the service as it would be after an apply of one version of the files, for plans without a service
 - `simulation/`: the service as the declarations describe it; `prove` replays a plan on it
 - `selection`: which addresses the run is about
+- `health/`: what is broken or ends, whether or not it is as declared
 - `guard`: limits on a whole plan; `drift`: what was changed outside Reconciler, read off a plan
 """
 

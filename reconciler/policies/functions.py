@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import date
-from typing import Any, Final
+from typing import Any
 
 from reconciler.config.language.bounds import ExpressionError, Function, known
 from reconciler.config.language.expressions import JSON, RANGE
 from reconciler.policies.scene import Scene, Subject
 from reconciler.text.certificate import expiry
-
-_UNTIL: Final = re.compile(r"\buntil (\d{4}-\d{2}-\d{2})\b", re.ASCII | re.IGNORECASE)
+from reconciler.text.days import until
 
 
 def functions(scene: Scene, today: date, subject: Callable[[], Subject]) -> Mapping[str, Any]:
@@ -44,8 +42,7 @@ def _day(value: Any) -> date:
 
 def _until(value: Any) -> str | None:
     """The day after the last word `until` in a text."""
-    days = _UNTIL.findall(_text(value))
-    return days[-1] if days else None
+    return until(_text(value))
 
 
 def _expires(value: Any) -> str:

@@ -1,7 +1,7 @@
 """What a kind declares (`words`), what that compiles to (`kind`), and all kinds together (`registry`)."""
 
 from reconciler.resource.audience import Audience, Grant
-from reconciler.resource.dangers import Exposes, Needed, Permission, Published
+from reconciler.resource.dangers import Exposes, Needed, Permission, Published, Work
 from reconciler.resource.declare import RESERVED, Resource
 from reconciler.resource.kind import Field, Kind
 from reconciler.resource.places import Keyed, Node, Place, Single
@@ -66,6 +66,7 @@ __all__ = [
     "Unset",
     "Verb",
     "Wire",
+    "Work",
     "choice",
     "field",
     "first",

@@ -1,4 +1,5 @@
-"""The words that say what a change endangers: what it opens, which published URLs it breaks, which permission it requires. Frozen data."""
+"""The words that say what a change endangers: what it opens, which published URLs it breaks, which permission it requires; and where an
+object shows that the service has not finished with it. Frozen data."""
 
 from __future__ import annotations
 
@@ -58,6 +59,20 @@ class Permission:
 
     flag: str
     of: str | None = None
+
+
+@dataclass(frozen=True)
+class Work:
+    """Where an object shows how far the service is with what it makes of it; all are dotted paths of the answer.
+
+    `state`: with one of the values `done`, it has finished. `error`: shows something only where it could not. `changed_at`: when the object
+    changed last; what it copies (`output(copies=…)`) shows its own time there.
+    """
+
+    state: str
+    done: tuple[str, ...]
+    changed_at: str
+    error: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from pydantic import TypeAdapter
 
 from reconciler.address import Address
 from reconciler.resource.audience import Audience
-from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, Published
+from reconciler.resource.dangers import AddressPart, Exposes, Needed, Permission, Published, Work
 from reconciler.resource.places import Place
 from reconciler.resource.values import UNSET, Derived, Wire
 from reconciler.resource.verbs import LIFECYCLE, Verb
-from reconciler.resource.words import Finding, Listing, Missed, OnChange, One, Reading, Role, Sighting
+from reconciler.resource.words import Expires, Finding, Listing, Missed, OnChange, One, Reading, Role, Sighting
 
 URL: Final = "url"
 """How `expect` calls the published URL, which no field is."""
@@ -66,7 +66,7 @@ class Field:
     refers: str | None = None
     copies: str | None = None
     seal: bytes | None = None
-    expires: bool = False
+    expires: Expires = ""
     whom: bool = False
     missed: Missed | None = None
 
@@ -150,6 +150,7 @@ class Kind:
     published: Published | None
     loses: str
     needed: Needed | None
+    work: Work | None
     permission: Permission | None
     create_permission: Permission | None
     audience: Audience | None

@@ -127,6 +127,7 @@ class Missed:
 
 
 OnChange = Literal["send", "refuse", "report", "replace"]
+Expires = Literal["", "certificate", "until"]
 
 
 @dataclass(frozen=True)
@@ -160,7 +161,7 @@ class Word:
     exposes: Exposes | None = None
     address: AddressPart = ""
     opens: tuple[Any, ...] = ()
-    expires: bool = False
+    expires: Expires = ""
     whom: bool = False
     missed: Missed | None = None
     doc: str = ""
@@ -194,7 +195,7 @@ def field(
     exposes: Exposes | None = None,
     address: AddressPart = "",
     opens: tuple[Any, ...] = (),
-    expires: bool = False,
+    expires: Expires = "",
     whom: bool = False,
     missed: Missed | None = None,
 ) -> Any:
@@ -210,8 +211,9 @@ def field(
     `usual` it is a fact about a request and not about taste: a new share link works, which nobody would call a link's usual state, and a
     copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
     `exposes`: which changes open something. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the
-    values with which everybody reads the object at its published URL. `expires`: the value is a certificate, which ends some day.
-    `whom`: the text says who the object is for. `missed`: what nothing refers to is reported. The last three are for lint.
+    values with which everybody reads the object at its published URL. `expires`: what says when the object ends: the value is
+    a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `missed`: what nothing refers
+    to is reported. The last two are for lint.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,

@@ -77,8 +77,8 @@ def disclosure(
     """
     if not any(kinds[step.kind].audience is not None for step in steps):
         return Disclosure(tuple(steps))
-    said = _said(kinds, desired)
-    before = Audiences(kinds, _with(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
+    said = said_of(kinds, desired)
+    before = Audiences(kinds, with_said(said, ids, actual.objects), complete=actual.complete, copies=copied(kinds, actual.objects))
     worlds = _worlds(kinds, actual, ids, said, before, steps)
     touched = effects(kinds, steps, worlds)
     ordered, left = arranged(steps, *pairs(worlds, touched))
@@ -192,7 +192,7 @@ def _makers(kinds: Kinds, actual: Actual, opened: Collection[Opening]) -> Iterat
         yield from ((maker.name, scope) for scope in scopes if scope is not None and (maker.name, scope) not in actual.complete)
 
 
-def _said(kinds: Kinds, desired: Desired) -> Said:
+def said_of(kinds: Kinds, desired: Desired) -> Said:
     """What only the project says of its objects, by address."""
     result: dict[Address, dict[str, Any]] = defaultdict(dict)
     local = {name: [field.name for field in kind.fields.values() if field.role is Role.LOCAL] for name, kind in kinds.items()}
@@ -203,7 +203,7 @@ def _said(kinds: Kinds, desired: Desired) -> Said:
     return result
 
 
-def _with(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objects:
+def with_said(said: Said, ids: Mapping[Address, str], objects: Objects) -> Objects:
     """The objects with what the project says of them."""
     result: dict[str, dict[str, Observed]] = {}
     for address, values in said.items():
@@ -238,7 +238,7 @@ def _audiences(kinds: Kinds, simulation: Simulation, said: Said, steps: Iterable
             source = simulation.ids.get(step.source, "") if isinstance(step.source, Address) else step.source
             copies[step.kind, source].append((step.kind, simulation.ids[step.address]))
     complete = simulation.first.complete | {(name, id) for name in kinds for _, id in simulation.born}
-    return Audiences(kinds, _with(said, simulation.ids, simulation.objects), complete=complete, copies=copies)
+    return Audiences(kinds, with_said(said, simulation.ids, simulation.objects), complete=complete, copies=copies)
 
 
 def _between(

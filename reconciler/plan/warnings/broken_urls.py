@@ -35,7 +35,7 @@ def broken(kinds: Kinds, actual: Actual, mine: Mapping[Address, Draft], gone: Ma
 
 def _gone(kinds: Kinds, actual: Actual, address: Address, kind: Kind, now: Observed, reason: str) -> list[BrokenUrl]:
     url = kind.url(now.raw)
-    if url is None or not _read_there(kinds, actual, kind, now):
+    if url is None or not is_read(kinds, actual, kind, now):
         return []
     return [BrokenUrl(address, kind.name, _open(kind, url), None, reason)]
 
@@ -44,7 +44,7 @@ def _open(kind: Kind, url: str) -> str | None:
     return None if kind.published is not None and kind.published.secret else url
 
 
-def _read_there(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool:
+def is_read(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool:
     """Whether somebody reads the object at its address: neither it nor what it stands within says otherwise."""
     if kind.published is not None and kind.published.unless is not None:
         field, value = kind.published.unless
@@ -52,7 +52,7 @@ def _read_there(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool
             return False
     for name, id in now.within.items():
         outer = actual.find(name, id)
-        if outer is not None and kinds[name].published is not None and not _read_there(kinds, actual, kinds[name], outer):
+        if outer is not None and kinds[name].published is not None and not is_read(kinds, actual, kinds[name], outer):
             return False
     return True
 
@@ -60,7 +60,7 @@ def _read_there(kinds: Kinds, actual: Actual, kind: Kind, now: Observed) -> bool
 def _changed(kinds: Kinds, actual: Actual, draft: Draft, now: Observed) -> list[BrokenUrl]:
     kind, found = draft.kind, []
     url = kind.url(now.raw)
-    read = url is not None and _read_there(kinds, actual, kind, now)
+    read = url is not None and is_read(kinds, actual, kind, now)
     after, reasons = url, []
     for one in draft.sendable:
         source = draft.declared.positions.get(one.field.name, draft.declared.source)

@@ -1,0 +1,43 @@
+"""What of an organization is broken or ends, whether or not it is as declared. Pure; no further reading is made for it.
+
+In: one reading, and the plan and the drift that were made from it. Out: concerns, and sentences about what nobody can know.
+
+- `links`: published URLs; `work`: what the service makes of objects; `ends`: certificates and names with a day; `opened`: readers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from reconciler.model import Concern
+from reconciler.plan.health.ends import ends
+from reconciler.plan.health.given import Given
+from reconciler.plan.health.links import links
+from reconciler.plan.health.opened import opened
+from reconciler.plan.health.work import work
+
+__all__ = ["Given", "Health", "health"]
+
+
+@dataclass(frozen=True)
+class Health:
+    """`unread`: a sentence for each thing that is not known, so that nobody can call the organization healthy."""
+
+    concerns: tuple[Concern, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def health(given: Given, *, unseen: str = "") -> Health:
+    """The health of what was read. `unseen`: why nobody knows what was changed outside Reconciler, "" where that is known."""
+    lines = [*links(given), *work(given), *ends(given), *(opened(given) if not unseen else ())]
+    concerns = dict.fromkeys(line for line in lines if isinstance(line, Concern))
+    unread = [line for line in lines if isinstance(line, str)]
+    return Health(tuple(concerns), tuple(dict.fromkeys([*_unread(given, unseen), *unread])))
+
+
+def _unread(given: Given, unseen: str) -> Iterator[str]:
+    if unseen:
+        yield f"nobody knows what was changed outside Reconciler: {unseen}"
+    for unknown in given.actual.unknown:
+        yield f"{unknown.what} could not be read: {unknown.reason}"

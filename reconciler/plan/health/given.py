@@ -1,0 +1,83 @@
+"""What health is read off: one reading, and the plan and the drift that were made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from reconciler.address import Address
+from reconciler.model import Actual, Concern, Desired, Observed, Plan, Sort, State
+from reconciler.plan import Matches, match
+from reconciler.plan.audience.disclosure import caller
+from reconciler.plan.drift import Drift
+from reconciler.plan.warnings.broken_urls import is_read
+from reconciler.resource import Kind, Kinds
+
+Key = tuple[str, str]
+"""An object: its kind and its id."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """`now`: the time of the reading."""
+
+    kinds: Kinds
+    desired: Desired
+    state: State
+    actual: Actual
+    plan: Plan
+    drift: Drift
+    now: datetime
+
+    @cached_property
+    def found(self) -> Matches:
+        return match(self.kinds, self.desired, self.state, self.actual)
+
+    @cached_property
+    def managed(self) -> Mapping[Key, Address]:
+        """The addresses of the objects that are declared."""
+        resources = self.desired.resources
+        return {(resources[address].kind, id): address for address, id in self.found.ids.items() if not resources[address].implied}
+
+    def called(self, key: Key) -> Address:
+        """The address of an object, managed or not."""
+        objects = self.actual.objects
+        return caller(self.kinds, self._addresses, objects, objects)(key)
+
+    @cached_property
+    def _addresses(self) -> Mapping[Key, Address]:
+        return {(self.desired.resources[address].kind, id): address for address, id in self.found.ids.items()}
+
+    def objects(self) -> Iterator[tuple[Kind, Observed]]:
+        """Everything that was read and is not deleted."""
+        for name, some in self.actual.objects.items():
+            for observed in some.values():
+                if observed.deleted_at is None:
+                    yield self.kinds[name], observed
+
+    def is_read(self, kind: Kind, observed: Observed) -> bool:
+        """Whether somebody reads the object at its published URL."""
+        return is_read(self.kinds, self.actual, kind, observed)
+
+    def concern(self, sort: Sort, kind: Kind, observed: Observed, sentence: str) -> Concern:
+        return Concern(sort, str(self.called((kind.name, observed.id))), sentence)
+
+
+def at(raw: Mapping[str, Any], path: str) -> Any:
+    """What an answer shows at a dotted path; None where it shows nothing."""
+    value: Any = raw
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def moment(value: Any) -> datetime | None:
+    """A time as the service writes it; None where it is none."""
+    try:
+        time = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return time if time is None or time.tzinfo is not None else time.replace(tzinfo=UTC)
