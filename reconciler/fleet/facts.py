@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from reconciler.fleet import health as healths
+from reconciler.fleet.health import Health
 from reconciler.fleet.status import Facts, Follower, of_data, status
 from reconciler.fleet.store.projects import Row
 
@@ -10,7 +12,13 @@ def follower(row: Row) -> Follower:
     """A project as waves see it."""
     facts = facts_of(row)
     commit = facts.reading.commit if facts.reading is not None else None
-    return Follower(row.project.name, row.project.wave, status(facts, row.now).word, commit, row.synced_since)
+    return Follower(row.project.name, row.project.wave, status(facts, row.now).word, health_of(row), commit, row.well_since)
+
+
+def health_of(row: Row) -> Health:
+    """The health of a project at the database's time."""
+    checked = healths.of_data(row.health) if row.health is not None else None
+    return healths.health(checked, row.health_at, row.now, every=row.project.every, soon=row.soon)
 
 
 def facts_of(row: Row) -> Facts:

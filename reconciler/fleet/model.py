@@ -54,6 +54,18 @@ APPROVALS_DEFAULT: Final[Mapping[Change, Approval]] = {
 }
 
 
+class Event(StrEnum):
+    """What people can be told of a project."""
+
+    OUT_OF_SYNC = "outOfSync"
+    UNKNOWN = "unknown"
+    FAILED = "failed"
+    NEEDS_APPROVAL = "needsApproval"
+    APPLIED = "applied"
+    UNHEALTHY = "unhealthy"
+    RECOVERED = "recovered"
+
+
 @dataclass(frozen=True)
 class Reference:
     """Where a secret is: the name of an environment variable, or the path of a file. Never the secret."""
@@ -138,12 +150,14 @@ class Generator:
 
 @dataclass(frozen=True)
 class Fleet:
-    """A fleet file. `defaults`: the map that every project and template extends."""
+    """A fleet file. `defaults`: the map that every project and template extends. `settings`: what it says of people, as JSON: references,
+    never secrets."""
 
     projects: tuple[Project, ...]
     generators: tuple[Generator, ...]
     defaults: Map | None = None
     soak: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def as_data(project: Project) -> dict[str, Any]:

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from reconciler.fleet.changes import Changes
-from reconciler.fleet.facts import facts_of
+from reconciler.fleet.facts import facts_of, health_of
+from reconciler.fleet.health import Health, HealthWord, shortened
 from reconciler.fleet.status import Status, Word, lasting, status
 from reconciler.fleet.store.projects import Row
-from reconciler.report.schemas.fleet import FleetPlanDocument, FleetProjectData, FleetStatusDocument
+from reconciler.model import Concern
+from reconciler.report.schemas.fleet import FleetConcernData, FleetPlanDocument, FleetProjectData, FleetStatusDocument
 from reconciler.report.table import table
 from reconciler.report.times import utc_text
 from reconciler.report.words import count
@@ -84,7 +86,7 @@ def status_document(rows: Sequence[Row], workers: int, now: datetime) -> FleetSt
 
 
 def _project(row: Row) -> FleetProjectData:
-    made, facts = status_of(row), facts_of(row)
+    made, facts, well = status_of(row), facts_of(row), health_of(row)
     reading = facts.reading
     return {
         "name": row.project.name,
@@ -107,6 +109,13 @@ def _project(row: Row) -> FleetProjectData:
         }
         if reading is not None and row.read_at is not None
         else None,
+        "health": {
+            "word": well.word.value,
+            "at": utc_text(row.health_at) if row.health_at is not None else None,
+            "sentences": list(well.sentences),
+            "broken": [_concern(concern) for concern in well.broken],
+            "ending": [_concern(concern) for concern in well.ending],
+        },
         "nextDue": utc_text(row.next_due),
         "failures": row.failures,
         "running": row.running is not None,
@@ -124,24 +133,36 @@ def _project(row: Row) -> FleetProjectData:
     }
 
 
+def _concern(concern: Concern) -> FleetConcernData:
+    return {
+        "sort": concern.sort.value,
+        "address": concern.address,
+        "sentence": concern.sentence,
+        "until": concern.until.isoformat() if concern.until is not None else None,
+    }
+
+
 def status_text(rows: Sequence[Row], workers: int, *, width: int) -> str:
     """The same for a screen: a table, and a line that sums up."""
     if not rows:
         return "The fleet has no projects.\n"
-    lines = [("project", "status", "age", "coverage", "why")]
+    lines = [("project", "status", "health", "age", "coverage", "why")]
     for row in rows:
-        made = status_of(row)
+        made, well = status_of(row), health_of(row)
         age = lasting(made.age) if made.age is not None else "-"
         coverage = f"{int(made.coverage * 100)} %" if made.coverage is not None else "-"
-        lines.append((row.project.name, "orphaned" if row.orphaned else made.word.value, age, coverage, "; ".join(_why(row, made)) or "-"))
-    words = Counter(status_of(row).word for row in rows if not row.orphaned)
-    parts = [f"{words[word]} {word.value}" for word in (Word.SYNCED, Word.OUT_OF_SYNC, Word.UNKNOWN) if words[word]]
+        words = ("orphaned", "-") if row.orphaned else (made.word.value, well.word.value)
+        lines.append((row.project.name, *words, age, coverage, "; ".join(_why(row, made, well)) or "-"))
+    statuses = Counter(status_of(row).word for row in rows if not row.orphaned)
+    parts = [f"{statuses[word]} {word.value}" for word in (Word.SYNCED, Word.OUT_OF_SYNC, Word.UNKNOWN) if statuses[word]]
     orphaned = sum(row.orphaned for row in rows)
     parts += [f"{orphaned} orphaned"] if orphaned else []
+    healths = Counter(health_of(row).word for row in rows if not row.orphaned)
+    parts += [f"{healths[word]} {word.value}" for word in (HealthWord.BROKEN, HealthWord.WARNING) if healths[word]]
     return f"{table(lines, width=width)}\n{', '.join(parts)}. {count(workers, 'worker')} alive.\n"
 
 
-def _why(row: Row, made: Status) -> Iterator[str]:
+def _why(row: Row, made: Status, well: Health) -> Iterator[str]:
     if row.recovering and not row.orphaned:
         yield "recovering: the last run was lost with its worker"
     if row.is_paused:
@@ -151,3 +172,5 @@ def _why(row: Row, made: Status) -> Iterator[str]:
         yield from made.causes
         if row.waits:
             yield row.waits
+        if made.word is not Word.UNKNOWN or well.word is not HealthWord.UNKNOWN:  # else the same is said twice
+            yield from shortened(well.sentences)

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from reconciler.fleet.health import PASSING, Health
 from reconciler.fleet.schedule import stale_after
 
 
@@ -159,13 +160,14 @@ def lasting(age: timedelta) -> str:
 
 @dataclass(frozen=True)
 class Follower:
-    """A project as waves see it."""
+    """A project as waves see it. `well_since`: since when it is Synced and healthy."""
 
     name: str
     wave: int
     word: Word
+    health: Health
     commit: str | None
-    synced_since: datetime | None
+    well_since: datetime | None
 
 
 def wave_before(wave: int, commit: str, others: Sequence[Follower], soak: timedelta, now: datetime) -> str | None:
@@ -177,6 +179,9 @@ def wave_before(wave: int, commit: str, others: Sequence[Follower], soak: timede
             return f"wave {other.wave} is not Synced: {other.name} is {other.word}"
         if other.commit != commit:
             return f"wave {other.wave} is not at this commit yet: {other.name}"
-        if other.synced_since is None or now - other.synced_since < soak:
-            return f"wave {other.wave} is Synced for less than {lasting(soak)}: {other.name}"
+        if other.health.word not in PASSING:
+            why = next(iter(other.health.sentences), "")
+            return f"wave {other.wave} is not healthy: {other.name} is {other.health.word}{f' ({why})' if why else ''}"
+        if other.well_since is None or now - other.well_since < soak:
+            return f"wave {other.wave} is Synced and healthy for less than {lasting(soak)}: {other.name}"
     return None

@@ -35,7 +35,8 @@ class Resource:
     consent by default; `prune`: the default scope; `undeclared`: may be referenced without being declared; `local_ids`: two objects in
     different containers may have the same id; `deleted_at` and `restore_days`: the field that marks a deleted object that can still be
     restored, and for how long; `published`: where an object says its published URL; `loses`: the protection that a delete takes away;
-    `needed`: while it is in use; `work`: where an object shows how far the service is with it; `permission`: what requests for an object require, `create_permission`: what a create requires (default:
+    `needed`: while it is in use; `work`: where an object shows how far the service is with it;
+    `permission`: what requests for an object require, `create_permission`: what a create requires (default:
     the same, of a container); `audience`: who can read its objects; `claims`: the names of the claims of visitors that an object declares;
     `seeds`: the list of a sandbox's seed that its objects stand in; `id_is`: the key of the answers that identifies an object (default:
     `id`); `owner`: where the answers name the fixed container, a dotted path (default: its kind), for readings that show the objects of
@@ -83,8 +84,8 @@ class Resource:
             name=kind, doc=inspect.cleandoc(cls.__doc__ or ""), place=place, reads=reads, api=cls.api, fields=fields,
             object=object or kind, replaceable=replaceable, protected=protected, prune=prune, undeclared=undeclared,
             local_ids=local_ids or one_per, one_per=one_per, deleted_at=deleted_at, restore_days=restore_days, published=published,
-            loses=loses, needed=needed, work=work, permission=permission, audience=audience, claims=claims, seeds=seeds, id_is=id_is, owner=owner,
-            grants=grants,
+            loses=loses, needed=needed, work=work, permission=permission, audience=audience, claims=claims, seeds=seeds, id_is=id_is,
+            owner=owner, grants=grants,
             create_permission=create_permission or (permission if of_container else None),
         )  # fmt: skip
         check(cls.kind)

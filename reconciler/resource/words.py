@@ -212,8 +212,8 @@ def field(
     copy has the usual language only if its source has. `derived`: what the service makes it from where no request names it.
     `exposes`: which changes open something. `address`: the value is a segment of the published URL, or the whole of one. `opens`: the
     values with which everybody reads the object at its published URL. `expires`: what says when the object ends: the value is
-    a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `missed`: what nothing refers
-    to is reported. The last two are for lint.
+    a `certificate`, or a text with a day behind the word `until`. `whom`: the text says who the object is for. `missed`: what nothing
+    refers to is reported. The last two are for lint.
     """
     return Word(
         on=_verbs(on), on_change=on_change, wire=wire, read=read, required=required, clear=clear, sensitive=sensitive,

@@ -11,10 +11,12 @@ import pytest
 
 from reconciler.fleet import approvals, schedule
 from reconciler.fleet.approvals import Decision
+from reconciler.fleet.health import Health, HealthWord
 from reconciler.fleet.model import APPROVALS_DEFAULT, Change, Window
 from reconciler.fleet.status import Facts, Follower, Reading, Word, as_data, of_data, status, wave_before
 
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
+WELL = Health(HealthWord.HEALTHY)
 GOOD = Reading("c0ffee", managed=10, coverage=1.0)
 
 
@@ -43,7 +45,10 @@ def test_a_project_that_was_never_read_is_unknown_and_a_failure_is_named() -> No
 def test_a_wave_waits_for_every_project_before_it() -> None:
     def first(**words: Any) -> Follower:
         return Follower(
-            **({"name": "a", "wave": 0, "word": Word.SYNCED, "commit": "new", "synced_since": NOW - timedelta(hours=1)} | words)
+            **(
+                {"name": "a", "wave": 0, "word": Word.SYNCED, "health": WELL, "commit": "new", "well_since": NOW - timedelta(hours=1)}
+                | words
+            )
         )
 
     def held(*others: Follower, wave: int = 1) -> str | None:
@@ -53,7 +58,11 @@ def test_a_wave_waits_for_every_project_before_it() -> None:
     assert held(first(word=Word.UNKNOWN), wave=0) is None
     assert held(first(), first(name="b", word=Word.OUT_OF_SYNC)) == "wave 0 is not Synced: b is OutOfSync"
     assert held(first(commit="old")) == "wave 0 is not at this commit yet: a"
-    assert held(first(synced_since=NOW - timedelta(minutes=1))) == "wave 0 is Synced for less than 10 min: a"
+    assert held(first(well_since=NOW - timedelta(minutes=1))) == "wave 0 is Synced and healthy for less than 10 min: a"
+    assert held(first(health=Health(HealthWord.WARNING))) is None
+    assert held(first(health=Health(HealthWord.UNKNOWN))) == "wave 0 is not healthy: a is Unknown"
+    broken = Health(HealthWord.BROKEN, sentences=("a/site/docs: readers find nothing",))
+    assert held(first(health=broken)) == "wave 0 is not healthy: a is Broken (a/site/docs: readers find nothing)"
     assert held(first(word=Word.UNKNOWN)) == "wave 0 is not Synced: a is Unknown"
 
 

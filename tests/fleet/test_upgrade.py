@@ -10,7 +10,11 @@ from reconciler.fleet.store import Database, audit, schema
 from reconciler.fleet.worker import ready
 
 ADDED = ("approvals", "quarantines", "samples", "notices", "sessions", "audit")
-COLUMNS = {"revisions": ["settings"], "projects": ["health", "health_at", "cost"], "plans": ["digest", "classes", "authors", "text"]}
+COLUMNS = {
+    "revisions": ["settings"],
+    "projects": ["health", "health_at", "cost", "well_since", "announced"],
+    "plans": ["digest", "classes", "authors", "text"],
+}
 
 
 def shape(database: Database) -> dict[str, list[tuple[str, str, bool]]]:

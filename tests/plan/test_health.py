@@ -40,7 +40,8 @@ def organization() -> dict[str, Any]:
     tree = small()
     tree["saml"]["okta"]["certificate"] = certificate(100)
     tree["openapi"]["pets"]["source"] = {"url": "https://fixtures.example/openapi.json"}
-    tree["sites"]["docs"]["shareLinks"] |= {"fair": {"name": "Fair until 2031-05-06"}, "old": {"name": "Old until 2020-01-01", "active": False}}
+    links = {"fair": {"name": "Fair until 2031-05-06"}, "old": {"name": "Old until 2020-01-01", "active": False}}
+    tree["sites"]["docs"]["shareLinks"] |= links
     tree["translations"] = {"one-fr": {"source": {"space": "one", "language": "en"}, "language": "fr"}}
     node(tree, "one")["defaultLevel"] = "read"
     tree["inviteLinks"] = False

@@ -38,9 +38,11 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
     from reconciler.cli.wiring.connect import connect, load, now, open_store
     from reconciler.cli.wiring.unseen import unseen
     from reconciler.errors import Refused
+    from reconciler.fleet import health as healths
     from reconciler.kinds import load as load_kinds
     from reconciler.plan.drift import drift
     from reconciler.plan.guard import guard
+    from reconciler.plan.health import Given, health
     from reconciler.report.documents import drift_document, plan_document
     from reconciler.text.escape import as_json
 
@@ -60,6 +62,8 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
         refused = error.message
     changed = drift(kinds, project.desired, state, planned.actual, planned.plan, selection=run.selected(options), whole=True)
     made_at = now()
+    given = Given(kinds, project.desired, state, planned.actual, planned.plan, changed, planned.actual.date or made_at)
+    checked = health(given, unseen=new.fact if new is not None else "")
     plan, outside = screen.masked_data(planned.plan), screen.masked_data(changed)
     about = {
         "project": project.settings.project,
@@ -67,6 +71,7 @@ def read_command(screen: Screen, /, folder: Path, save: bool, **words: Any) -> i
         "service": service.identity,
         "newState": new.fact if new is not None else "",
         "refused": screen.masked(refused),
+        "health": healths.as_data(healths.Checked(checked.concerns, checked.unread)),
     }
     documents: dict[str, Any] = {
         "plan": plan_document(plan, created_at=made_at, forecast=planned.forecast),

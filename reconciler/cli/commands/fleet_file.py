@@ -14,7 +14,7 @@ from reconciler.cli.terminal.screen import Screen
 
 if TYPE_CHECKING:
     from reconciler.fleet.changes import Changes
-    from reconciler.fleet.model import Project
+    from reconciler.fleet.model import Fleet, Project
     from reconciler.fleet.store import Database
 
 FILE = click.argument("file", type=click.Path(path_type=Path), default=Path("fleet.yaml"), metavar="[FILE]")
@@ -71,14 +71,14 @@ def apply_command(screen: Screen, /, file: Path, database: str | None, data: Pat
     return exits.DONE
 
 
-def declaration(file: Path, data: Path) -> tuple[dict[str, Project], str, int]:
-    """Every project of a fleet file, its text, and its soak time."""
+def declaration(file: Path, data: Path) -> tuple[dict[str, Project], str, Fleet]:
+    """Every project of a fleet file, its text, and what else it says."""
     from reconciler.fleet.declared import read_fleet
     from reconciler.fleet.generated import generated
     from reconciler.fleet.sources.listing import listing
 
     fleet, text = read_fleet(file)
-    return generated(fleet, listing(fleet, data.absolute() / "repositories")), text.decode("utf-8-sig"), fleet.soak
+    return generated(fleet, listing(fleet, data.absolute() / "repositories")), text.decode("utf-8-sig"), fleet
 
 
 def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | None) -> Changes:
@@ -88,7 +88,7 @@ def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | 
     from reconciler.fleet.changes import changes
     from reconciler.fleet.store import projects
 
-    declared, text, soak = declaration(file, data)
+    declared, text, fleet = declaration(file, data)
     with database.transaction() as connection:
         projects.lock(connection)
         made = changes(declared, projects.stored(connection))
@@ -96,7 +96,7 @@ def take_effect(database: Database, file: Path, data: Path, allow_vanish: int | 
             wrong = f"too many projects would vanish: {'; '.join(made.shrinking)}"
             raise Refused(wrong, id="RC-fleet-vanishing", hint=f"If this is intended: --allow-vanish {len(made.vanishing)}")
         projects.write(connection, declared, made)
-        projects.revise(connection, projects.Revision(str(file), text, soak, who()))
+        projects.revise(connection, projects.Revision(str(file), text, fleet.soak, who(), fleet.settings))
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from reconciler.fleet.model import Approval, Change, Mode
+from reconciler.fleet.model import Approval, Change, Event, Mode
 
 FILE: Final = "fleet.yaml"
 TOP: Final = {
@@ -12,7 +12,14 @@ TOP: Final = {
     "defaults": "What every project and every template has unless it says otherwise.",
     "projects": "The projects of the fleet.",
     "generators": "Lists from which a template makes projects.",
-    "soak": "How long every project of a wave must stay Synced before the next wave is applied.",
+    "soak": "How long every project of a wave must stay Synced and healthy before the next wave is applied.",
+    "expiresSoon": "How long before the end of a certificate or a share link people are warned, such as 30d.",
+    "notifications": "Where messages about projects are sent.",
+}
+NOTIFICATION: Final = {
+    "url": "Where the URL of Apprise is that messages are sent to: {env: NAME} or {file: PATH}.",
+    "on": "Which events. By default, all but applied.",
+    "tenants": "The tenants whose projects it is about. By default, all.",
 }
 PROJECT: Final = {
     "name": "The name of the project in the fleet: 1 to 100 letters, digits or any of . _ -",
@@ -28,7 +35,7 @@ PROJECT: Final = {
     "approvals": "Who must approve a class of change.",
     "tenant": "Whose project it is. Tenants get equal turns.",
     "vars": "Variables of the project. Not for secrets.",
-    "wave": "Changes are applied to wave 0 first; the next wave waits until it is Synced.",
+    "wave": "Changes are applied to wave 0 first; the next wave waits until it is Synced and healthy.",
 }
 SOURCE: Final = {
     "git": "The URL of a git repository: https://…, ssh://… or file:///….",
@@ -62,6 +69,7 @@ DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday
 MODES: Final = tuple(Mode)
 CHANGES: Final = tuple(Change)
 APPROVALS: Final = tuple(Approval)
+EVENTS: Final = tuple(Event)
 SORTS: Final = ("list", "directories", "organizations")
 EVERY_MIN: Final = 10  # seconds
 EVERY_MAX: Final = 30 * 86_400

@@ -35,6 +35,8 @@ def schema() -> Schema:
             "items": {**_map(keys.GENERATOR, generator, ("template",)), "minProperties": 2, "maxProperties": 2},
         },
         "soak": DURATION,
+        "expiresSoon": DURATION,
+        "notifications": {"type": "array", "items": _notification()},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -65,6 +67,16 @@ def _project() -> dict[str, Schema]:
         "vars": {"type": "object", "additionalProperties": VALUE},
         "wave": {"type": "integer", "minimum": 0, "maximum": keys.WAVE_MAX},
     }
+
+
+def _notification() -> Schema:
+    events = {"type": "array", "minItems": 1, "items": {"enum": [event.value for event in keys.EVENTS]}}
+    values: dict[str, Schema] = {
+        "url": {"$ref": "#/$defs/reference"},
+        "on": events,
+        "tenants": {"type": "array", "minItems": 1, "items": NAME},
+    }
+    return _map(keys.NOTIFICATION, values, ("url",))
 
 
 def _generator() -> dict[str, Schema]:

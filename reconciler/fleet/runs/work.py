@@ -20,7 +20,9 @@ from sqlalchemy import func
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, schedule, status
 from reconciler.fleet.facts import follower
+from reconciler.fleet.health import Checked, of_document
 from reconciler.fleet.model import Mode, Project
+from reconciler.fleet.runs import end
 from reconciler.fleet.runs.gate import VARIABLE, Gate
 from reconciler.fleet.runs.process import execute
 from reconciler.fleet.runs.secrets import digest, resolved
@@ -45,6 +47,7 @@ class Result:
 
     commit: str | None = None
     reading: status.Reading | None = None
+    health: Checked | None = None
     plan: Mapping[str, Any] | None = None
     waits: str | None = None
     applied: bool = False
@@ -149,6 +152,7 @@ class _Run:
         self.result.reading = status.of_documents(
             self.result.commit, plan, drift, new_state=about["newState"], refused=about["refused"]
         )  # fmt: skip
+        self.result.health = of_document(about["health"])
 
     def _own(self, scope: str, budget: str) -> str | None:
         with self.place.database.transaction() as connection:
@@ -243,6 +247,7 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
         values |= {"reading": status.as_data(reading), "read_at": func.now(), "cost": result.requests}
         synced = status.status(status.Facts(project.every, reading, datetime.now(UTC)), datetime.now(UTC)).word is status.Word.SYNCED
         values["synced_since"] = func.coalesce(tables.c.synced_since, func.now()) if synced else None
+        values |= end.values(begun, result)
     run = {
         "commit": result.commit, "exit_code": result.code, "requests": result.requests,
         "says": result.error or result.waits or ("applied" if result.applied else None),
@@ -253,3 +258,4 @@ def _end(database: Database, begun: runs.Begun, worker: int, result: Result) -> 
             return
         if result.plan is not None and result.commit is not None and project.mode is not Mode.WATCH:
             kept.keep_plan(connection, begun.project_id, kept.Plan(result.commit, result.plan, None))
+        end.after(connection, begun, result)

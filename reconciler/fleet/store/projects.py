@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, RowMapping, func, insert, select, text, update
+from sqlalchemy import Connection, Integer, RowMapping, func, insert, select, text, update
 
 from reconciler.fleet.changes import Changes, Stored
+from reconciler.fleet.health import SOON_DEFAULT
 from reconciler.fleet.model import Project, as_data, of_data
 from reconciler.fleet.store.schema import projects, revisions, runs
 
@@ -18,7 +19,8 @@ APPLY_LOCK: Final = 0x666C6171
 
 @dataclass(frozen=True)
 class Row:
-    """A project and all that is known of it. `running`: since when a run of it is under way; `now`: the database's time of the reading."""
+    """A project and all that is known of it. `running`: since when a run of it is under way; `soon`: how many
+    seconds before the end of something people are warned; `now`: the database's time of the reading."""
 
     id: int
     project: Project
@@ -33,11 +35,15 @@ class Row:
     reading: Mapping[str, Any] | None
     read_at: datetime | None
     synced_since: datetime | None
+    well_since: datetime | None
+    health: Mapping[str, Any] | None
+    health_at: datetime | None
     error: str | None
     error_at: datetime | None
     waits: str | None
     applied: str | None
     running: datetime | None = None
+    soon: int = SOON_DEFAULT
     recovering: bool = False
 
     @property
@@ -62,7 +68,9 @@ def read(connection: Connection, names: Sequence[str] = ()) -> list[Row]:
         .limit(1)
         .scalar_subquery()
     )
-    query = select(projects, func.now().label("now"), running.label("running"), last.label("last_ended")).order_by(projects.c.name)
+    soon = select(revisions.c.settings["expiresSoon"].astext.cast(Integer)).order_by(revisions.c.id.desc()).limit(1).scalar_subquery()
+    more = (func.coalesce(soon, SOON_DEFAULT).label("soon"), running.label("running"), last.label("last_ended"))
+    query = select(projects, func.now().label("now"), *more).order_by(projects.c.name)
     if names:
         query = query.where(projects.c.name.in_(names))
     return [of_row(row) for row in connection.execute(query).mappings()]
@@ -105,6 +113,7 @@ class Revision:
     text: str
     soak: int
     applied_by: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 def revise(connection: Connection, revision: Revision) -> None:
@@ -132,3 +141,8 @@ def resume(connection: Connection, names: Iterable[str]) -> None:
 def soak(connection: Connection) -> int:
     """The soak time of the fleet file that took effect last, in seconds."""
     return connection.execute(select(revisions.c.soak).order_by(revisions.c.id.desc()).limit(1)).scalar() or 0
+
+
+def settings(connection: Connection) -> dict[str, Any]:
+    """What the fleet file that took effect last says of people: references, never secrets."""
+    return connection.execute(select(revisions.c.settings).order_by(revisions.c.id.desc()).limit(1)).scalar() or {}

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select, text, update
 
 from reconciler.fleet.model import Project, of_data
 from reconciler.fleet.schedule import BACKOFF_FIRST, BACKOFF_MAX
+from reconciler.fleet.store import samples
 from reconciler.fleet.store.admission import ALIVE
 from reconciler.fleet.store.schema import SCHEMA, projects, runs, workers
 
@@ -145,6 +146,7 @@ def recover(connection: Connection, queued: Sequence[int]) -> list[int]:
 
 
 def tidy(connection: Connection) -> None:
-    """Delete what nobody needs: dead workers, and runs that ended long ago."""
+    """Delete what nobody needs: dead workers, runs that ended long ago, old samples."""
+    samples.tidy(connection)
     connection.execute(text(f"DELETE FROM {SCHEMA}.workers WHERE seen_at < now() - interval '1 hour'"))  # noqa: S608
     connection.execute(text(f"DELETE FROM {SCHEMA}.runs WHERE ended_at < now() - interval '{KEPT}'"))  # noqa: S608

@@ -75,6 +75,8 @@ projects = Table(  # the schedule: what is due is what has next_due in the past
     Column("cost", Integer),  # requests of its last reading
     Column("health", JSONB),  # what is broken or expires, beside the status
     _moment("health_at"),
+    _moment("well_since"),  # since when it is Synced and its health lets the next wave follow
+    Column("announced", JSONB),  # what people were told of last
 )
 Index("projects_due", projects.c.next_due, postgresql_where=text("orphaned_at IS NULL"))
 
@@ -178,21 +180,25 @@ samples = Table(  # what each reading said, for charts
     Column("coverage", Float),
 )
 
+Index("samples_at", samples.c.at)
+
 notices = Table(  # what is to be sent to people; whoever sends one locks its row
     "notices",
     METADATA,
     Column("id", BigInteger, Identity(), primary_key=True),
     Column("project", Integer, ForeignKey(projects.c.id, ondelete="CASCADE"), nullable=False),
     Column("event", Text, nullable=False),
+    Column("target", Text, nullable=False),  # the reference of the URL that it is sent to
     Column("title", Text, nullable=False),
     Column("text", Text, nullable=False),
     _moment("at", nullable=False, server_default=NOW),
     _moment("next_try", nullable=False, server_default=NOW),
     Column("tries", Integer, nullable=False, server_default="0"),
     _moment("sent_at"),
+    _moment("given_up_at"),
     Column("error", Text),
 )
-Index("notices_open", notices.c.next_try, postgresql_where=text("sent_at IS NULL"))
+Index("notices_open", notices.c.next_try, postgresql_where=text("sent_at IS NULL AND given_up_at IS NULL"))
 
 sessions = Table(  # who is logged in to the dashboard
     "sessions",

@@ -13,13 +13,13 @@ from reconciler.resource import Kind, Role
 def links(given: Given) -> Iterator[Concern]:
     """Those that the plan breaks, those that a change outside Reconciler has broken, and those with nothing behind them."""
     for url in given.plan.broken:
-        where = url.before or "its published URL"
-        yield Concern(Sort.LINKS, str(url.address), f"{where} stops working when the plan is applied: {url.reason}")
+        broken = url.before or "its published URL"
+        yield Concern(Sort.LINKS, str(url.address), f"{broken} stops working when the plan is applied: {url.reason}")
     yield from _broken_outside(given)
     for kind, observed in given.objects():
         if kind.published is not None and _is_empty(given, kind, observed):
-            url = kind.url(observed.raw)
-            yield given.concern(Sort.LINKS, kind, observed, f"readers find nothing at {url}: it contains nothing")
+            published = kind.url(observed.raw)
+            yield given.concern(Sort.LINKS, kind, observed, f"readers find nothing at {published}: it contains nothing")
 
 
 def _broken_outside(given: Given) -> Iterator[Concern]:

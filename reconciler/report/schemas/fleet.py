@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+from reconciler.model import Sort
 from reconciler.report.schemas import types as t
 
 WORDS = ("Synced", "OutOfSync", "Unknown")
+HEALTH_WORDS = ("Broken", "Unknown", "Warning", "Healthy")
 
 
 class FleetKeyData(t.Record):
@@ -52,6 +54,21 @@ class FleetReadingData(t.Record):
     coverage: Annotated[t.Share | None, t.doc("The managed share of what was read; null where nothing was.")]
 
 
+class FleetConcernData(t.Record):
+    sort: Annotated[str, t.OneOf(Sort), t.doc("What it is about.")]
+    address: Annotated[t.Text, t.doc("The address of the object; of an unmanaged one, with its id.")]
+    sentence: t.Text
+    until: Annotated[t.Day | None, t.doc("The last day on which it works, of what ends; null where it is broken now.")]
+
+
+class FleetHealthData(t.Record):
+    word: Annotated[str, t.OneOf(HEALTH_WORDS)]
+    at: Annotated[t.Moment | None, t.doc("When it was read; null where it never was.")]
+    sentences: Annotated[t.Items[t.Text], t.doc("Why it is not Healthy.")]
+    broken: t.Items[FleetConcernData]
+    ending: Annotated[t.Items[FleetConcernData], t.doc("What ends soon.")]
+
+
 class FleetProjectData(t.Record):
     name: t.Text
     tenant: t.Text
@@ -60,6 +77,7 @@ class FleetProjectData(t.Record):
     causes: t.Items[t.Text]
     age: Annotated[t.Count | None, t.doc("Seconds since the reading that the status follows from; null without one.")]
     reading: FleetReadingData | None
+    health: FleetHealthData
     nextDue: t.Moment
     failures: Annotated[t.Count, t.doc("Runs in a row that ended without a reading.")]
     running: Annotated[bool, t.doc("Whether a run is under way.")]

@@ -1,0 +1,113 @@
+"""Whether an organization is healthy, apart from whether it is as declared, and what ends when. Pure; times are arguments.
+
+What a run reads says what is broken and what ends (`reconciler.plan.health`); what is shown follows from that, its age and the day. What is
+not known is Unknown, never Healthy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from reconciler.fleet.schedule import stale_after
+from reconciler.model import Concern, Sort
+
+SOON_DEFAULT: Final = 30 * 86_400  # seconds before the end of something, from which it is a warning
+CONCERNS_MAX: Final = 200  # that are kept of one reading: what is broken, then what ends first
+UNREAD_MAX: Final = 20
+SHOWN_MAX: Final = 3  # sentences, before the rest is counted
+
+
+class HealthWord(StrEnum):
+    """What people see; the worst first."""
+
+    BROKEN = "Broken"
+    UNKNOWN = "Unknown"
+    WARNING = "Warning"
+    HEALTHY = "Healthy"
+
+
+PASSING: Final = frozenset({HealthWord.HEALTHY, HealthWord.WARNING})
+"""With these, the next wave may follow."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a reading says of health. `unread`: what is not known. `more`: how many concerns were not kept."""
+
+    concerns: tuple[Concern, ...] = ()
+    unread: tuple[str, ...] = ()
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Health:
+    """`broken`: concerns of now; `ending`: of the next days, the first one first. `sentences`: why it is not Healthy."""
+
+    word: HealthWord
+    broken: tuple[Concern, ...] = ()
+    ending: tuple[Concern, ...] = ()
+    sentences: tuple[str, ...] = ()
+
+
+def health(checked: Checked | None, at: datetime | None, now: datetime, *, every: int, soon: int = SOON_DEFAULT) -> Health:
+    """The health at a time. `at`: of the reading. `every`: seconds from one run to the next; `soon`: before the end of something."""
+    if checked is None or at is None:
+        return Health(HealthWord.UNKNOWN, sentences=("its health was never read",))
+    today = now.date()
+    broken = tuple(concern for concern in checked.concerns if concern.until is None or concern.until < today)
+    horizon = today + timedelta(seconds=soon)
+    ending = tuple(concern for concern in checked.concerns if concern.until is not None and today <= concern.until <= horizon)
+    sentences = [sentence_of(concern, today) for concern in (*broken, *ending)]
+    unread = [*checked.unread] if now - at <= stale_after(every) else ["its health was read too long ago"]
+    word = HealthWord.BROKEN if broken else HealthWord.UNKNOWN if unread else HealthWord.WARNING if ending else HealthWord.HEALTHY
+    shown = [*sentences[: len(broken)], *unread, *sentences[len(broken) :]]
+    more = [f"and {checked.more:,} more concerns"] if checked.more else []
+    return Health(word, broken, ending, (*shown, *more))
+
+
+def sentence_of(concern: Concern, today: date) -> str:
+    """`acme/saml/okta: its certificate ends on 2026-12-01, in 8 days`."""
+    text = f"{concern.address}: {concern.sentence}" if concern.address else concern.sentence
+    if concern.until is None:
+        return text
+    days = (concern.until - today).days
+    if days < 0:
+        return f"{text}, which is over"
+    return f"{text}, today" if days == 0 else f"{text}, in {days} day{'s' if days != 1 else ''}"
+
+
+def shortened(sentences: Iterable[str]) -> tuple[str, ...]:
+    """The first sentences, and how many others there are."""
+    every = tuple(sentences)
+    rest = len(every) - SHOWN_MAX
+    return every if rest <= 1 else (*every[:SHOWN_MAX], f"and {rest} more")
+
+
+def of_document(document: Mapping[str, Any]) -> Checked:
+    """What a run wrote of the health that it read."""
+    concerns = sorted((_concern(data) for data in document["concerns"]), key=lambda concern: concern.until or date.min)
+    kept = tuple(concerns[:CONCERNS_MAX])
+    return Checked(kept, tuple(document["unread"][:UNREAD_MAX]), len(concerns) - len(kept))
+
+
+def as_data(checked: Checked) -> dict[str, Any]:
+    """As JSON, as it is stored and as a run writes it."""
+    return {"concerns": [concern_data(concern) for concern in checked.concerns], "unread": list(checked.unread), "more": checked.more}
+
+
+def of_data(data: Mapping[str, Any]) -> Checked:
+    return Checked(tuple(_concern(concern) for concern in data["concerns"]), tuple(data["unread"]), data["more"])
+
+
+def concern_data(concern: Concern) -> dict[str, Any]:
+    until = concern.until.isoformat() if concern.until is not None else None
+    return {"sort": concern.sort.value, "address": concern.address, "sentence": concern.sentence, "until": until}
+
+
+def _concern(data: Mapping[str, Any]) -> Concern:
+    until = date.fromisoformat(data["until"]) if data["until"] is not None else None
+    return Concern(Sort(data["sort"]), data["address"], data["sentence"], until)
