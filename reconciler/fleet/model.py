@@ -105,7 +105,7 @@ class Window:
 @dataclass(frozen=True)
 class Project:
     """One project of the fleet. `every`: seconds from one run to the next. `state`: None for the fleet's own database. `origin`: the
-    generator that it comes from, "" for none. `at`: its place in fleet.yaml."""
+    generator that it comes from, "" for none. `sops`: variables of the environment of the sops command. `at`: its place in fleet.yaml."""
 
     name: str
     source: Repository
@@ -120,6 +120,8 @@ class Project:
     approvals: Mapping[Change, Approval] = field(default_factory=lambda: APPROVALS_DEFAULT)
     tenant: str = TENANT_DEFAULT
     vars: Mapping[str, str] = field(default_factory=dict)
+    secret_vars: Mapping[str, Reference] = field(default_factory=dict)
+    sops: Mapping[str, Reference] = field(default_factory=dict)
     wave: int = 0
     origin: str = ""
     at: Source = field(default=Source("fleet.yaml", 0, 0), compare=False)
@@ -179,6 +181,8 @@ def as_data(project: Project) -> dict[str, Any]:
         "approvals": {change.value: approval.value for change, approval in project.approvals.items()},
         "tenant": project.tenant,
         "vars": dict(project.vars),
+        "secretVars": {name: str(secret) for name, secret in project.secret_vars.items()},
+        "sops": {name: str(secret) for name, secret in project.sops.items()},
         "wave": project.wave,
         "origin": project.origin,
     }
@@ -203,6 +207,8 @@ def of_data(data: Mapping[str, Any]) -> Project:
         approvals={Change(change): Approval(approval) for change, approval in data["approvals"].items()},
         tenant=data["tenant"],
         vars=data["vars"],
+        secret_vars={name: Reference.of(secret) for name, secret in data.get("secretVars", {}).items()},
+        sops={name: Reference.of(secret) for name, secret in data.get("sops", {}).items()},
         wave=data["wave"],
         origin=data["origin"],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -9,7 +10,7 @@ from reconciler.config.settings import Words
 from reconciler.config.source.nodes import Entry, Map, Problems, Scalar, described, shown
 from reconciler.fleet.declared import values
 from reconciler.fleet.declared.keys import APPROVALS, CHANGES, EVERY_MAX, EVERY_MIN, MODES, WAVE_MAX
-from reconciler.fleet.model import APPROVALS_DEFAULT, EVERY_DEFAULT, TENANT_DEFAULT, Approval, Change, Mode, Project, Repository
+from reconciler.fleet.model import APPROVALS_DEFAULT, EVERY_DEFAULT, TENANT_DEFAULT, Approval, Change, Mode, Project, Reference, Repository
 from reconciler.model import Source
 
 REQUIRED: Final = {
@@ -18,7 +19,7 @@ REQUIRED: Final = {
     "baseUrl": "baseUrl: https://HOST",
     "token": "token: {env: NAME}",
 }
-MERGED: Final = ("source", "vars", "approvals")  # maps that extend those of the defaults, key by key
+MERGED: Final = ("source", "vars", "secretVars", "sops", "approvals")  # maps that extend those of the defaults, key by key
 
 
 def over(defaults: Map | None, own: Map) -> Map:
@@ -50,7 +51,10 @@ def project(node: Map, problems: Problems) -> Project | None:
     revert = values.flag(words, "revertDrift", False)
     windows, approvals = values.windows(words, "windows"), _approvals(words)
     variables, wave = _vars(words), words.whole("wave", 0)
+    secret_vars, sops = _references(words, "secretVars", values.VARIABLE), _references(words, "sops", values.SOPS)
     words.rest()
+    for key in sorted(variables.keys() & secret_vars.keys()):
+        problems.add(node.at, f"{about} has the variable {key} in vars and in secretVars; remove one", id="RC-declared-twice")
     if wave > WAVE_MAX:
         problems.add(node.entries["wave"].node.at, f"{words.path('wave')} is {wave}; it must be at most {WAVE_MAX}", id="RC-out-of-range")
     for key, form in REQUIRED.items():
@@ -60,7 +64,7 @@ def project(node: Map, problems: Problems) -> Project | None:
         return None
     return Project(
         name, source, base_url, token, state, environment, every, mode or Mode.WATCH, revert, windows, approvals,
-        tenant or TENANT_DEFAULT, variables, wave, at=node.at,
+        tenant or TENANT_DEFAULT, variables, secret_vars, sops, wave, at=node.at,
     )  # fmt: skip
 
 
@@ -101,6 +105,22 @@ def _vars(words: Words) -> Mapping[str, str]:
             words.problems.add(variable.node.at, f"{inner.path(key)} must be one value, not {described(variable.node)}", id="RC-wrong-form")
         else:
             made[key] = variable.node.text
+    return made
+
+
+def _references(words: Words, key: str, names: re.Pattern[str]) -> Mapping[str, Reference]:
+    """Names, and where their secrets are."""
+    entry = words.entry(key)
+    if entry is None:
+        return {}
+    inner = Words.of(words.path(key), entry, words.problems, example="NAME: {env: NAME}")
+    made = {}
+    for name, secret in inner.entries.items():
+        if names.fullmatch(name) is None:
+            wrong = "which is not a variable of the sops command" if names is values.SOPS else "which cannot be the name of a variable"
+            words.problems.add(secret.at, f"{inner.name} contains {shown(name)}, {wrong}", id="RC-variable-name")
+        elif (reference := values.reference(inner, name)) is not None:
+            made[name] = reference
     return made
 
 

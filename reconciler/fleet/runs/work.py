@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from sqlalchemy import func
 
+from reconciler.config.language.variables import ENV_PREFIX
 from reconciler.errors import ReconcilerError
 from reconciler.fleet import approvals, schedule, status
 from reconciler.fleet.facts import follower
@@ -103,6 +104,8 @@ class _Run:
         files.mkdir(mode=0o700)
         root = await asyncio.to_thread(tree.write, commit, project.source, files)
         secrets = {"RECONCILER_TOKEN": token, "RECONCILER_STATE": state, VARIABLE: str(self.gate)}
+        secrets |= {f"{ENV_PREFIX}{key}": resolved(place, f"the variable {key}") for key, place in project.secret_vars.items()}
+        secrets |= {key: resolved(place, f"{key} of sops") for key, place in project.sops.items()}
 
         def take(method: str, ticket: str) -> float:
             with database.transaction() as connection:
