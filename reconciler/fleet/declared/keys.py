@@ -35,10 +35,9 @@ PROJECT: Final = {
     "approvals": "Who must approve a class of change.",
     "tenant": "Whose project it is. Tenants get equal turns.",
     "vars": "Variables of the project. Not for secrets.",
-    "wave": "Changes are applied to wave 0 first; the next wave waits until it is Synced and healthy.",
     "secretVars": "Secrets that the project reads as {env: RECONCILER_VAR_NAME}: {NAME: {env: NAME}} or {NAME: {file: PATH}}.",
     "sops": "Variables of the environment of the sops command, such as SOPS_AGE_KEY: {env: NAME} or {file: PATH}.",
-    "wave": "Changes are applied to wave 0 first; the next wave waits until it is Synced.",
+    "wave": "Changes are applied to wave 0 first; the next wave waits until it is Synced and healthy.",
 }
 SOURCE: Final = {
     "git": "The URL of a git repository: https://…, ssh://… or file:///….",
