@@ -11,7 +11,7 @@ from tests.reliability.result import Result
 EXPERIMENTS = ("kill", "environments", "sigkill", "signals", "faults", "races", "projects", "statements", "pace", "edits", "marker")
 DATABASES = ("sqlite", "postgres", "bucket", "s3")
 TRANSFERS = ("transfers-mixed", "transfers-parts", "transfers-swapped")
-"""Scenarios of several organizations, see `tests.transfers.steps`."""
+"""Scenarios of several organizations, see `tests.transfers.steps`: their long runs together take about an hour of one processor."""
 
 
 PROCESSES = 1000
@@ -66,8 +66,8 @@ def _kill(long: bool) -> Iterator[Job]:
         for number in range({"sqlite": 18, "s3": 4}.get(database, 14)):
             yield Job("kill", database, {"name": f"random-{number}", "most": 80, "deep": 2, "deepest": 10})
         for name in TRANSFERS:
-            yield Job("kill", database, {"name": name, "deep": 12, "deepest": 20})
-        for number in range({"sqlite": 40, "s3": 2}.get(database, 12)):
+            yield Job("kill", database, {"name": name, "most": 10 if database == "s3" else None, "deep": 4, "deepest": 10})
+        for number in range({"sqlite": 40, "s3": 0}.get(database, 12)):
             yield Job("kill", database, {"name": f"transfers-{number}", "deep": 2, "deepest": 10})
         for name, parts in (("acme", 8), ("acme-changed", 2), ("acme-smaller", 1)):
             for part in range(1, parts + 1):
@@ -79,8 +79,10 @@ def _environments(long: bool) -> Iterator[Job]:
     for database in DATABASES if long else DATABASES[:3]:
         yield Job("environments", database, {"name": "tiny-changed", "most": None if long else 10})
         if long:
-            for name in ("tiny", "tiny-cleared", *TRANSFERS):
+            for name in ("tiny", "tiny-cleared"):
                 yield Job("environments", database, {"name": name})
+            for name in TRANSFERS:
+                yield Job("environments", database, {"name": name, "most": 5 if database == "s3" else 20})
 
 
 def _sigkill(long: bool) -> Iterator[Job]:
@@ -92,9 +94,9 @@ def _signals(long: bool) -> Iterator[Job]:
 
 
 def _living(experiment: str, seeds: int, runs: int) -> Iterator[Job]:
-    for seed in range(4 if seeds > 1 else 0):
+    for seed, name in enumerate(TRANSFERS if seeds > 1 else ()):
         for database in DATABASES:
-            yield Job(experiment, database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": runs})
+            yield Job(experiment, database, {"name": name, "seed": seed, "runs": 5})
     for seed in range(seeds):
         yield Job(experiment, "sqlite", {"name": ("tiny", "small", "tiny-changed")[seed % 3], "seed": seed, "runs": runs})
         for database in DATABASES[1:] if experiment == "sigkill" else DATABASES[1:3]:
@@ -115,7 +117,7 @@ def _faults(long: bool) -> Iterator[Job]:
             yield Job("faults", database, {"name": name, "seed": seed})
         if seed < 4:
             for name in TRANSFERS:
-                yield Job("faults", DATABASES[seed], {"name": name, "seed": seed})
+                yield Job("faults", DATABASES[seed], {"name": name, "seed": seed, "runs": 30})
 
 
 def _races(long: bool) -> Iterator[Job]:
@@ -124,20 +126,21 @@ def _races(long: bool) -> Iterator[Job]:
             for database in DATABASES[1:]:
                 yield Job("races", database, {"name": name, "seed": seed, "runs": 20 if long else 12})
             yield Job("races", "sqlite", {"name": name, "seed": seed, "runs": 10 if long else 6})
-        for name in TRANSFERS if long else ():
-            for database in DATABASES:
-                yield Job("races", database, {"name": name, "seed": seed, "runs": 10})
+        for database in DATABASES if long and seed < 3 else ():
+            yield Job("races", database, {"name": TRANSFERS[seed], "seed": seed, "runs": 10})
     for seed in range(PROCESSES, PROCESSES + (10 if long else 1)):
         for database in ("postgres", "sqlite", "bucket", "s3"):
             yield Job("races", database, {"name": "tiny", "seed": seed, "runs": 10 if long else 2})
             if long and seed < PROCESSES + 3:
-                yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 10})
+                yield Job("races", database, {"name": TRANSFERS[seed % 3], "seed": seed, "runs": 5})
 
 
 def _projects(long: bool) -> Iterator[Job]:
     for database in DATABASES if long else ():
         for name in ("transfers-mixed", "transfers-swapped"):
-            yield Job("projects", database, {"name": name, "runs": 30 if database == "postgres" else 10})
+            yield Job("projects", database, {"name": name, "runs": 10})
+    if not long:
+        yield Job("projects", "bucket", {"name": "transfers-swapped", "runs": 8})
 
 
 def _statements(long: bool) -> Iterator[Job]:
@@ -148,7 +151,7 @@ def _statements(long: bool) -> Iterator[Job]:
             yield Job("statements", "postgres", {"name": name, "runs": 150})
             yield Job("statements", "s3", {"name": name, "runs": 60})
     for database in DATABASES if long else ():
-        yield Job("statements", database, {"name": "transfers-mixed", "runs": 60 if database == "s3" else 300})
+        yield Job("statements", database, {"name": "transfers-mixed", "runs": {"sqlite": 100, "s3": 10}.get(database, 60)})
 
 
 def _pace(long: bool) -> Iterator[Job]:
@@ -161,9 +164,11 @@ def _edits(long: bool) -> Iterator[Job]:
     if not long:
         yield Job("edits", "sqlite", {"name": "tiny-changed", "runs": 20})
         return
-    for name in ("tiny-changed", "small-changed", "tiny-cleared", *TRANSFERS, *(f"random-{number}" for number in range(5))):
+    for name in ("tiny-changed", "small-changed", "tiny-cleared", *(f"random-{number}" for number in range(5))):
         for seed in range(2):
             yield Job("edits", "sqlite", {"name": name, "seed": seed, "runs": 70})
+    for name in TRANSFERS:
+        yield Job("edits", "sqlite", {"name": name, "runs": 70})
 
 
 def _marker(long: bool) -> Iterator[Job]:

@@ -147,6 +147,8 @@ class _Looking:
             behind.add(leaving)
             return None
         draft, removals = self.drafts.get(inner), self.removals.get(inner, [])
+        if draft is not None and draft.blocked is not None:
+            return waiting(root, draft.blocked, self.world.desired.resources[root].source)
         if draft is not None:
             line = moved_line(draft.address, draft.address.renamed(draft.address.root, root.root))
             way = f"declare it elsewhere in {draft.address.root}, or in {root.root} with {line}"
