@@ -14,7 +14,7 @@ from reconciler.apply.answer import Answers
 from reconciler.apply.reread import read_written
 from reconciler.apply.task import Task
 from reconciler.errors import ServiceError
-from reconciler.model import Actual, Binding, Edited, Observed, Result, State, Status, Step
+from reconciler.model import Actual, Binding, Desired, Edited, Observed, Result, State, Status, Step
 from reconciler.observe import observe
 from reconciler.plan import plan as make_plan
 from reconciler.plan.simulation.simulate import Simulation
@@ -37,7 +37,8 @@ class Found:
 
 async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) -> Found:
     """Read again and compare; what no answer showed is remembered as it is seen here."""
-    kinds, desired, selection, state = task.kinds, task.desired, task.options.selection, task.journal.state()
+    kinds, selection, state = task.kinds, task.options.selection, task.journal.state()
+    desired = _still_declared(task, results)
     written = _written(results)
     try:
         actual = await read_written(task, answers, results) if task.options.verify == "written" else None
@@ -69,6 +70,16 @@ async def verified(task: Task, answers: Answers, results: Mapping[int, Result]) 
     untold = set(state.bindings) - told - undone - set(answers.unseen)
     task.journal.remember(bind=[binding for binding in again.memory.bind.values() if binding.address in untold])
     return Found(tuple(edited), tuple(leftover), unverified)
+
+
+def _still_declared(task: Task, results: Mapping[int, Result]) -> Desired:
+    """What was declared, without the lines that take effect again: they had it."""
+    done = dict(task.plan.memory.rename)
+    for result in results.values():
+        if result.status is Status.DONE:
+            done |= result.step.renames
+    moved = tuple(move for move in task.desired.moved if not (move.again and done.get(move.old) == move.new))
+    return replace(task.desired, moved=moved)
 
 
 def _written(results: Mapping[int, Result]) -> dict[Address, set[str]]:

@@ -50,7 +50,7 @@ def memory(
             forget.add(removal.address)
     rename = found.former.moves if whole else _touched(desired, found.former, mine, gone)
     rename = {old: new for old, new in rename.items() if old not in waiting} if waiting else rename
-    fulfilled = _fulfilled(found.former, rename, mine, whole=whole, waiting=waiting)
+    fulfilled = _fulfilled(found, rename, mine, whole=whole, waiting=waiting)
     return Memory(bind, frozenset(forget), rename, None if fulfilled == found.former.before.fulfilled else fulfilled, carried=carried_later)
 
 
@@ -89,14 +89,21 @@ def _touched(
 
 
 def _fulfilled(
-    former: Former, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
+    found: Matches, rename: Mapping[Address, Address], mine: Mapping[Address, Draft], *, whole: bool, waiting: Collection[Address]
 ) -> Mapping[Address, Address]:  # fmt: skip
-    """The renames of the YAML that have had their effect when these are done."""
+    """The renames of the YAML that have had their effect when these are done.
+
+    What renamed a resource that is blocked now is kept where its line is gone: with the former files, it must not take effect again.
+    """
+    former = found.former
+    done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
     if whole:
         pending = {former.followed[old] for old in waiting if old in former.followed}
-        return {line: new for line, new in former.renames.items() if line not in pending} if pending else former.renames
+        blocked = {*found.blocked, *(address for address, draft in mine.items() if draft.blocked is not None)}
+        tracked = former.before.bindings.keys() | former.state.bindings.keys() if blocked and done else ()
+        kept = {old: new for old, new in done.items() if not blocked.isdisjoint((old, new)) and new in tracked}
+        return {**kept, **{line: new for line, new in former.renames.items() if line not in pending}}
     undone = {line for old, line in former.followed.items() if old in former.moves and old not in rename}
-    done = {carried(old, rename): carried(new, rename) for old, new in former.before.fulfilled.items()}
     followed = {line for old, line in former.followed.items() if old in rename}
     return done | {line: new for line, new in former.renames.items() if line in followed or (new in mine and line not in undone)}
 

@@ -25,7 +25,7 @@ from reconciler.undo.result import Inverse
 from reconciler.undo.rows import beside, put_back, standing, uncircled
 from reconciler.undo.snapshot import NOWHERE, Thing, things
 from reconciler.undo.tracking import bound_again, turned_back
-from reconciler.undo.transfers import given_back, under_former_addresses
+from reconciler.undo.transfers import given_back, to_their_roots, under_former_addresses
 
 GONE = "it no longer exists"
 NO_DELETE = "the service deletes no {}"
@@ -307,6 +307,7 @@ class _Undoing:
             if inside is not None:
                 self.values[address][inside.name] = stood.parent if self.kinds.of(stood.parent).name == inside.to else None
         put_back(rows, self.places, {address: change.stood for address, change in self.done.items() if change.stood is not None})
+        to_their_roots(rows, self.back)
         desired = arranged(self.kinds, self.project, {**staying, **among}, rows, self.values)
         removed = {
             address: Removed(address, "delete", NOWHERE, f"{self.done[address].born} by the run that is undone") for address in self.removed

@@ -40,7 +40,8 @@ def given_back(
     for turn in sorted(across, key=lambda turn: turn.address):
         if turn.address not in back and turn.address not in done and turn.address in state.bindings:
             cannot.append(Cannot(turn.address, f"was {turn.old}, and was not transferred by this run; it keeps its address"))
-    return back, tuple(turn for turn in turns if turn not in across), cannot
+    given = {(old, new) for new, old in back.items()}  # also what was renamed within a container for a transfer
+    return back, tuple(turn for turn in turns if turn not in across and (turn.old, turn.address) not in given), cannot
 
 
 def _tracked(change: Past, state: State) -> Address | None:
@@ -81,6 +82,16 @@ def _why_not(kinds: Kinds, change: Past, state: State, actual: Actual) -> str | 
     if not any(at.container is None and kinds.of(at).name == owner.to and one.id == change.left for at, one in state.bindings.items()):
         return f"{change.left}, which it was in, is no longer tracked"
     return None
+
+
+def to_their_roots(rows: dict[Address, list[Address]], back: Mapping[Address, Address]) -> None:
+    """Put what is given back, and has no place in its former root, at the end of that."""
+    for parent in [*rows]:
+        root = back.get(parent, parent).root
+        leaving = [address for address in rows[parent] if address in back and back[address].root != root]
+        rows[parent] = [address for address in rows[parent] if address not in leaving]
+        for address in leaving:
+            rows.setdefault(back[address].root, []).append(address)
 
 
 def under_former_addresses(desired: Desired, back: Mapping[Address, Address]) -> Desired:

@@ -69,14 +69,27 @@ def test_init_of_a_sandbox_says_at_once_what_to_install(cli: Cli, monkeypatch: p
 # -- runs ------------------------------------------------------------------------------------------------------------------------------
 
 
-def test_undo_of_an_unknown_run_lists_the_known_ones_before_it_asks_for_a_terminal(applied: Cli) -> None:
+def test_undo_of_an_unknown_run_lists_the_known_ones(applied: Cli) -> None:
     known = applied.json("history", "p")["runs"][0]["id"][:8]
     refused = applied("undo", "zzz", "p")
     assert refused.exit_code == 3
     assert refused.stderr.startswith("error: run zzz does not exist [RC-no-such-run]\n       These runs did something, newest first:\n")
     assert f"{known}  " in refused.stderr
     assert "terminal" not in refused.stderr
-    assert "there is no terminal to ask for confirmation" in applied("undo", known, "p").stderr
+
+
+def test_undo_without_a_terminal_shows_what_it_would_do_and_changes_nothing(applied: Cli) -> None:
+    applied.edit("p/reconciler.yaml", "title: Writers", "title: Authors")
+    assert applied("apply", "p", "--yes").exit_code == 0
+    refused = applied("undo", "last", "p")
+    assert refused.exit_code == 3
+    assert "~ title       Authors -> Writers" in refused.stdout
+    assert refused.stderr.endswith("[RC-no-terminal]\n       Pass --yes to undo without confirmation.\n")
+    assert applied("plan", "p").exit_code == 0
+    assert applied("plan", "p").stdout.startswith("No changes.")
+    undone = applied("undo", "last", "p", "--yes")
+    assert undone.exit_code == 0
+    assert "is undone" in undone.stdout
 
 
 def test_undo_before_anything_ran_says_so(cli: Cli) -> None:

@@ -16,8 +16,8 @@ from tests.reliability.seen import as_lists_show, difference, seen
 from tests.transfers.drawn import Drawn, drawn
 from tests.transfers.two import TWO_SEED, Tree, Two, document, sent, two
 
-EXCHANGE = 1020
-"""Two spaces change places, and two collections are transferred and renamed."""
+EXCHANGE = 1029
+"""Two spaces change places, of which a collection that is transferred contains one; another collection has its key afterwards."""
 
 
 def lines(org: Two) -> Counter[str]:
@@ -85,7 +85,9 @@ def test_the_opposite_lines_bring_everything_back_as_it_was(tmp_path: Path, seed
 Lines = Sequence[tuple[str, str]]
 
 
-def waits(org: Two, here: tuple[tuple[Tree, Tree], Lines], there: tuple[tuple[Tree, Tree], Lines], exchanged: Collection[tuple[str, str]]) -> None:
+def waits(
+    org: Two, here: tuple[tuple[Tree, Tree], Lines], there: tuple[tuple[Tree, Tree], Lines], exchanged: Collection[tuple[str, str]]
+) -> None:
     """Repeated lines exchange nothing and retitle nothing, in every run; what was done beside them is taken back; then the lines go."""
     (trees, written), (others, opposite) = here, there
     addresses, shown = org.addresses(), lines(org)

@@ -96,9 +96,7 @@ def command(
             "--partial requires --plan FILE", id="RC-options-conflict", hint="To apply part of a plan without a file, use --target GLOB."
         )
     elif not yes and not screen.can_ask:
-        raise UsageError(
-            "there is no terminal to ask for confirmation", id="RC-no-terminal", hint="Pass --yes to apply without confirmation."
-        )
+        raise no_terminal("apply")
     kinds = load_kinds()
     project = load(screen, options, kinds)
     with connect(screen, options, project, kinds) as service:
@@ -163,7 +161,7 @@ def agreed(
 ) -> Planned | None:  # fmt: skip
     """A plan that passed the guards, was shown and agreed to, and is still what a fresh reading gives; None where it was declined.
 
-    `new`: the state that applying the plan creates, where that takes consent.
+    `new`: the state that applying the plan creates, where that takes consent. Raises `UsageError` where nobody can be asked.
     """
     from reconciler.apply import FRESH
     from reconciler.plan.guard import consent, guard
@@ -175,6 +173,8 @@ def agreed(
         if not ask or not planned.plan.pending:
             consent(planned.plan, options.allow_exposure)
             return planned
+        if not screen.can_ask:
+            raise no_terminal("undo" if session.alone else "apply")
         if new is not None:
             screen.say(new.fact)
         if not click.confirm(_question(planned.plan, new), default=False, err=True):
@@ -186,6 +186,13 @@ def agreed(
             return again
         screen.say("The service changed in the meantime; this is the new plan.")
         planned = again
+
+
+def no_terminal(verb: str) -> UsageError:
+    """What is said where somebody would have to be asked. `verb`: what they would agree to."""
+    return UsageError(
+        "there is no terminal to ask for confirmation", id="RC-no-terminal", hint=f"Pass --yes to {verb} without confirmation."
+    )
 
 
 def _show(screen: Screen, options: Options, plan: Plan, *, ask: bool, full: bool) -> None:

@@ -10,7 +10,6 @@ from reconciler.cli import completion
 from reconciler.cli import options as shared
 from reconciler.cli.options import Options
 from reconciler.cli.terminal.screen import Screen
-from reconciler.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -51,7 +50,7 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
       reconciler undo last examples/acme --sandbox .reconciler/acme.db
     """
     from reconciler.cli import exits
-    from reconciler.cli.commands.apply import agreed
+    from reconciler.cli.commands.apply import agreed, no_terminal
     from reconciler.cli.terminal.progress import Narration
     from reconciler.cli.wiring.connect import accounted, connect, load, open_store, who
     from reconciler.cli.wiring.run import Session
@@ -65,10 +64,6 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
     kinds = load_kinds()
     project = load(screen, options, kinds)
     past = _past(screen, options, project, run)
-    if not yes and not screen.can_ask:
-        raise UsageError(
-            "there is no terminal to ask for confirmation", id="RC-no-terminal", hint="Pass --yes to undo without confirmation."
-        )
     with (
         connect(screen, options, project, kinds) as service,
         open_store(screen, options, project, service, create=True) as store,
@@ -85,6 +80,8 @@ def command(screen: Screen, /, run: str, yes: bool, on_error: Literal["continue"
         _tell_what_turns(screen, found.turns)
         planned = agreed(screen, options, session, ask=not yes, full=full)
         if planned is not None and found.turns and not yes and not planned.plan.pending:
+            if not screen.can_ask:
+                raise no_terminal("undo")
             planned = planned if click.confirm("Change the state? This needs no requests.", default=False, err=True) else None
         if planned is None:
             screen.say("Nothing was undone.")

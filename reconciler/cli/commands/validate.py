@@ -57,7 +57,8 @@ def command(
 
     options = Options.of(screen, words)
     lint = lint or fix or strict
-    checked = Checked.of(options, decrypt) if not lint and options.format not in LISTED and not report else None
+    known = not lint and not decrypt and options.format not in LISTED and not report  # whether there is a key is not remembered
+    checked = Checked.of(options) if known else None
     sentence = checked.recall(VALID) if checked is not None else None
     if sentence is not None and checked is not None:
         for warning in checked.warnings:

@@ -82,7 +82,7 @@ def follow(kinds: Kinds, desired: Desired, state: State, *, impossible: Mapping[
     `impossible`: tracked addresses that must keep their names, for a reason that only the objects show.
     """
     asked = renames(desired)
-    if again := {move.old for move in desired.moved if move.again}:
+    if again := {move.old for move in desired.moved if move.again and state.renamed.get(move.new) != move.old}:
         state = replace(state, fulfilled={old: new for old, new in state.fulfilled.items() if old not in again})
     if not _concerned({old for old, new in asked.items() if state.fulfilled.get(old) != new}, state):
         return Former(state, state, asked)
